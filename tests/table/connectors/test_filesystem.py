@@ -94,7 +94,7 @@ def test_files_have_the_names_of_the_table(
     [
         ("'format' = 'parkett'", "no format 'parkett' of files; there are avro, canal-json"),
         ("'format' = 'csv', 'csv.feild-delimiter' = ';'", "'csv.field-delimiter'"),
-        ("'format' = 'raw'", "takes one column, of STRING; the table has id INT, p STRING"),
+        ("'format' = 'raw'", "a number or BOOLEAN; the table has id INT, p STRING"),
     ],
 )
 def test_wrong_options_are_refused(

@@ -137,7 +137,7 @@ def test_specific_offsets(t_env: TableEnvironment, topics: Topics) -> None:
         (
             KEYED,
             UPSERT.replace("'value.format' = 'json'", "'value.format' = 'debezium-json'"),
-            "of values of upserts there are csv, json, raw",
+            "of values of upserts there are avro, avro-confluent, csv, json",
         ),
         (
             KEYED,

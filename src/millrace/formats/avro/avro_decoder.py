@@ -12,6 +12,7 @@ from millrace.formats.avro.avro_columns import AvroColumns
 from millrace.formats.avro.avro_schema import AvroSchema
 from millrace.formats.avro.avro_values import read_conversion
 from millrace.formats.avro.library import fastavro
+from millrace.formats.avro.record_names import with_names_of
 from millrace.formats.malformed_record import MalformedRecordError
 
 __all__ = ["AvroDecoder"]
@@ -39,7 +40,7 @@ class AvroDecoder:
         columnar: bool = True,
     ) -> None:
         self._physical = writer.physical
-        self._reader = None if writer == reader else _with_alias(reader, writer).physical
+        self._reader = None if writer == reader else with_names_of(reader, writer).physical
         self._convert = read_conversion(reader.type, record_type)
         self._columns = AvroColumns(reader.type, "dict" if record_type is dict else "row")
         self._columnar = columnar and reader.type.kind == "record" and self._columns.possible
@@ -95,12 +96,3 @@ class AvroDecoder:
         if self._convert is None:
             return RowBatch(records)
         return RowBatch(list(map(self._convert, records)))
-
-
-def _with_alias(reader: AvroSchema, writer: AvroSchema) -> AvroSchema:
-    """The reader's schema, which takes the writer's name for its own: as in Flink, the name of
-    the whole record says nothing about its fields."""
-    if reader.type.kind != "record" or writer.type.kind != "record":
-        return reader
-    aliases = [*reader.definition.get("aliases", []), writer.name]
-    return AvroSchema({**reader.definition, "aliases": aliases})

@@ -154,7 +154,8 @@ def _writer_of_values(kind: AvroType) -> Convert:
         each = write_conversion(kind.element)
         if kind.kind == "array":
             return lambda items: list(map(each, items))
-        return lambda entries: {str(key): each(item) for key, item in entries.items()}
+        # Arrow gives maps as pairs
+        return lambda entries: {str(key): each(item) for key, item in dict(entries).items()}
     if kind.kind == "fixed":
         return _fixed_writer(kind.size)
     if kind.kind == "enum":

@@ -11,7 +11,7 @@ from millrace.common.types.logical.logical_type import LogicalType
 from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.formats.avro.avro_type import AvroType
 
-__all__ = ["avro_definition", "type_info_of"]
+__all__ = ["avro_definition", "plain_definition", "type_info_of"]
 
 _TIMESTAMPS = (
     *("timestamp-millis", "timestamp-micros"),
@@ -97,6 +97,15 @@ def _definition(kind: LogicalType, name: str) -> Any:
         if not isinstance(kind.key_type, logical.VarCharType | logical.CharType):
             raise JobDefinitionError(f"keys of Avro's maps are texts, not {kind.key_type}")
         return {"type": "map", "values": ["null", _definition(kind.value_type, name)]}
+    return plain_definition(kind)
+
+
+def plain_definition(kind: LogicalType) -> Any:
+    """The schema of a type that is not made of others.
+
+    Raises:
+        JobDefinitionError: it has no counterpart in Avro.
+    """
     if isinstance(kind, logical.DecimalType):
         digits = {"precision": kind.precision, "scale": kind.scale}
         return {"type": "bytes", "logicalType": "decimal", **digits}

@@ -40,7 +40,8 @@ class FileSystemFactory(TableFactory):
     def format_options(self, options: Mapping[str, str]) -> Iterable[ConfigOption[Any]]:
         bulk = {name: each.options for name, each in BULK_FORMATS.items()}
         found = format_options(options, (keys.FORMAT.key,), bulk)
-        if options.get(keys.FORMAT.key) in MESSAGE_FORMATS:
+        name = options.get(keys.FORMAT.key)
+        if name in MESSAGE_FORMATS and name not in BULK_FORMATS:
             found += keys.ROLLING
         return found
 
@@ -95,7 +96,8 @@ class FileSystemFactory(TableFactory):
 
 def _require_format(table: ResolvedTable, options: OptionValues) -> None:
     chosen = options.get(keys.FORMAT)
-    formats = sorted({*MESSAGE_FORMATS, *BULK_FORMATS})
+    in_lines = (name for name, each in MESSAGE_FORMATS.items() if each.text)
+    formats = sorted({*in_lines, *BULK_FORMATS})
     if chosen not in formats:
         raise JobDefinitionError(
             f"table {'.'.join(table.path)}: there is no format {chosen!r} of files; there are "

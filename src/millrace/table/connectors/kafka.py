@@ -10,6 +10,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowField, RowType
+from millrace.formats.registry import SubjectName
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.planner.execution.table_access import ScanRequest, SinkRequest
 from millrace.table.connectors import kafka_options as keys
@@ -21,6 +22,7 @@ from millrace.table.connectors.kafka_records import (
     TableRecordDeserializationSchema,
     TableRecordSerializationSchema,
 )
+from millrace.table.formats.avro_formats import RegistryFormat
 from millrace.table.formats.format_choice import MESSAGE_FORMATS, FormatChoice, format_options
 
 __all__ = ["KafkaFactory", "TopicFormats"]
@@ -90,6 +92,20 @@ def _value_format(options: Mapping[str, str]) -> tuple[str, str]:
     return key, options.get(key, "")
 
 
+def _with_subjects(options: OptionValues) -> OptionValues:
+    """The options, with subjects by the name of the topic for schemas that are registered."""
+    topic = options.get(keys.TOPIC)
+    if topic is None or ";" in topic:
+        return options
+    subjects = {}
+    for key in _FORMATS:
+        found = MESSAGE_FORMATS.get(options.values.get(key, ""))
+        if isinstance(found, RegistryFormat):
+            option = key.removesuffix("format") + found.subject.key
+            subjects[option] = SubjectName.topic(topic, key == keys.KEY_FORMAT.key)
+    return OptionValues(subjects | options.values)
+
+
 class TopicFormats:
     """Which columns of a table are in the keys of records, which in the values, and how.
 
@@ -108,7 +124,8 @@ class TopicFormats:
         key_fields: Iterable[str],
         upsert: bool = False,
     ) -> None:
-        self._table, self._options, self._upsert = table, options, upsert
+        self._table, self._options, self._upsert = table, _with_subjects(options), upsert
+        options = self._options
         self._physical = [each for each in table.columns if each.kind is ColumnKind.PHYSICAL]
         self._key_fields = tuple(key_fields)
         self._prefix: str = options.get(keys.KEY_PREFIX)
@@ -131,7 +148,9 @@ class TopicFormats:
             raise self._wrong("'key.format' needs 'key.fields', the columns that are in keys")
         choice = FormatChoice(keys.KEY_FORMAT.key, name, self._options.get)
         if choice.format.changes != frozenset({"+I"}):
-            raise self._wrong(f"'key.format' = '{name}': a key is no change; take json, csv or raw")
+            raise self._wrong(
+                f"'key.format' = '{name}': a key is no change; take json, csv or avro"
+            )
         return choice
 
     def _require_consistent(self) -> None:

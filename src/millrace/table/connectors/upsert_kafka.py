@@ -16,8 +16,7 @@ from millrace.table.connectors import kafka_options as keys
 from millrace.table.connectors.factory import OptionValues, TableFactory
 from millrace.table.connectors.kafka import TopicFormats
 from millrace.table.connectors.kafka_records import READABLE_METADATA
-from millrace.table.formats.format_choice import format_options
-from millrace.table.formats.message_format import ROW_FORMATS
+from millrace.table.formats.format_choice import MESSAGE_FORMATS, format_options
 
 __all__ = ["UpsertKafkaFactory"]
 
@@ -78,9 +77,10 @@ class UpsertKafkaFactory(TableFactory):
                 "ENFORCED: its columns are the keys of the records"
             )
         chosen = options.get(keys.VALUE_FORMAT)
-        if chosen not in ROW_FORMATS:
+        rows = [key for key, each in MESSAGE_FORMATS.items() if each.changes == {"+I"}]
+        if chosen not in rows:
             raise JobDefinitionError(
                 f"table {name}: 'value.format' = '{chosen}': of values of upserts there are "
-                f"{', '.join(sorted(ROW_FORMATS))}; changes are told by 'connector' = 'kafka'"
+                f"{', '.join(sorted(rows))}; changes are told by 'connector' = 'kafka'"
             )
         return TopicFormats(table, options, table.primary_key, upsert=True)

@@ -14,12 +14,13 @@ from millrace.common.error_policy import ErrorPolicy
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.types.logical.logical_type import RowType
+from millrace.table.formats.avro_formats import AVRO_FORMATS
 from millrace.table.formats.change_formats import CHANGE_FORMATS
 from millrace.table.formats.message_format import ROW_FORMATS, MessageFormat
 
 __all__ = ["MESSAGE_FORMATS", "FormatChoice", "chosen", "format_options"]
 
-MESSAGE_FORMATS: dict[str, MessageFormat] = {**ROW_FORMATS, **CHANGE_FORMATS}
+MESSAGE_FORMATS: dict[str, MessageFormat] = {**ROW_FORMATS, **AVRO_FORMATS, **CHANGE_FORMATS}
 """By the value of the option ``format``: all there are."""
 
 

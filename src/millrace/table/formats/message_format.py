@@ -13,21 +13,24 @@ from typing import Any, ClassVar
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.error_policy import ErrorPolicy
 from millrace.common.errors import JobDefinitionError
-from millrace.common.serialization import (
-    DeserializationSchema,
-    SerializationSchema,
-    SimpleStringSchema,
-)
-from millrace.common.types.logical.logical_type import RowType, VarCharType
+from millrace.common.serialization import DeserializationSchema, SerializationSchema
+from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import Row
 from millrace.formats.csv_row import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from millrace.formats.json_row import JsonRowDeserializationSchema, JsonRowSerializationSchema
+from millrace.formats.raw import RawFormatDeserializationSchema, RawFormatSerializationSchema
 from millrace.table.formats.row_type_info import row_type_info
 
 __all__ = ["ROW_FORMATS", "MessageFormat", "Read"]
 
 Read = Callable[[ConfigOption[Any]], Any]
 """The value of an option of the table."""
+_NOT_RAW = (
+    *(logical.ArrayType, logical.MapType, logical.MultisetType, RowType, logical.DecimalType),
+    *(logical.DateType, logical.TimeType, logical.TimestampType, logical.LocalZonedTimestampType),
+)
 
 
 class MessageFormat(ABC):
@@ -38,12 +41,14 @@ class MessageFormat(ABC):
         ignores: the option that has rows skipped that cannot be read, or None.
         changes: the row kinds that are read.
         accepts: those that are written; none: all of them.
+        text: whether messages are text, which lines of files can hold.
     """
 
-    options: ClassVar[tuple[ConfigOption[Any], ...]] = ()
+    options: tuple[ConfigOption[Any], ...] = ()
     ignores: ClassVar[ConfigOption[bool] | None] = None
     changes: ClassVar[frozenset[str]] = frozenset({"+I"})
     accepts: ClassVar[frozenset[str]] = frozenset({"+I"})
+    text: ClassVar[bool] = True
 
     def error_policy(self, read: Read) -> ErrorPolicy:
         """What becomes of messages that cannot be read."""
@@ -145,32 +150,47 @@ class JsonFormat(MessageFormat):
         )
 
 
+CHARSET = ConfigOptions.key("raw.charset").string_type().default_value("UTF-8")
+ENDIANNESS = (
+    ConfigOptions.key("raw.endianness")
+    .string_type()
+    .default_value("big-endian")
+    .one_of("big-endian", "little-endian")
+)
+
+
 class RawFormat(MessageFormat):
-    """The text of the one column there is."""
+    """The value of the one column there is: text, bytes, a number or a boolean."""
+
+    options = (CHARSET, ENDIANNESS)
 
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
-        _require_text(physical)
-        return SimpleStringSchema()
+        return RawFormatDeserializationSchema(_one_field(physical), *_raw_encoding(read))
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
-        _require_text(columns)
-        return _OneText()
+        return _OneValue(_one_field(columns), *_raw_encoding(read))
 
 
-def _require_text(columns: RowType) -> None:
-    if len(columns.fields) != 1 or not isinstance(columns.fields[0].type, VarCharType):
+class _OneValue(RawFormatSerializationSchema):
+    """Writes NULL as nothing."""
+
+    def serialize(self, value: Row) -> bytes:
+        return b"" if value[0] is None else super().serialize(value)
+
+
+def _one_field(columns: RowType) -> RowTypeInfo:
+    if len(columns.fields) != 1 or isinstance(columns.fields[0].type, _NOT_RAW):
         raise JobDefinitionError(
-            "'format' = 'raw' takes one column, of STRING; the table has "
+            "'format' = 'raw' takes one column, of text, bytes, a number or BOOLEAN; the table has "
             + ", ".join(f"{each.name} {each.type}" for each in columns.fields)
         )
+    return row_type_info(columns)
 
 
-class _OneText(SerializationSchema[Row]):
-    def serialize(self, value: Row) -> bytes:
-        text = value[0]
-        return b"" if text is None else str(text).encode()
+def _raw_encoding(read: Read) -> tuple[str, str]:
+    return read(CHARSET), read(ENDIANNESS)
 
 
 ROW_FORMATS: dict[str, MessageFormat] = {

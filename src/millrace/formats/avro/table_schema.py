@@ -1,0 +1,81 @@
+"""Avro schemas of the columns of tables (Flink: ``AvroSchemaConverter.convertToSchema``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.formats.avro.avro_schema import AvroSchema
+from millrace.formats.avro.row_types import plain_definition
+
+__all__ = ["table_schema"]
+
+_NAME = "org.apache.flink.avro.generated.record"
+"""What Flink calls it: a registry compares names, too."""
+
+
+def table_schema(columns: RowType, legacy_timestamps: bool = True) -> AvroSchema:
+    """The schema of rows of these columns; those that may be null are unions with null.
+
+    Args:
+        legacy_timestamps: whether ``TIMESTAMP`` is a point in time, as in Flink before 1.19, and
+            ``TIMESTAMP_LTZ`` none; otherwise the former is local.
+
+    Raises:
+        JobDefinitionError: a column's type has no counterpart in Avro.
+
+    Example:
+        >>> columns = RowType.of(("id", logical.BigIntType(nullable=False)))
+        >>> table_schema(columns).definition["fields"]
+        [{'name': 'id', 'type': 'long'}]
+    """
+    return AvroSchema(_Mapping(legacy_timestamps).record(columns, _NAME))
+
+
+class _Mapping:
+    def __init__(self, legacy_timestamps: bool) -> None:
+        self._legacy = legacy_timestamps
+
+    def record(self, columns: RowType, name: str) -> dict[str, Any]:
+        fields = []
+        for each in columns.fields:
+            try:
+                field = {"name": each.name, "type": self._of(each.type, f"{name}_{each.name}")}
+            except JobDefinitionError as error:
+                raise JobDefinitionError(f"column {each.name}: {error}") from None
+            fields.append({**field, "default": None} if each.type.nullable else field)
+        return {"type": "record", "name": name, "fields": fields}
+
+    def _of(self, kind: LogicalType, name: str) -> Any:
+        found = self._required(kind, name)
+        return ["null", found] if kind.nullable else found
+
+    def _required(self, kind: LogicalType, name: str) -> Any:
+        if isinstance(kind, RowType):
+            return self.record(kind, name)
+        if type(kind) is logical.ArrayType:
+            return {"type": "array", "items": self._of(kind.element_type, name)}
+        if type(kind) is logical.MapType:
+            if not isinstance(kind.key_type, logical.VarCharType | logical.CharType):
+                raise JobDefinitionError(f"keys of Avro's maps are texts, not {kind.key_type}")
+            return {"type": "map", "values": self._of(kind.value_type, name)}
+        if isinstance(kind, logical.TimestampType | logical.LocalZonedTimestampType):
+            return {"type": "long", "logicalType": self._timestamp(kind)}
+        if isinstance(kind, logical.TimeType) and kind.precision > 3:
+            raise JobDefinitionError(f"Avro does not hold {kind}; declare TIME(3)")
+        return plain_definition(kind)
+
+    def _timestamp(self, kind: logical.TimestampType | logical.LocalZonedTimestampType) -> str:
+        local = isinstance(kind, logical.TimestampType)
+        most = 3 if self._legacy else 6
+        if kind.precision > most or (self._legacy and not local):
+            raise JobDefinitionError(
+                f"Avro does not hold {kind} in the old mapping of timestamps, which has only "
+                "TIMESTAMP(3); set 'timestamp_mapping.legacy' of the format to 'false'"
+                if self._legacy
+                else f"Avro does not hold {kind}: 6 digits are the most"
+            )
+        unit = "millis" if kind.precision <= 3 else "micros"
+        return f"{'local-' if local and not self._legacy else ''}timestamp-{unit}"
