@@ -29,10 +29,17 @@ class Topic:
         """Publish texts to a partition, some together; the ids of the messages."""
         place = f"{self.name}-partition-{partition}" if self.partitions else self.name
         ids: list[Any] = []
-        producer = self.client.create_producer(place, batching_enabled=True)
+
+        def note(result: Any, sent: Any) -> None:
+            assert result == pulsar.Result.Ok
+            ids.append(sent)
+
+        producer = self.client.create_producer(
+            place, batching_enabled=True, block_if_queue_full=True
+        )
         for value in values:
             data = value.encode() if isinstance(value, str) else value
-            producer.send_async(data, lambda result, sent: ids.append(sent), **more)
+            producer.send_async(data, note, **more)
         producer.flush()
         producer.close()
         assert len(ids) == len(values)
