@@ -28,6 +28,6 @@ def table(session: Any) -> str:
     name = f"tests.t{uuid.uuid4().hex[:12]}"
     session.execute(
         f"CREATE TABLE {name} "
-        "(key text PRIMARY KEY, total bigint, note text, raw blob, flag boolean)"
+        "(key text PRIMARY KEY, total bigint, note text, raw blob, flag boolean, day date)"
     )
     return name

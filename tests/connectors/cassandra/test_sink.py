@@ -193,6 +193,11 @@ def test_statements_take_fields_by_place_or_name(
         ({"key": "a", "total": 2**70}, "column 'total' of tests.* is bigint .* an? int"),
         ({"key": "a", "raw": 5}, "column 'raw' of tests.* is blob .* an? int: 5"),
         ({"key": "a", "flag": 7}, "column 'flag' of tests.* is boolean .* an? int: 7"),
+        (
+            {"key": "a", "day": datetime(2026, 1, 2, 3)},
+            "column 'day' of tests.* is date .* a datet",
+        ),
+        ({"key": "a", "day": 5}, "column 'day' of tests.* is date .* an? int: 5"),
         (Row.of_kind(RowKind.DELETE, total=1), "has no 'key', which is in the primary key"),
         (5, "has no field names"),
     ],

@@ -133,6 +133,34 @@ def test_after_a_restart_kept_state_gets_a_writer_that_can_ask_for_a_wakeup() ->
     assert rig.operator.next_wakeup() == 100
 
 
+class Connecting(Recording):
+    """Keeps two connections for the writers of later epochs."""
+
+    def create_writer(self, context: WriterContext, state: Any) -> RecordingWriter:
+        for name in ("first", "second"):
+            context.shared[name] = Connection(self.events, name)
+        context.shared["number"] = 5
+        return super().create_writer(context, state)
+
+
+class Connection:
+    def __init__(self, events: list[Any], name: str) -> None:
+        self.events, self.name = events, name
+
+    def close(self) -> None:
+        self.events.append(f"close {self.name}")
+        raise ConnectionError
+
+
+def test_what_writers_share_is_closed_with_the_operator_the_latest_first() -> None:
+    rig = Rig(Connecting())
+    rig.run("a")
+    assert rig.sink.events[-1] == "close"  # of the writer
+    rig.operator.close()
+    rig.operator.close()
+    assert rig.sink.events[-2:] == ["close second", "close first"]
+
+
 def test_a_writer_is_closed_when_the_epoch_fails() -> None:
     rig = Rig(Recording())
     with pytest.raises(ValueError, match="bad"):

@@ -76,7 +76,8 @@ class WriterContext:
     directory: str = ""
     """That of the job, whose checkpoints are below it: for files that wait to be committed."""
     shared: dict[str, Any] = field(default_factory=dict)
-    """Survives from epoch to epoch in this worker, for connections; may be empty at any time."""
+    """Survives from epoch to epoch in this worker, for connections; may be empty at any time. What
+    has a ``close`` is closed with the operator, the latest first."""
     metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.sink"))
     uid: str = ""

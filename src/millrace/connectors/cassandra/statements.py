@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy
@@ -23,6 +24,9 @@ _KINDS: dict[str, tuple[type, ...]] = {
 }
 """By type of column the types of values: the driver makes five zero bytes of 5, and stores 7 as a
 boolean."""
+_NOT_KINDS: dict[str, tuple[type, ...]] = {"date": (datetime, int, numpy.integer)}
+"""By type of column the types that it is not for: the driver drops the time of day, and takes 5
+for a day more than five million years ago."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Statements:
     """
 
     def __init__(self, session: Any, target: CassandraTarget) -> None:
-        self._session = session
+        self.session = session
         self._target = target
         self._prepared: dict[str, _Prepared] = {}
         self._key: tuple[str, ...] = ()
@@ -83,6 +87,10 @@ class Statements:
                     f"is in the primary key of {self._target}"
                 ) from None
 
+    def close(self) -> None:
+        """Give the session up, with its connections."""
+        self.session.cluster.shutdown()
+
     def _insert(self, names: tuple[str, ...]) -> str:
         columns, marks = ", ".join(map(_quoted, names)), ", ".join("?" * len(names))
         ttl = self._target.ttl_s
@@ -102,7 +110,7 @@ class Statements:
             from cassandra.protocol import ErrorMessage
 
             try:
-                found = self._session.prepare(text)
+                found = self.session.prepare(text)
             except (cassandra.DriverException, ErrorMessage) as error:
                 if is_passing(error):
                     raise
@@ -175,7 +183,7 @@ class _Prepared:
         self._strict = [
             (place, column)
             for place, column in enumerate(self.columns)
-            if column.type.typename in _KINDS
+            if column.type.typename in _KINDS or column.type.typename in _NOT_KINDS
         ]
 
     def require_kinds(self, values: Sequence[Any]) -> None:
@@ -187,9 +195,12 @@ class _Prepared:
 def _require_kind(column: Any, value: Any) -> None:
     from cassandra.query import UNSET_VALUE
 
-    kinds = _KINDS.get(column.type.typename)
-    if kinds and not (value is None or value is UNSET_VALUE or isinstance(value, kinds)):
-        raise TypeError(f"not a {column.type.typename}")
+    if value is None or value is UNSET_VALUE:
+        return
+    name = column.type.typename
+    right = isinstance(value, _KINDS.get(name, object))
+    if not right or isinstance(value, _NOT_KINDS.get(name, ())):
+        raise TypeError(f"not a {name}")
 
 
 def _fields(value: Any) -> dict[str, Any]:

@@ -81,11 +81,11 @@ class CassandraWriter(SinkWriter[Any]):
         pending: list[Any] | None = None
         for tries in range(retries + 1):
             try:
-                session, statements = self._session()
+                statements = self._statements()
                 if pending is None:
                     pending = list(statements.of(values))
                     self._sent.inc(len(pending))
-                pending, failure = self._send(session, pending)
+                pending, failure = self._send(statements.session, pending)
             except Exception as error:
                 if not is_passing(error) and not isinstance(error, CassandraUnavailableError):
                     raise
@@ -101,12 +101,12 @@ class CassandraWriter(SinkWriter[Any]):
             "set_consistency_level())"
         ) from failure
 
-    def _session(self) -> tuple[Any, Statements]:
-        found = self._shared.get(_STATEMENTS)
+    def _statements(self) -> Statements:
+        found: Statements | None = self._shared.get(_STATEMENTS)
         if found is None:
             session = connect(self._writing.connection)
             try:
-                found = session, Statements(session, self._writing.target)
+                found = Statements(session, self._writing.target)
             except BaseException:
                 session.cluster.shutdown()
                 raise

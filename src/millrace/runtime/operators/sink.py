@@ -213,7 +213,11 @@ class SinkOperator(Operator):
         return self._wakeup
 
     def close(self) -> None:
-        for part in (getattr(self, "_writer", None), getattr(self, "_committing", None)):
-            if part is not None:
+        parts = [getattr(self, "_writer", None), getattr(self, "_committing", None)]
+        shared = getattr(self, "_shared", {})
+        parts += reversed(shared.values())  # what was put in later may need what was there before
+        for part in parts:
+            if hasattr(part, "close"):
                 with suppress(Exception):
                     part.close()
+        shared.clear()
