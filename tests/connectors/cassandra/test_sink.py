@@ -52,8 +52,8 @@ class Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for session, _ in self._shared.values():
-            session.cluster.shutdown()
+        for statements in self._shared.values():
+            statements.session.cluster.shutdown()
 
     def run_epoch(self, values: list[Any]) -> None:
         context = WriterContext(0, 1, "run", "attempt", 1, 0, shared=self._shared)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,11 +72,11 @@ Make = Callable[..., Pipeline]
 
 
 @pytest.fixture
-def pipeline(topics: Any, tmp_path: Path) -> Iterator[Make]:
+def pipeline(topics: Any, tmp_path: Path) -> Make:
     def make(count: int, where: str = "local") -> Pipeline:
         return Pipeline(topics, tmp_path, count, where)
 
-    yield make
+    return make
 
 
 def test_the_driver_is_killed_around_commits(pipeline: Make) -> None:

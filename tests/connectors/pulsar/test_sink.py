@@ -19,6 +19,8 @@ from millrace.connectors.pulsar import (
     PulsarSink,
     TopicRoutingMode,
 )
+from millrace.connectors.pulsar.client import PulsarProperties
+from millrace.connectors.pulsar.producers import COMPRESSION, exact_options
 
 ONCE = DeliveryGuarantee.EXACTLY_ONCE
 LEAST = DeliveryGuarantee.AT_LEAST_ONCE
@@ -76,17 +78,42 @@ class TestExactlyOnce:
         harness.commit()
         assert sorted(contents(topic)) == texts(80)
 
-    def test_a_commit_that_was_cut_short_is_completed(self, topics: Any, sink_harness: Any) -> None:
+    @pytest.mark.parametrize(
+        ("records", "done", "schema"),
+        [
+            (texts(40), 13, Keyed()),
+            (texts(2_500), 1_000, None),
+            (texts(2_500), 2_000, None),
+            (["x" * (1 << 20) + text for text in texts(11)], 3, None),
+        ],
+        ids=["alone", "together", "nearly-done", "large"],
+    )
+    def test_a_commit_that_was_cut_short_is_completed(
+        self, topics: Any, sink_harness: Any, records: list[str], done: int, schema: Any
+    ) -> None:
         """Somebody has sent a part of it."""
         topic = topics.create()
-        harness = sink_harness(builder(topic).build())
-        staged = harness.write_epoch(texts(40))
-        half = sink_harness(builder(topic).build())
-        half.write_epoch(texts(13))
+        harness = sink_harness(builder(topic, ONCE, schema).build())
+        staged = harness.write_epoch(records)
+        half = sink_harness(builder(topic, ONCE, schema).build())
+        half.write_epoch(records[:done])
         half.commit()
+        assert len(contents(topic)) == done
         harness.committables = staged
         harness.commit()
-        assert contents(topic) == texts(40)
+        assert contents(topic) == records
+
+    def test_epochs_that_are_committed_together(self, topics: Any, sink_harness: Any) -> None:
+        topic = topics.create()
+        harness = sink_harness(builder(topic).build())
+        for epoch in range(4):
+            harness.write_epoch(texts(1_400, 1_400 * epoch))
+        staged = list(harness.committables)
+        harness.commit()
+        again = sink_harness(builder(topic).build())
+        again.committables = staged
+        again.commit()
+        assert contents(topic) == texts(5_600)
 
     def test_another_run_may_have_the_same_epochs(self, topics: Any, sink_harness: Any) -> None:
         topic = topics.create()
@@ -146,6 +173,24 @@ def test_keys_times_and_properties(topics: Any, sink_harness: Any) -> None:
 
 
 @pytest.mark.connectors
+@pytest.mark.parametrize("guarantee", [LEAST, ONCE], ids=["least", "once"])
+def test_options_of_producers(topics: Any, sink_harness: Any, guarantee: Any) -> None:
+    topic = topics.create()
+    made = builder(topic, guarantee).set_properties(
+        {
+            "pulsar.producer.maxPendingMessages": 1_000,
+            "pulsar.producer.batchingMaxMessages": "7",
+            "pulsar.producer.compressionType": "LZ4",
+        }
+    )
+    sink_harness(made.build()).run_epoch(texts(1_500))
+    found = topic.read()
+    assert [message.data().decode() for message in found] == texts(1_500)
+    together = max(message.message_id().batch_index() for message in found) + 1
+    assert together == (7 if guarantee is LEAST else 1_000)
+
+
+@pytest.mark.connectors
 def test_a_router_of_ones_own(topics: Any, sink_harness: Any) -> None:
     topic = topics.create(3)
     made = builder(topic, LEAST).set_topic_router(lambda key, partitions: partitions[-1])
@@ -178,6 +223,11 @@ def test_delays(topics: Any, sink_harness: Any) -> None:
         (lambda: PulsarSink.builder().set_delivery_guarantee("once"), "is a DeliveryGuarantee"),
         (lambda: PulsarSink.builder().set_topic_routing_mode("hash"), "is a TopicRoutingMode"),
         (lambda: PulsarSink.builder().set_topic_router("a"), "takes a function"),
+        (
+            lambda: PulsarSink.builder().set_config("pulsar.sink.deliveryGuarantee", "none"),
+            r"is not there: call set_delivery_guarantee\(\)",
+        ),
+        (lambda: exact_options(PulsarProperties({COMPRESSION: "rar"}), True), "is one of NONE"),
         (lambda: PulsarSink.builder().delay_sending_message(7), "MessageDelayer.fixed"),
         (
             lambda: (

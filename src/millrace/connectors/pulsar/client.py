@@ -35,6 +35,17 @@ _OF_CLIENTS = (
     *(SERVICE_URL, ADMIN_URL, PLUGIN, PARAMS, CERTIFICATES, INSECURE, HOSTNAME, TIMEOUT),
     *(CONNECTING, THREADS, LISTENER),
 )
+_REFUSED = {
+    "pulsar.sink.deliveryGuarantee": "call set_delivery_guarantee()",
+    "pulsar.sink.transactionTimeoutMillis": "exactly-once is by sequence ids, without transactions",
+    "pulsar.source.transactionTimeoutMillis": "a source needs no transactions",
+    "pulsar.source.resetSubscriptionCursor": "a job that does not go on from a checkpoint always "
+    "begins at its set_start_cursor()",
+    "pulsar.consumer.subscriptionType": "partitions are read by one subtask each, in their order",
+    "pulsar.consumer.subscriptionMode": "a subscription is always durable",
+    "pulsar.client.useTls": "the service URL says so: pulsar+ssl://HOST:6651",
+}
+"""Properties of Flink's that ask for what is said or done otherwise here."""
 _DEFAULT_TIMEOUT_MS = 30_000
 _DEFAULT_CONNECTING_MS = 10_000
 
@@ -62,9 +73,9 @@ class PulsarProperties:
                 f"the Pulsar property {name} is a number, not {self.values[name]!r}"
             ) from None
 
-    def true(self, name: str) -> bool:
-        """Whether a property is ``true``; by default it is not."""
-        return self.values.get(name, "false").lower() == "true"
+    def true(self, name: str, default: bool = False) -> bool:
+        """Whether a property is ``true``."""
+        return self.values.get(name, str(default)).lower() == "true"
 
     def with_values(self, properties: Any, more: tuple[str, ...]) -> PulsarProperties:
         """These and others.
@@ -79,6 +90,10 @@ class PulsarProperties:
             raise JobDefinitionError(f"Pulsar properties are a dict, not {properties!r}")
         known = {*_OF_CLIENTS, *more}
         for name, value in properties.items():
+            if name in _REFUSED:
+                raise JobDefinitionError(
+                    f"the Pulsar property {name!r} is not there: {_REFUSED[name]}"
+                )
             if name not in known:
                 raise JobDefinitionError(
                     f"there is no Pulsar property {name!r}; there are {', '.join(sorted(known))}"

@@ -7,8 +7,7 @@ from typing import Any
 
 from millrace.common.sink import CommitRequest, Committer
 from millrace.connectors.pulsar.client import PulsarError, create_client
-from millrace.connectors.pulsar.message import Outgoing
-from millrace.connectors.pulsar.producers import Producers
+from millrace.connectors.pulsar.producers import TOGETHER, Producers, exact_options
 from millrace.connectors.pulsar.topic_names import ask_administration
 from millrace.connectors.pulsar.writer import PulsarWriting
 from millrace.connectors.staged_epoch import StagedEpoch
@@ -17,8 +16,6 @@ from millrace.filesystem.crash_points import crash_point
 __all__ = ["PulsarCommitter"]
 
 _EPOCH_BITS = 32
-_ALONE = {"batching_enabled": False}
-"""Of messages that are sent together, the client tells the brokers the first number only."""
 
 
 class DeduplicationError(PulsarError):
@@ -36,16 +33,17 @@ class PulsarCommitter(Committer):
     def __init__(self, writing: PulsarWriting) -> None:
         self._writing = writing
         self._client: Any = None
-        self._producers: Producers | None = None
+        self._producers: dict[bool, Producers] = {}
+        """Of messages that are sent together, and of those that are not."""
         self._checked: set[str] = set()
 
     def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
         try:
-            producers = self._session()
             for request in requests:
-                self._send(producers, StagedEpoch(*request.committable))
+                self._send(StagedEpoch(*request.committable))
             crash_point("before-pulsar-flush")
-            producers.flush()
+            for producers in self._producers.values():
+                producers.flush()
             crash_point("after-pulsar-flush")
         except DeduplicationError:
             self._give_up()
@@ -55,25 +53,40 @@ class PulsarCommitter(Committer):
             # an error of millrace's own ends the job: this is tried again, by new producers
             raise ConnectionError(f"the messages were not written: {error}") from error
 
-    def _session(self) -> Producers:
-        if self._producers is None:
-            self._client = self._client or create_client(self._writing.properties)
-            self._producers = Producers(self._client, _ALONE)
-        return self._producers
+    def _session(self, together: bool) -> Producers:
+        if together not in self._producers:
+            properties = self._writing.properties
+            self._client = self._client or create_client(properties)
+            self._producers[together] = Producers(self._client, exact_options(properties, together))
+        return self._producers[together]
 
-    def _send(self, producers: Producers, staged: StagedEpoch) -> None:
-        subtask, messages = staged.content()
+    def _send(self, staged: StagedEpoch) -> None:
+        """Send what the brokers do not have yet.
+
+        What is sent together has one number: the brokers have all of it or nothing.
+        """
+        subtask, together, messages = staged.content()
+        producers = self._session(together > 1)
         name = f"{self._writing.producer_name}-{staged.run_id}-{subtask}"
-        fresh: Outgoing = {}
+        if together > 1:
+            name += "-together"  # the numbers of messages that are sent alone are others
+        first = (staged.epoch << _EPOCH_BITS) + 1
         for topic, sent in messages.items():
             last = producers.of(topic, name).last_sequence_id()
             self._require_deduplication(topic)
-            first = (staged.epoch << _EPOCH_BITS) + 1
             numbered = (
-                {**message, "sequence_id": number} for number, message in enumerate(sent, first)
+                {**message, "sequence_id": first + index - index % together}
+                for index, message in enumerate(sent)
             )
-            fresh[topic] = [message for message in numbered if message["sequence_id"] > last]
-        producers.send(fresh, name)
+            fresh = [message for message in numbered if message["sequence_id"] > last]
+            if together in (1, TOGETHER):
+                producers.send({topic: fresh}, name)
+                continue
+            for start in range(0, len(fresh), together):
+                producers.send({topic: fresh[start : start + together]}, name)
+                producers.flush()
+        if together > 1:
+            producers.flush()  # the next epoch's messages must not get in with the last ones
 
     def _require_deduplication(self, topic: str) -> None:
         if topic in self._checked:
@@ -88,9 +101,9 @@ class PulsarCommitter(Committer):
         self._checked.add(topic)
 
     def _give_up(self) -> None:
-        if self._producers is not None:
-            self._producers.close()
-            self._producers = None
+        for producers in self._producers.values():
+            producers.close()
+        self._producers.clear()
 
     def close(self) -> None:
         self._give_up()

@@ -6,13 +6,74 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from millrace.connectors.pulsar.client import explained, import_pulsar
+from millrace.common.errors import JobDefinitionError
+from millrace.connectors.pulsar.client import PulsarProperties, explained, import_pulsar
 from millrace.connectors.pulsar.message import Outgoing
 from millrace.connectors.pulsar.subscription import ask
 
-__all__ = ["Producers"]
+__all__ = ["PRODUCER_PROPERTIES", "TOGETHER", "Producers", "exact_options", "sending_options"]
 
+TOGETHER = 1_000
+"""Messages that an exactly-once sink sends together at most; so many are sent at once."""
 _PENDING = 20_000
+_NEVER_MS = 24 * 60 * 60 * 1_000
+_LARGEST_BATCH = 5 << 20
+SEND_TIMEOUT = "pulsar.producer.sendTimeoutMs"
+PENDING = "pulsar.producer.maxPendingMessages"
+BATCHING = "pulsar.producer.batchingEnabled"
+BATCH_MESSAGES = "pulsar.producer.batchingMaxMessages"
+BATCH_BYTES = "pulsar.producer.batchingMaxBytes"
+BATCH_DELAY = "pulsar.producer.batchingMaxPublishDelayMicros"
+COMPRESSION = "pulsar.producer.compressionType"
+PRODUCER_PROPERTIES = (
+    *(SEND_TIMEOUT, PENDING, BATCHING, BATCH_MESSAGES, BATCH_BYTES, BATCH_DELAY, COMPRESSION),
+)
+
+
+def sending_options(properties: PulsarProperties) -> dict[str, Any]:
+    """Options of producers whose messages the client sends together as it sees fit.
+
+    Raises:
+        JobDefinitionError: a property is no number, or no compression.
+    """
+    return {
+        **_common_options(properties),
+        "max_pending_messages": properties.number(PENDING, _PENDING),
+        "batching_enabled": properties.true(BATCHING, default=True),
+        "batching_max_messages": properties.number(BATCH_MESSAGES, 1_000),
+        "batching_max_allowed_size_in_bytes": properties.number(BATCH_BYTES, 128 << 10),
+        "batching_max_publish_delay_ms": max(1, properties.number(BATCH_DELAY, 10_000) // 1_000),
+    }
+
+
+def exact_options(properties: PulsarProperties, together: bool) -> dict[str, Any]:
+    """Options of producers that send exactly what they are told to send together.
+
+    Raises:
+        JobDefinitionError: a property is no number, or no compression.
+    """
+    options = {**_common_options(properties), "max_pending_messages": _PENDING}
+    if not together:
+        return {**options, "batching_enabled": False}
+    return {
+        **options,
+        "batching_enabled": True,
+        "batching_max_messages": TOGETHER,
+        "batching_max_allowed_size_in_bytes": _LARGEST_BATCH,
+        "batching_max_publish_delay_ms": _NEVER_MS,
+    }
+
+
+def _common_options(properties: PulsarProperties) -> dict[str, Any]:
+    kinds = import_pulsar().CompressionType
+    name = properties.values.get(COMPRESSION, "NONE").upper()
+    known = {kind.upper(): kind for kind in ("NONE", "LZ4", "ZLib", "ZSTD", "SNAPPY")}
+    if name not in known:
+        raise JobDefinitionError(f"{COMPRESSION} is one of {', '.join(known)}, not {name}")
+    return {
+        "compression_type": getattr(kinds, known[name]),
+        "send_timeout_millis": properties.number(SEND_TIMEOUT, 30_000),
+    }
 
 
 class Producers:
@@ -45,7 +106,6 @@ class Producers:
                     topic,
                     producer_name=name,
                     block_if_queue_full=True,
-                    max_pending_messages=_PENDING,
                     **self._options,
                 ),
                 topic,

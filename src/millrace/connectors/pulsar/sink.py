@@ -20,6 +20,7 @@ from millrace.common.time.amounts import Duration
 from millrace.connectors.pulsar.client import ADMIN_URL, SERVICE_URL, PulsarProperties
 from millrace.connectors.pulsar.committer import PulsarCommitter
 from millrace.connectors.pulsar.message import PulsarSerializationSchema, require_serialization
+from millrace.connectors.pulsar.producers import PRODUCER_PROPERTIES
 from millrace.connectors.pulsar.topic_names import full_name
 from millrace.connectors.pulsar.topic_router import TopicRouter, TopicRoutingMode
 from millrace.connectors.pulsar.writer import PulsarStagingWriter, PulsarWriter, PulsarWriting
@@ -204,7 +205,7 @@ class PulsarSinkBuilder:
         return self
 
     def set_config(self, key: str, value: Any) -> Self:
-        """A property of the client under Flink's name.
+        """A property of the client or, but for exactly-once, of its producers under Flink's name.
 
         Raises:
             JobDefinitionError: there is none of that name.
@@ -217,7 +218,7 @@ class PulsarSinkBuilder:
         Raises:
             JobDefinitionError: there is none of such a name.
         """
-        self._properties = self._properties.with_values(config, ())
+        self._properties = self._properties.with_values(config, PRODUCER_PROPERTIES)
         return self
 
     def build(self) -> PulsarSink:

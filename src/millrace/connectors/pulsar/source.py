@@ -32,7 +32,17 @@ T = TypeVar("T")
 DISCOVERY_INTERVAL = "pulsar.source.partitionDiscoveryIntervalMs"
 QUEUE = "pulsar.consumer.receiverQueueSize"
 SUBSCRIPTION = "pulsar.consumer.subscriptionName"
-_OWN = (DISCOVERY_INTERVAL, QUEUE, SUBSCRIPTION)
+_WITHOUT_EFFECT = (
+    "pulsar.source.enableAutoAcknowledgeMessage",
+    "pulsar.source.autoCommitCursorInterval",
+    "pulsar.source.maxFetchTime",
+    "pulsar.source.maxFetchRecords",
+    "pulsar.source.fetchOneMessageTime",
+    "pulsar.source.enableMetrics",
+)
+"""The subscription moves with each complete checkpoint, epochs say how much is fetched, and metrics
+are always there."""
+_OWN = (DISCOVERY_INTERVAL, QUEUE, SUBSCRIPTION, *_WITHOUT_EFFECT)
 _FIVE_MINUTES = 300_000
 _FETCHED_AHEAD = 5_000
 

@@ -11,7 +11,7 @@ from millrace.common.sink import DeliveryGuarantee, SinkWriter, WriterContext
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.pulsar.client import PulsarError, PulsarProperties, create_client
 from millrace.connectors.pulsar.message import Outgoing, PulsarSerializationSchema, outgoing
-from millrace.connectors.pulsar.producers import Producers
+from millrace.connectors.pulsar.producers import TOGETHER, Producers, sending_options
 from millrace.connectors.pulsar.topic_router import PartitionRouter, TopicRouter, TopicRoutingMode
 from millrace.connectors.staged_epoch import StagedEpoch
 
@@ -22,6 +22,8 @@ _ROUTER = "pulsar-router"
 _PRODUCERS = "pulsar-producers"
 _LARGEST = 5 << 20
 """Bytes of a message that brokers take by default."""
+_TOGETHER_BYTES = 4 << 20
+"""Of messages that are sent together, which brokers take as one."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class PulsarWriter(_Outlet):
         super().__init__(writing, context)
         if _PRODUCERS not in context.shared:
             client = context.shared[_CLIENT]
-            context.shared[_PRODUCERS] = Producers(client, {"batching_enabled": True})
+            context.shared[_PRODUCERS] = Producers(client, sending_options(writing.properties))
         self._producers: Producers = context.shared[_PRODUCERS]
 
     def write(self, batch: RowBatch[Any]) -> None:
@@ -97,6 +99,8 @@ class PulsarStagingWriter(_Outlet):
     def __init__(self, writing: PulsarWriting, context: WriterContext) -> None:
         super().__init__(writing, context)
         self._messages: Outgoing = {}
+        self._largest = 1
+        """Bytes of the largest message."""
 
     def write(self, batch: RowBatch[Any]) -> None:
         """Take a batch.
@@ -110,11 +114,20 @@ class PulsarStagingWriter(_Outlet):
                 raise PulsarError(
                     f"a message for '{topic}' has {largest} bytes; brokers take {_LARGEST} at most"
                 )
+            self._largest = max(self._largest, largest)
             self._messages.setdefault(topic, []).extend(messages)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[tuple[Any, ...]]:
         if not self._messages:
             return ()
         context = self._context
-        content = [context.subtask_index, self._messages]
+        content = [context.subtask_index, self._together(), self._messages]
         return (tuple(StagedEpoch.pack(context.run_id, context.epoch, content)),)
+
+    def _together(self) -> int:
+        """How many messages are sent together: the client would not do so with those that are to
+        wait, and consumers of a key must not get those of others."""
+        writing = self._writing
+        if isinstance(writing.schema, PulsarSerializationSchema) or writing.delay is not None:
+            return 1
+        return max(1, min(TOGETHER, _TOGETHER_BYTES // self._largest))

@@ -213,8 +213,8 @@ class SinkOperator(Operator):
         return self._wakeup
 
     def close(self) -> None:
-        parts = [getattr(self, "_writer", None), getattr(self, "_committing", None)]
-        shared = getattr(self, "_shared", {})
+        shared: dict[str, Any] = getattr(self, "_shared", {})
+        parts: list[Any] = [getattr(self, "_writer", None), getattr(self, "_committing", None)]
         parts += reversed(shared.values())  # what was put in later may need what was there before
         for part in parts:
             if hasattr(part, "close"):
