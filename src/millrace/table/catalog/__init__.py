@@ -13,6 +13,7 @@ from millrace.table.catalog.errors import CatalogError
 from millrace.table.catalog.file_catalog import FileCatalog
 from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
 from millrace.table.catalog.object_path import ObjectPath
+from millrace.table.catalog.spark_catalog import SparkCatalog
 
 __all__ = [
     "Catalog",
@@ -24,4 +25,5 @@ __all__ = [
     "FileCatalog",
     "GenericInMemoryCatalog",
     "ObjectPath",
+    "SparkCatalog",
 ]

@@ -8,10 +8,11 @@ from millrace.common.errors import JobDefinitionError
 from millrace.table.catalog.catalog import Catalog
 from millrace.table.catalog.file_catalog import FileCatalog
 from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
+from millrace.table.catalog.spark_catalog import SparkCatalog
 
 __all__ = ["catalog_of"]
 
-_TYPES = ("generic_in_memory", "file")
+_TYPES = ("generic_in_memory", "file", "spark")
 
 
 def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
@@ -31,6 +32,8 @@ def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
             )
     if kind == "generic_in_memory":
         return GenericInMemoryCatalog(name, database)
+    if kind == "spark":
+        return SparkCatalog(name, database)
     if kind == "file":
         if "path" not in options:
             raise JobDefinitionError("a catalog of 'type' = 'file' needs the option 'path'")

@@ -14,10 +14,14 @@ from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable
 from millrace.table.catalog.errors import CatalogError, already_exists, not_found
 from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
 from millrace.table.catalog.object_path import ObjectIdentifier, ObjectPath
+from millrace.table.catalog.spark_catalog import SparkCatalog
 
 __all__ = ["CatalogManager"]
 
 T = TypeVar("T")
+
+SPARK_CATALOG = "spark_catalog"
+"""Spark's own name of the catalog of its session."""
 
 
 class CatalogManager:
@@ -46,10 +50,15 @@ class CatalogManager:
         Raises:
             CatalogError: there is none of that name.
         """
-        found = self._catalogs.get(name)
-        if found is None:
+        if not self._known(name):
             raise not_found("catalog", name, self._catalogs)
-        return found
+        return self._catalogs[name]
+
+    def _known(self, name: str) -> bool:
+        """Whether there is a catalog; that of Spark is there from when it is named first."""
+        if name == SPARK_CATALOG and name not in self._catalogs:
+            self._catalogs[name] = SparkCatalog(name)
+        return name in self._catalogs
 
     def list_catalogs(self) -> list[str]:
         """Names of all catalogs."""
@@ -116,7 +125,7 @@ class CatalogManager:
     def table(self, name: ObjectIdentifier) -> CatalogTable | CatalogView | None:
         """A table or view, temporary ones first; None: there is none of that name."""
         found = self._temporary.get(name)
-        if found is not None or name.catalog not in self._catalogs:
+        if found is not None or not self._known(name.catalog):
             return found
         return self._catalogs[name.catalog].table(name.path)
 

@@ -18,6 +18,8 @@ from millrace.table.connectors.lake_tables import require_physical
 __all__ = ["SparkFactory"]
 
 FORMAT = ConfigOptions.key("spark.format").string_type().no_default_value()
+DATABASE = ConfigOptions.key("spark.database").string_type().default_value("default")
+TABLE = ConfigOptions.key("spark.table").string_type().no_default_value()
 STREAMING = ConfigOptions.key("spark.streaming").boolean_type().default_value(False)
 REPEATABLE = ConfigOptions.key("spark.repeatable").boolean_type().default_value(True)
 TRIGGER = ConfigOptions.key("spark.trigger.processing-time").string_type().no_default_value()
@@ -28,11 +30,10 @@ _OF_DECLARED_SCHEMA = frozenset({"avro", "csv", "json", "orc", "parquet", "text"
 
 
 class SparkFactory(TableFactory):
-    """Reads what ``spark.read`` or ``spark.readStream`` gives."""
+    """Reads what ``spark.read`` or ``spark.readStream`` gives, or a table of Spark's catalog."""
 
     identifier = "spark"
-    required = (FORMAT,)
-    optional = (STREAMING, REPEATABLE, TRIGGER)
+    optional = (FORMAT, DATABASE, TABLE, STREAMING, REPEATABLE, TRIGGER)
     prefixes = (_OPTION,)
 
     def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
@@ -43,8 +44,16 @@ class SparkFactory(TableFactory):
         require_physical(request.table, self.identifier)
         from millrace.spark.dataframe import read_dataframe
 
+        if options.get(TABLE) is not None:
+            frame = _table_of_spark(request, options)
+            return dataframe_source(frame, None, repeatable=options.get(REPEATABLE))
         name, trigger = options.get(FORMAT), options.get(TRIGGER)
         streaming = options.get(STREAMING)
+        if name is None:
+            raise JobDefinitionError(
+                f"'connector' = 'spark' needs the option '{FORMAT.key}', or '{TABLE.key}' for a "
+                "table of Spark's catalog"
+            )
         if trigger is not None and not streaming:
             raise JobDefinitionError(f"'{TRIGGER.key}' needs '{STREAMING.key}' = 'true'")
         given = {
@@ -58,6 +67,20 @@ class SparkFactory(TableFactory):
             chosen = None if trigger is None else {"processingTime": trigger}
             return dataframe_source(frame, None, trigger=chosen)
         return dataframe_source(frame, None, repeatable=options.get(REPEATABLE))
+
+
+def _table_of_spark(request: ScanRequest, options: OptionValues) -> Any:
+    """The wanted columns of a table of Spark's catalog."""
+    from millrace.spark import session_catalog
+
+    for option in (FORMAT, STREAMING, TRIGGER):
+        if option.key in options.values:
+            raise JobDefinitionError(f"'{option.key}' is not for a table of Spark's catalog")
+    database, name = options.get(DATABASE), options.get(TABLE)
+    frame = session_catalog.table(database, name)
+    if frame is None:
+        raise JobDefinitionError(f"Spark has no table {name!r} in its database {database!r}")
+    return frame.select(*(f"`{each}`" for each in request.columns.names))
 
 
 def _schema(table: ResolvedTable) -> Any:

@@ -1,0 +1,48 @@
+"""What the Spark session of this process knows by name: databases, tables and views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+__all__ = ["arrow_schema", "databases", "table", "tables"]
+
+
+def databases() -> list[str]:
+    """Names of the databases of Spark's current catalog."""
+    return [each.name for each in _session().catalog.listDatabases()]
+
+
+def tables(database: str) -> list[str]:
+    """Names of the tables and views of a database, and of the session's temporary views."""
+    return [each.name for each in _session().catalog.listTables(database)]
+
+
+def table(database: str, name: str) -> DataFrame | None:
+    """The rows of a table or view, a database's own before a temporary one; None: there is none."""
+    session = _session()
+    qualified = f"{_quoted(database)}.{_quoted(name)}"
+    if session.catalog.tableExists(qualified):
+        return session.table(qualified)
+    plain = _quoted(name)
+    found = session.catalog.tableExists(plain) and session.catalog.getTable(plain)
+    return session.table(plain) if found and found.isTemporary else None
+
+
+def arrow_schema(frame: DataFrame) -> Any:
+    """The `pyarrow.Schema` of a DataFrame.
+
+    Raises:
+        TypeError: a column's type has none.
+    """
+    return to_arrow_schema(frame.schema, timezone="UTC")
+
+
+def _session() -> SparkSession:
+    return SparkSession.builder.getOrCreate()
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
