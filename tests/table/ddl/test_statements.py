@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from millrace.common.errors import ConfigurationError, JobDefinitionError
 from millrace.sql.errors import SqlParserError
 from millrace.table import TableEnvironment
+from millrace.table.catalog import GenericInMemoryCatalog
 
 BLACKHOLE = "WITH ('connector' = 'blackhole')"
 
@@ -187,9 +189,6 @@ def test_errors_of_syntax_show_the_place(t_env: TableEnvironment) -> None:
     [
         ("ADD JAR 'a.jar'", "ADD JAR", "there is no JVM"),
         ("REMOVE JAR 'a.jar'", "REMOVE JAR", "there is no JVM"),
-        ("LOAD MODULE hive", "LOAD MODULE", "there is one module"),
-        ("UNLOAD MODULE core", "UNLOAD MODULE", "there is one module"),
-        ("USE MODULES core", "USE MODULES", "there is one module"),
         ("COMPILE PLAN 'x.json' FOR INSERT INTO t SELECT 1", "COMPILE PLAN", "plans are not"),
         ("EXECUTE PLAN 'x.json'", "EXECUTE PLAN", "plans are not"),
         ("ANALYZE TABLE t COMPUTE STATISTICS", "ANALYZE TABLE", "the planner does not use"),
@@ -202,3 +201,47 @@ def test_what_cannot_be_executed_is_refused_with_the_reason(
     t_env: TableEnvironment, text: str, name: str, reason: str
 ) -> None:
     assert refusal(t_env, text).startswith(f"{name} cannot be executed here: {reason}")
+
+
+def test_modules(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("USE MODULES core")
+    assert rows(t_env, "SHOW FULL MODULES") == [("core", True)]
+    assert "there is no module hive; there are core" in refusal(t_env, "USE MODULES core, hive")
+    assert "CREATE FUNCTION" in refusal(t_env, "LOAD MODULE hive")
+    assert "already" in refusal(t_env, "LOAD MODULE core")
+    assert "and stays" in refusal(t_env, "UNLOAD MODULE core")
+    assert rows(t_env, "SHOW JARS") == []
+
+
+def test_catalogs_tell_what_they_were_made_with(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(
+        "CREATE CATALOG c COMMENT 'mine' WITH ('type'='generic_in_memory', 'default-database'='d')"
+    )
+    assert rows(t_env, "DESCRIBE CATALOG c") == [
+        ("name", "c"),
+        ("type", "generic_in_memory"),
+        ("comment", "mine"),
+    ]
+    assert rows(t_env, "DESCRIBE CATALOG EXTENDED c")[3:] == [("option:default-database", "d")]
+    [text] = rows(t_env, "SHOW CREATE CATALOG c")
+    t_env.execute_sql("DROP CATALOG c")
+    t_env.execute_sql(text)
+    assert rows(t_env, "SHOW CREATE CATALOG c") == [text]
+    assert "generic_in_memory" in rows(t_env, "SHOW CREATE CATALOG default_catalog")[0]
+    assert "did you mean 'c'" in refusal(t_env, "SHOW CREATE CATALOG cc")
+    t_env.register_catalog("own", GenericInMemoryCatalog("own"))
+    assert "made by the program" in refusal(t_env, "DESCRIBE CATALOG own")
+
+
+def test_partitions_are_those_of_the_files(t_env: TableEnvironment, tmp_path: Path) -> None:
+    t_env.execute_sql(
+        "CREATE TABLE f (n INT, shop STRING, y INT) PARTITIONED BY (shop, y) WITH ("
+        f"'connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'csv')"
+    )
+    assert rows(t_env, "SHOW PARTITIONS f") == []
+    t_env.execute_sql("INSERT INTO f VALUES (1, 'a b', 1), (2, 'a b', 2), (3, 'c', 1)").wait()
+    assert rows(t_env, "SHOW PARTITIONS f") == ["shop=a b/y=1", "shop=a b/y=2", "shop=c/y=1"]
+    assert rows(t_env, "SHOW PARTITIONS f PARTITION (y = 1)") == ["shop=a b/y=1", "shop=c/y=1"]
+    assert "no partition column n" in refusal(t_env, "SHOW PARTITIONS f PARTITION (n = 1)")
+    t_env.execute_sql(f"CREATE TABLE b (a INT) {BLACKHOLE}")
+    assert "is not partitioned" in refusal(t_env, "SHOW PARTITIONS b")

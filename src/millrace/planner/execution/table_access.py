@@ -112,6 +112,14 @@ class TableAccess(Protocol):
         """
         ...
 
+    def partitions(self, table: ResolvedTable) -> list[tuple[str, ...]]:
+        """The partitions that have data now: texts of the partition columns' values.
+
+        Raises:
+            JobDefinitionError: the connector cannot tell.
+        """
+        ...
+
     def truncate(self, table: ResolvedTable) -> None:
         """Delete all rows.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from millrace.table.catalog.catalog import Catalog
 from millrace.table.catalog.catalog_objects import (
     CatalogDatabase,
+    CatalogDescriptor,
     CatalogFunction,
     CatalogTable,
     CatalogView,
@@ -18,6 +19,7 @@ from millrace.table.catalog.spark_catalog import SparkCatalog
 __all__ = [
     "Catalog",
     "CatalogDatabase",
+    "CatalogDescriptor",
     "CatalogError",
     "CatalogFunction",
     "CatalogTable",

@@ -10,7 +10,12 @@ from typing import TypeVar
 
 from millrace.planner.catalog_reader import NameKind
 from millrace.table.catalog.catalog import Catalog
-from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable, CatalogView
+from millrace.table.catalog.catalog_objects import (
+    CatalogDescriptor,
+    CatalogFunction,
+    CatalogTable,
+    CatalogView,
+)
 from millrace.table.catalog.errors import CatalogError, already_exists, not_found
 from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
 from millrace.table.catalog.object_path import ObjectIdentifier, ObjectPath
@@ -36,6 +41,8 @@ class CatalogManager:
     def __init__(self, catalog: str, database: str) -> None:
         self.builtin = catalog
         self._catalogs: dict[str, Catalog] = {catalog: GenericInMemoryCatalog(catalog, database)}
+        kept = {"type": "generic_in_memory", "default-database": database}
+        self._declared = {catalog: CatalogDescriptor(kept)}
         self.current_catalog = catalog
         self.current_database = database
         self._temporary: dict[ObjectIdentifier, CatalogTable | CatalogView] = {}
@@ -58,14 +65,17 @@ class CatalogManager:
         """Whether there is a catalog; that of Spark is there from when it is named first."""
         if name == SPARK_CATALOG and name not in self._catalogs:
             self._catalogs[name] = SparkCatalog(name)
+            self._declared[name] = CatalogDescriptor({"type": "spark"})
         return name in self._catalogs
 
     def list_catalogs(self) -> list[str]:
         """Names of all catalogs."""
         return sorted(self._catalogs)
 
-    def register_catalog(self, name: str, catalog: Catalog) -> None:
-        """Add a catalog.
+    def register_catalog(
+        self, name: str, catalog: Catalog, declared: CatalogDescriptor | None = None
+    ) -> None:
+        """Add a catalog, and what it was made with if that is known.
 
         Raises:
             CatalogError: there is one of that name.
@@ -74,6 +84,20 @@ class CatalogManager:
             raise already_exists("catalog", name)
         catalog.name = name
         self._catalogs[name] = catalog
+        if declared is not None:
+            self._declared[name] = declared
+
+    def declared(self, name: str) -> CatalogDescriptor:
+        """What a catalog was made with.
+
+        Raises:
+            CatalogError: there is none, or the program has made it.
+        """
+        self.catalog(name)
+        found = self._declared.get(name)
+        if found is None:
+            raise CatalogError(f"catalog {name} was made by the program, not by CREATE CATALOG")
+        return found
 
     def unregister_catalog(self, name: str) -> None:
         """Remove a catalog, but not what is in it.
@@ -85,6 +109,7 @@ class CatalogManager:
         if name == self.current_catalog:
             raise CatalogError(f"catalog {name} is the current one; USE CATALOG another one first")
         del self._catalogs[name]
+        self._declared.pop(name, None)
 
     def use_catalog(self, name: str) -> None:
         """Look up names without a catalog in this one, in its default database."""

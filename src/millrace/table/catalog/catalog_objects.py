@@ -8,7 +8,7 @@ from typing import Any
 
 from millrace.table.schema import Schema
 
-__all__ = ["CatalogDatabase", "CatalogFunction", "CatalogTable", "CatalogView"]
+__all__ = ["CatalogDatabase", "CatalogDescriptor", "CatalogFunction", "CatalogTable", "CatalogView"]
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,14 @@ class CatalogDatabase:
     """A database: properties and a comment."""
 
     options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
+class CatalogDescriptor:
+    """What a catalog was made with. Flink: ``CatalogDescriptor``."""
+
+    options: Mapping[str, str]
     comment: str | None = None
 
 

@@ -9,6 +9,9 @@ from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.connectors.delta import DeltaSink, DeltaSource
+from millrace.connectors.delta.table import DeltaOptions
+from millrace.connectors.partition_bucket_assigner import NO_VALUE
+from millrace.filesystem.registry import resolved
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import ScanRequest, SinkRequest
 from millrace.table.connectors.factory import OptionValues, TableFactory
@@ -54,6 +57,11 @@ class DeltaFactory(TableFactory):
             options.get(INTERVAL),
             _storage(options),
         )
+
+    def partitions(self, table: ResolvedTable, options: OptionValues) -> list[tuple[str, ...]]:
+        found = DeltaOptions(resolved(options.get(PATH)), _storage(options)).open().partitions()
+        columns = table.partition_keys
+        return [tuple(str(each[name] or NO_VALUE) for name in columns) for each in found]
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         require_physical(request.table, self.identifier)

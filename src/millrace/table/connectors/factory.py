@@ -114,6 +114,10 @@ class TableFactory:
         """See `TableAccess.replacing`; by default the sink itself replaces the rows."""
         return lambda: None
 
+    def partitions(self, table: ResolvedTable, options: OptionValues) -> list[tuple[str, ...]]:
+        """See `TableAccess.partitions`; by default a connector cannot tell."""
+        raise self._refused(table, "asked for its partitions")
+
     def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
         """See `TableAccess.truncate`; by default a table cannot be emptied."""
         raise self._refused(table, "emptied by TRUNCATE TABLE")

@@ -21,7 +21,11 @@ from millrace.planner.execution.table_access import ScanRequest, SinkRequest
 from millrace.table.connectors import file_options as keys
 from millrace.table.connectors.factory import OptionValues, TableFactory
 from millrace.table.connectors.file_columns import FILE_METADATA, PartitionFilter, TableFileFormat
-from millrace.table.connectors.replaced_files import delete_files, replaced_files
+from millrace.table.connectors.replaced_files import (
+    delete_files,
+    partitions_of_files,
+    replaced_files,
+)
 from millrace.table.formats.bulk_formats import BULK_FORMATS
 from millrace.table.formats.format_choice import MESSAGE_FORMATS, FormatChoice, format_options
 from millrace.table.formats.row_type_info import row_type_info
@@ -89,6 +93,9 @@ class FileSystemFactory(TableFactory):
 
     def replacing(self, request: SinkRequest, options: OptionValues) -> Callable[[], None]:
         return replaced_files(options.get(keys.PATH), request.table, request.partition)
+
+    def partitions(self, table: ResolvedTable, options: OptionValues) -> list[tuple[str, ...]]:
+        return partitions_of_files(options.get(keys.PATH), table.partition_keys)
 
     def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
         delete_files(options.get(keys.PATH))

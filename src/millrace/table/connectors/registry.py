@@ -87,6 +87,11 @@ class ConnectorAccess:
         factory = factory_of(request.options)
         return factory.replacing(request, factory.options_of(request.table, request.options))
 
+    def partitions(self, table: ResolvedTable) -> list[tuple[str, ...]]:
+        """Ask the table's connector for its partitions."""
+        factory = factory_of(table.options)
+        return factory.partitions(table, factory.options_of(table, table.options))
+
     def truncate(self, table: ResolvedTable) -> None:
         """Have the table's connector delete all rows."""
         factory = factory_of(table.options)

@@ -1,15 +1,17 @@
-"""Files that INSERT OVERWRITE and TRUNCATE TABLE remove. Flink docs: "FileSystem SQL Connector"."""
+"""Files of a table: what INSERT OVERWRITE and TRUNCATE TABLE remove, and in which partitions
+they are. Flink docs: "FileSystem SQL Connector"."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from urllib.parse import unquote
 
 from millrace.connectors.partition_bucket_assigner import PartitionBucketAssigner
 from millrace.filesystem.registry import file_system_of, resolved
 from millrace.planner.catalog_reader import ResolvedTable
 
-__all__ = ["delete_files", "replaced_files"]
+__all__ = ["delete_files", "partitions_of_files", "replaced_files"]
 
 
 def delete_files(path: str) -> None:
@@ -37,6 +39,18 @@ def replaced_files(
         file_system_of(base).delete_all(replaced)
 
     return delete
+
+
+def partitions_of_files(path: str, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values of partition columns that stand in the paths of files, each once."""
+    base = resolved(path)
+    found = set()
+    for file in _files(base):
+        parts = file[len(base) :].split("/")[:-1]
+        values = dict(part.split("=", 1) for part in parts if "=" in part)
+        if all(name in values for name in columns):
+            found.add(tuple(unquote(values[name]) for name in columns))
+    return sorted(found)
 
 
 def _directory(base: str, table: ResolvedTable, partition: dict[str, str]) -> str:

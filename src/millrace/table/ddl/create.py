@@ -15,6 +15,7 @@ from millrace.sql.statements import (
 from millrace.table.catalog.catalog_factories import catalog_of
 from millrace.table.catalog.catalog_objects import (
     CatalogDatabase,
+    CatalogDescriptor,
     CatalogFunction,
     CatalogTable,
     CatalogView,
@@ -228,7 +229,8 @@ def create_catalog(session: TableSession, statement: CreateCatalog) -> TableResu
     if statement.if_not_exists and statement.name in session.catalogs.list_catalogs():
         return TableResult.ok()
     catalog = catalog_of(statement.name, statement.options)
-    session.catalogs.register_catalog(statement.name, catalog)
+    declared = CatalogDescriptor(dict(statement.options), statement.comment)
+    session.catalogs.register_catalog(statement.name, catalog, declared)
     return TableResult.ok()
 
 

@@ -39,10 +39,18 @@ def describe(session: TableSession, statement: Describe) -> TableResult:
     if statement.kind is DescribeKind.DATABASE:
         return _database(session, statement)
     if statement.kind is DescribeKind.CATALOG:
-        catalog = session.catalogs.catalog(statement.path[-1])
-        kind = type(catalog).__name__.removesuffix("Catalog")
-        return _items([("name", catalog.name), ("type", kind)])
+        return _catalog(session, statement)
     raise JobDefinitionError(f"DESCRIBE {statement.kind.value} tells nothing here")
+
+
+def _catalog(session: TableSession, statement: Describe) -> TableResult:
+    name = statement.path[-1]
+    found = session.catalogs.declared(name)
+    options = dict(found.options)
+    items = [("name", name), ("type", options.pop("type", "")), ("comment", found.comment or "")]
+    if statement.extended:
+        items += [(f"option:{key}", value) for key, value in options.items()]
+    return _items(items)
 
 
 def _database(session: TableSession, statement: Describe) -> TableResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import BooleanType, RowType, VarCharType, quoted
@@ -14,6 +14,7 @@ from millrace.table.catalog.catalog_objects import CatalogTable, CatalogView
 from millrace.table.catalog.errors import not_found
 from millrace.table.catalog.object_path import ObjectIdentifier
 from millrace.table.ddl.describe import columns_result
+from millrace.table.ddl.partitions import show_partitions
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
@@ -28,6 +29,8 @@ def show(session: TableSession, statement: Show) -> TableResult:
     """
     if statement.kind is ShowKind.COLUMNS:
         return columns_result(session, statement.path or (), _filter(statement))
+    if statement.kind is ShowKind.PARTITIONS:
+        return show_partitions(session, statement)
     if statement.kind is ShowKind.FULL_MODULES:
         columns = RowType.of(("module name", VarCharType()), ("used", BooleanType()))
         return TableResult.of_rows(columns, [("core", True)])
@@ -100,11 +103,14 @@ _LISTS: dict[ShowKind, tuple[str, Callable[[TableSession, Show], Iterable[str]]]
     ShowKind.USER_FUNCTIONS: ("function name", lambda s, _: _user_functions(s)),
     ShowKind.FUNCTIONS: ("function name", _functions),
     ShowKind.MODULES: ("module name", lambda s, _: ["core"]),
+    ShowKind.JARS: ("jars", lambda s, _: []),
 }
 
 
 def show_create(session: TableSession, statement: ShowCreate) -> TableResult:
-    """SHOW CREATE TABLE, and VIEW."""
+    """SHOW CREATE TABLE, VIEW and CATALOG."""
+    if statement.kind == "CATALOG":
+        return TableResult.of_text(_catalog_text(session, statement.path[-1]))
     name = session.catalogs.qualified(statement.path)
     found = session.catalogs.table(name)
     temporary = "TEMPORARY " if session.catalogs.is_temporary(name) else ""
@@ -117,6 +123,19 @@ def show_create(session: TableSession, statement: ShowCreate) -> TableResult:
     return TableResult.of_text(text)
 
 
+def _catalog_text(session: TableSession, name: str) -> str:
+    found = session.catalogs.declared(name)
+    lines = [f"CREATE CATALOG {quoted(name)}"]
+    if found.comment:
+        lines.append(f"COMMENT {sql_text(found.comment)}")
+    return "\n".join([*lines, _with_text(found.options), ""])
+
+
+def _with_text(options: Mapping[str, str]) -> str:
+    pairs = (f"  {sql_text(key)} = {sql_text(value)}" for key, value in options.items())
+    return "WITH (\n" + ",\n".join(pairs) + "\n)"
+
+
 def _table_text(name: ObjectIdentifier, table: CatalogTable, temporary: str) -> str:
     lines = [f"CREATE {temporary}TABLE {name} {table.schema}"]
     if table.comment:
@@ -124,8 +143,7 @@ def _table_text(name: ObjectIdentifier, table: CatalogTable, temporary: str) -> 
     if table.partition_keys:
         lines.append(f"PARTITIONED BY ({', '.join(map(quoted, table.partition_keys))})")
     if table.options:
-        pairs = (f"  {sql_text(key)} = {sql_text(value)}" for key, value in table.options.items())
-        lines.append("WITH (\n" + ",\n".join(pairs) + "\n)")
+        lines.append(_with_text(table.options))
     return "\n".join([*lines, ""])
 
 

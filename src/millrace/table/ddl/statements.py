@@ -8,7 +8,17 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.sql import statements as sql
 from millrace.sql.statements import Statement
-from millrace.table.ddl import alter, create, describe, drop, modify, options, queries, show
+from millrace.table.ddl import (
+    alter,
+    create,
+    describe,
+    drop,
+    modify,
+    modules,
+    options,
+    queries,
+    show,
+)
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
@@ -40,6 +50,9 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
     sql.AlterFunction: alter.alter_function,
     sql.UseCatalog: options.use_catalog,
     sql.UseDatabase: options.use_database,
+    sql.UseModules: modules.use_modules,
+    sql.LoadModule: modules.load_module,
+    sql.UnloadModule: modules.unload_module,
     sql.SetOption: options.set_option,
     sql.ResetOption: options.reset_option,
     sql.Show: show.show,
@@ -49,14 +62,10 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
 
 
 _NO_JARS = "there is no JVM that would load it; functions are Python's, and connectors are built in"
-_NO_MODULES = "there is one module, core, with all built-in functions; it is always used"
 _NO_PLANS = "plans are not kept: a query is planned anew when it is resumed"
 _REASONS: dict[type[Statement], tuple[str, str]] = {
     sql.AddJar: ("ADD JAR", _NO_JARS),
     sql.RemoveJar: ("REMOVE JAR", _NO_JARS),
-    sql.LoadModule: ("LOAD MODULE", _NO_MODULES),
-    sql.UnloadModule: ("UNLOAD MODULE", _NO_MODULES),
-    sql.UseModules: ("USE MODULES", _NO_MODULES),
     sql.CompilePlan: ("COMPILE PLAN", _NO_PLANS),
     sql.ExecutePlan: ("EXECUTE PLAN", _NO_PLANS),
     sql.Analyze: ("ANALYZE TABLE", "the planner does not use statistics of tables"),

@@ -1,0 +1,41 @@
+"""LOAD, UNLOAD and USE MODULES: there is one module, ``core``, with all built-in functions."""
+
+from __future__ import annotations
+
+from millrace.common.errors import JobDefinitionError
+from millrace.sql.statements import LoadModule, UnloadModule, UseModules
+from millrace.table.catalog.errors import already_exists, not_found
+from millrace.table.table_result import TableResult
+from millrace.table.table_session import TableSession
+
+__all__ = ["load_module", "unload_module", "use_modules"]
+
+CORE = "core"
+
+
+def load_module(session: TableSession, statement: LoadModule) -> TableResult:
+    """LOAD MODULE: always refused, for ``core`` is loaded."""
+    if statement.name == CORE:
+        raise already_exists("module", CORE)
+    raise JobDefinitionError(
+        f"there is no module {statement.name!r} that could be loaded: the built-in functions are "
+        f"in {CORE}, and functions of your own are made by CREATE FUNCTION"
+    )
+
+
+def unload_module(session: TableSession, statement: UnloadModule) -> TableResult:
+    """UNLOAD MODULE: always refused."""
+    if statement.name == CORE:
+        raise JobDefinitionError(
+            f"the module {CORE} has the built-in functions, and stays. To hide one of them, CREATE "
+            "TEMPORARY SYSTEM FUNCTION of its name"
+        )
+    raise not_found("module", statement.name, [CORE])
+
+
+def use_modules(session: TableSession, statement: UseModules) -> TableResult:
+    """USE MODULES: of ``core``, which changes nothing."""
+    for name in statement.names:
+        if name != CORE:
+            raise not_found("module", name, [CORE])
+    return TableResult.ok()
