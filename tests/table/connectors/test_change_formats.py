@@ -31,8 +31,20 @@ MAXWELL = [
     '{"type": "update", "data": {"id": 1, "n": 11}, "old": {"n": 10}}',
     '{"type": "delete", "data": {"id": 2, "n": 20}}',
 ]
+OGG = [
+    '{"op_type": "I", "after": {"id": 1, "n": 10}}',
+    '{"op_type": "I", "before": null, "after": {"id": 2, "n": 20}}',
+    '{"op_type": "U", "before": {"id": 1, "n": 10}, "after": {"id": 1, "n": 11}}',
+    '{"op_type": "T"}',
+    '{"op_type": "D", "before": {"id": 2, "n": 20}}',
+]
 SHORT = {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}
-MESSAGES = {"debezium-json": DEBEZIUM, "canal-json": CANAL, "maxwell-json": MAXWELL}
+MESSAGES = {
+    "canal-json": CANAL,
+    "debezium-json": DEBEZIUM,
+    "maxwell-json": MAXWELL,
+    "ogg-json": OGG,
+}
 
 
 def declare(t_env: TableEnvironment, path: Path, name: str, key: str = "", more: str = "") -> None:
@@ -68,6 +80,36 @@ def test_what_is_written_is_read_again(t_env: TableEnvironment, tmp_path: Path, 
         "AS v(a, g) GROUP BY g"
     ).wait()
     assert left(t_env, "SELECT * FROM t") == [(2, 2), (3, 1)]
+
+
+ROW_JSON = b'{"id":1,"n":1}'
+WRITTEN = {
+    "canal-json": b'{"data":[%s],"type":"INSERT"}\n' % ROW_JSON,
+    "debezium-json": b'{"before":null,"after":%s,"op":"c"}\n' % ROW_JSON,
+    "maxwell-json": b'{"data":%s,"type":"insert"}\n' % ROW_JSON,
+    "ogg-json": b'{"before":null,"after":%s,"op_type":"I"}\n' % ROW_JSON,
+}
+"""As Flink 2.3 writes them."""
+
+
+@pytest.mark.parametrize("name", sorted(MESSAGES))
+def test_what_is_written_is_what_flink_writes(
+    t_env: TableEnvironment, tmp_path: Path, name: str
+) -> None:
+    declare(t_env, tmp_path / "t", name)
+    t_env.execute_sql("INSERT INTO t VALUES (1, 1)").wait()
+    [file] = [each for each in (tmp_path / "t").iterdir() if each.is_file()]
+    assert file.read_bytes() == WRITTEN[name]
+
+
+def test_null_fields_are_left_out_where_that_is_asked_for(
+    t_env: TableEnvironment, tmp_path: Path
+) -> None:
+    more = ", 'ogg-json.encode.ignore-null-fields' = 'true'"
+    declare(t_env, tmp_path / "t", "ogg-json", more=more)
+    t_env.execute_sql("INSERT INTO t VALUES (1, CAST(NULL AS INT))").wait()
+    [file] = [each for each in (tmp_path / "t").iterdir() if each.is_file()]
+    assert file.read_bytes() == b'{"before":null,"after":{"id":1},"op_type":"I"}\n'
 
 
 def test_changes_that_are_told_twice_are_taken_once(

@@ -1,4 +1,4 @@
-"""Changes of a database's rows as messages: Debezium's, Canal's and Maxwell's JSON."""
+"""Changes of a database's rows as JSON messages: of Debezium, Canal, Maxwell and GoldenGate."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from millrace.formats.changes.maxwell_json import (
     MaxwellJsonDeserializationSchema,
     MaxwellJsonSerializationSchema,
 )
+from millrace.formats.changes.ogg_json import (
+    OggJsonDeserializationSchema,
+    OggJsonSerializationSchema,
+)
 
 __all__ = [
     "CanalJsonDeserializationSchema",
@@ -22,4 +26,6 @@ __all__ = [
     "DebeziumJsonSerializationSchema",
     "MaxwellJsonDeserializationSchema",
     "MaxwellJsonSerializationSchema",
+    "OggJsonDeserializationSchema",
+    "OggJsonSerializationSchema",
 ]

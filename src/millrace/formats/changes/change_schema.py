@@ -150,6 +150,7 @@ class ChangeSerializationSchema(SerializationSchema[Row]):
 
     Args:
         type_info: of the rows.
+        rows: writes the rows themselves, as JSON; by default `JsonRowSerializationSchema`.
 
     Raises:
         JobDefinitionError: the type is not that of rows.
@@ -159,9 +160,11 @@ class ChangeSerializationSchema(SerializationSchema[Row]):
     """The message of a row that is added."""
     _deleted = b"%s"
 
-    def __init__(self, type_info: TypeInformation[Any]) -> None:
+    def __init__(
+        self, type_info: TypeInformation[Any], rows: SerializationSchema[Row] | None = None
+    ) -> None:
         self._type_info = _row_type(type_info, self)
-        self._rows = JsonRowSerializationSchema(self._type_info)
+        self._rows = rows or JsonRowSerializationSchema(self._type_info)
 
     def serialize(self, value: Row) -> bytes:
         """The message.
@@ -173,7 +176,7 @@ class ChangeSerializationSchema(SerializationSchema[Row]):
         return (self._added if kind in _ADDED else self._deleted) % self._rows.serialize(value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._type_info,)
+        return type(self), (self._type_info, self._rows)
 
 
 def _of_kinds(batch: Batch, kinds: Sequence[int]) -> Batch:

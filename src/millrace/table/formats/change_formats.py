@@ -1,6 +1,7 @@
-"""Formats whose messages are changes of a database's rows: Debezium's, Canal's and Maxwell's.
+"""Formats whose messages are changes of a database's rows: Debezium's, Canal's, Maxwell's and
+GoldenGate's.
 
-Flink docs: "Debezium Format", "Canal Format", "Maxwell Format".
+Flink docs: "Debezium Format", "Canal Format", "Maxwell Format", "Ogg Format".
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from millrace.common.config.config_options import ConfigOptions
+from millrace.common.config.config_options import ConfigOption, ConfigOptions
+from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.types.logical.logical_type import RowType
 from millrace.formats.changes import (
@@ -18,8 +20,11 @@ from millrace.formats.changes import (
     DebeziumJsonSerializationSchema,
     MaxwellJsonDeserializationSchema,
     MaxwellJsonSerializationSchema,
+    OggJsonDeserializationSchema,
+    OggJsonSerializationSchema,
 )
 from millrace.formats.changes.change_schema import ChangeSerializationSchema
+from millrace.table.formats.json_options import JsonOptions
 from millrace.table.formats.message_format import MessageFormat, Read
 from millrace.table.formats.row_type_info import row_type_info
 
@@ -30,17 +35,8 @@ ALL_KINDS = frozenset({"+I", "-U", "+U", "-D"})
 SCHEMA_INCLUDE = (
     ConfigOptions.key("debezium-json.schema-include").boolean_type().default_value(False)
 )
-DEBEZIUM_IGNORES = (
-    ConfigOptions.key("debezium-json.ignore-parse-errors").boolean_type().default_value(False)
-)
-CANAL_IGNORES = (
-    ConfigOptions.key("canal-json.ignore-parse-errors").boolean_type().default_value(False)
-)
 DATABASE = ConfigOptions.key("canal-json.database.include").string_type().no_default_value()
 TABLE = ConfigOptions.key("canal-json.table.include").string_type().no_default_value()
-MAXWELL_IGNORES = (
-    ConfigOptions.key("maxwell-json.ignore-parse-errors").boolean_type().default_value(False)
-)
 
 
 class ChangeFormat(MessageFormat):
@@ -48,17 +44,24 @@ class ChangeFormat(MessageFormat):
 
     changes = ALL_KINDS
     accepts = frozenset()
+    json: ClassVar[JsonOptions]
+    more: ClassVar[tuple[ConfigOption[Any], ...]] = ()
     writes: ClassVar[type[ChangeSerializationSchema]]
 
+    def __init__(self) -> None:
+        self.options = (*self.json.all, *self.more)
+        self.ignores = self.json.ignores
+
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
-        return self.writes(row_type_info(columns, "JSON", nested=True))
+        fields = row_type_info(columns, "JSON", nested=True)
+        return self.writes(fields, self.json.serializer(columns, read))
 
 
 class DebeziumJsonFormat(ChangeFormat):
     """``before``, ``after`` and ``op``."""
 
-    options = (SCHEMA_INCLUDE, DEBEZIUM_IGNORES)
-    ignores = DEBEZIUM_IGNORES
+    json = JsonOptions("debezium-json")
+    more = (SCHEMA_INCLUDE,)
     writes = DebeziumJsonSerializationSchema
 
     def deserializer(
@@ -67,12 +70,19 @@ class DebeziumJsonFormat(ChangeFormat):
         fields = row_type_info(self.read_columns(physical, wanted), "JSON", nested=True)
         return DebeziumJsonDeserializationSchema(fields, read(SCHEMA_INCLUDE))
 
+    def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
+        if read(SCHEMA_INCLUDE):
+            raise JobDefinitionError(
+                f"'{SCHEMA_INCLUDE.key}' is for reading; messages are written without a schema"
+            )
+        return super().serializer(columns, read)
+
 
 class CanalJsonFormat(ChangeFormat):
     """``data``, ``old`` and ``type``."""
 
-    options = (CANAL_IGNORES, DATABASE, TABLE)
-    ignores = CANAL_IGNORES
+    json = JsonOptions("canal-json")
+    more = (DATABASE, TABLE)
     writes = CanalJsonSerializationSchema
 
     def deserializer(
@@ -85,8 +95,7 @@ class CanalJsonFormat(ChangeFormat):
 class MaxwellJsonFormat(ChangeFormat):
     """``data``, ``old`` and ``type`` of one row."""
 
-    options = (MAXWELL_IGNORES,)
-    ignores = MAXWELL_IGNORES
+    json = JsonOptions("maxwell-json")
     writes = MaxwellJsonSerializationSchema
 
     def deserializer(
@@ -97,9 +106,24 @@ class MaxwellJsonFormat(ChangeFormat):
         )
 
 
+class OggJsonFormat(ChangeFormat):
+    """``before``, ``after`` and ``op_type``."""
+
+    json = JsonOptions("ogg-json")
+    writes = OggJsonSerializationSchema
+
+    def deserializer(
+        self, physical: RowType, wanted: Sequence[str], read: Read
+    ) -> DeserializationSchema[Any]:
+        return OggJsonDeserializationSchema(
+            row_type_info(self.read_columns(physical, wanted), "JSON", nested=True)
+        )
+
+
 CHANGE_FORMATS: dict[str, MessageFormat] = {
     "canal-json": CanalJsonFormat(),
     "debezium-json": DebeziumJsonFormat(),
     "maxwell-json": MaxwellJsonFormat(),
+    "ogg-json": OggJsonFormat(),
 }
 """By the value of the option ``format``."""

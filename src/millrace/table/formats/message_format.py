@@ -19,8 +19,9 @@ from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import Row
 from millrace.formats.csv_row import CsvRowDeserializationSchema, CsvRowSerializationSchema
-from millrace.formats.json_row import JsonRowDeserializationSchema, JsonRowSerializationSchema
+from millrace.formats.json_row import JsonRowDeserializationSchema
 from millrace.formats.raw import RawFormatDeserializationSchema, RawFormatSerializationSchema
+from millrace.table.formats.json_options import JsonOptions
 from millrace.table.formats.row_type_info import row_type_info
 
 __all__ = ["ROW_FORMATS", "MessageFormat", "Read"]
@@ -45,7 +46,7 @@ class MessageFormat(ABC):
     """
 
     options: tuple[ConfigOption[Any], ...] = ()
-    ignores: ClassVar[ConfigOption[bool] | None] = None
+    ignores: ConfigOption[bool] | None = None
     changes: ClassVar[frozenset[str]] = frozenset({"+I"})
     accepts: ClassVar[frozenset[str]] = frozenset({"+I"})
     text: ClassVar[bool] = True
@@ -118,18 +119,24 @@ def _set_dialect(builder: Any, read: Read) -> None:
 
 
 MISSING = ConfigOptions.key("json.fail-on-missing-field").boolean_type().default_value(False)
-JSON_IGNORES = ConfigOptions.key("json.ignore-parse-errors").boolean_type().default_value(False)
+PARSER = ConfigOptions.key("json.decode.json-parser.enabled").boolean_type().default_value(True)
+"""Taken for programs of Flink, which has two parsers."""
+JSON = JsonOptions("json")
 
 
 class JsonFormat(MessageFormat):
     """Objects with the columns' names; fields that are no columns are left out."""
 
-    options = (MISSING, JSON_IGNORES)
-    ignores = JSON_IGNORES
+    options = (MISSING, PARSER, *JSON.all)
+    ignores = JSON.ignores
 
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
+        if read(MISSING) and read(JSON.ignores):
+            raise JobDefinitionError(
+                f"'{MISSING.key}' and '{JSON.ignores.key}' say opposite things: choose one"
+            )
         columns = physical
         if not read(MISSING):  # else columns that nobody wants must be there, too
             columns = self.read_columns(physical, wanted)
@@ -138,16 +145,12 @@ class JsonFormat(MessageFormat):
         )
         if read(MISSING):
             builder.fail_on_missing_field()
-        if read(JSON_IGNORES):
+        if read(JSON.ignores):
             builder.null_for_wrong_fields()
         return builder.build()
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
-        return (
-            JsonRowSerializationSchema.builder()
-            .with_type_info(row_type_info(columns, "JSON", nested=True))
-            .build()
-        )
+        return JSON.serializer(columns, read)
 
 
 CHARSET = ConfigOptions.key("raw.charset").string_type().default_value("UTF-8")

@@ -1,0 +1,209 @@
+"""Rows of tables as JSON objects, byte by byte as Flink writes them. Flink docs: "JSON format"."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from decimal import Context, Decimal
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.serialization import SerializationSchema
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.common.types.row import Row
+from millrace.expressions.casting.text_of import double_text, float_text
+
+__all__ = ["JsonStyle", "TableJsonSerializationSchema"]
+
+Write = Callable[[Any], str]
+_WHOLE = (logical.TinyIntType, logical.SmallIntType, logical.IntType, logical.BigIntType)
+_TEXT = (logical.CharType, logical.VarCharType)
+_BYTES = (logical.BinaryType, logical.VarBinaryType)
+_EXACT = Context(prec=100)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonStyle:
+    """How rows are written where JSON leaves a choice.
+
+    Attributes:
+        iso_timestamps: a ``T`` between date and time, where SQL has a blank.
+        null_keys: of entries of maps without a key: ``FAIL``, ``DROP`` or ``LITERAL``.
+        null_key_literal: the key that they have with ``LITERAL``.
+        plain_decimals: digits as declared, ``0.0000001``; otherwise as short as can be, ``1E-7``.
+        leaves_nulls_out: fields without a value are not written.
+    """
+
+    iso_timestamps: bool = False
+    null_keys: str = "FAIL"
+    null_key_literal: str = "null"
+    plain_decimals: bool = False
+    leaves_nulls_out: bool = False
+
+
+class TableJsonSerializationSchema(SerializationSchema[Row]):
+    """Writes rows of a table as JSON objects.
+
+    Args:
+        columns: of the rows.
+        style: where JSON leaves a choice.
+
+    Raises:
+        JobDefinitionError: JSON does not hold a column's type.
+
+    Example:
+        >>> columns = RowType.of(("n", logical.DecimalType(10, 2)), ("f", logical.DoubleType()))
+        >>> TableJsonSerializationSchema(columns).serialize(Row(Decimal("1.50"), 1e10))
+        b'{"n":1.5,"f":1.0E10}'
+    """
+
+    def __init__(self, columns: RowType, style: JsonStyle = JsonStyle()) -> None:
+        self._columns, self._style = columns, style
+        self._write = _Writers(style).of_row(columns)
+
+    def serialize(self, value: Row) -> bytes:
+        """The object.
+
+        Raises:
+            SerializationError: a value is not of its column's type.
+        """
+        return self.serialize_batch([value])[0]
+
+    def serialize_batch(self, values: Sequence[Row]) -> list[bytes]:
+        write = self._write
+        found = []
+        for value in values:
+            try:
+                found.append(write(value).encode())
+            except (TypeError, ValueError, ArithmeticError, AttributeError) as error:
+                raise SerializationError(
+                    f"{repr(value)[:300]} cannot be written as JSON: {error}"
+                ) from error
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TableJsonSerializationSchema, (self._columns, self._style)
+
+
+class _Writers:
+    def __init__(self, style: JsonStyle) -> None:
+        self._style = style
+
+    def of_row(self, kind: RowType) -> Write:
+        names = kind.names
+        keys = [f"{_quoted(name)}:" for name in names]
+        writers = [self._of(field.type, field.name) for field in kind.fields]
+        leaves_out = self._style.leaves_nulls_out
+
+        def write(row: Any) -> str:
+            values = map(row.get, names) if isinstance(row, dict) else row
+            members = [
+                key + ("null" if value is None else each(value))
+                for key, each, value in zip(keys, writers, values, strict=True)
+                if value is not None or not leaves_out
+            ]
+            return f"{{{','.join(members)}}}"
+
+        return write
+
+    def _of(self, kind: LogicalType, column: str) -> Write:
+        if isinstance(kind, RowType):
+            return self.of_row(kind)
+        if type(kind) is logical.ArrayType:
+            item = _nullable(self._of(kind.element_type, column))
+            return lambda values: f"[{','.join(map(item, values))}]"
+        if type(kind) is logical.MapType and isinstance(kind.key_type, _TEXT):
+            return self._of_map(_nullable(self._of(kind.value_type, column)))
+        found = self._of_scalar(kind)
+        if found is None:
+            raise JobDefinitionError(
+                f"column {column} is of {kind}, which JSON does not hold; it takes scalar types "
+                "and arrays, rows and maps with keys of text"
+            )
+        return found
+
+    def _of_map(self, item: Write) -> Write:
+        def write(entries: Any) -> str:
+            # Arrow gives maps as pairs
+            pairs = dict(entries).items()
+            members = [
+                f"{_quoted(self._null_key() if key is None else key)}:{item(value)}"
+                for key, value in pairs
+                if key is not None or self._style.null_keys != "DROP"
+            ]
+            return f"{{{','.join(members)}}}"
+
+        return write
+
+    def _null_key(self) -> str:
+        if self._style.null_keys == "FAIL":
+            raise ValueError(
+                "a map has an entry without a key; set 'map-null-key.mode' of the format to "
+                "'DROP' or 'LITERAL'"
+            )
+        return self._style.null_key_literal
+
+    def _of_scalar(self, kind: LogicalType) -> Write | None:
+        if isinstance(kind, _WHOLE):
+            return lambda value: str(int(value))
+        if isinstance(kind, logical.DecimalType):
+            return self._decimal_writer(kind.scale)
+        if isinstance(kind, logical.TimestampType):
+            return self._timestamp
+        if isinstance(kind, logical.LocalZonedTimestampType):
+            return self._point_in_time
+        return next((write for types, write in _PLAIN if isinstance(kind, types)), None)
+
+    def _decimal_writer(self, scale: int) -> Write:
+        if self._style.plain_decimals:
+            return lambda value: f"{Decimal(value):.{scale}f}"
+        return lambda value: str(_EXACT.normalize(Decimal(value)))
+
+    def _timestamp(self, value: datetime) -> str:
+        text = value.replace(tzinfo=None).isoformat("T" if self._style.iso_timestamps else " ")
+        return f'"{_shortened(text)}"'
+
+    def _point_in_time(self, value: datetime) -> str:
+        at = value.astimezone(UTC) if value.tzinfo else value
+        return f'{self._timestamp(at)[:-1]}Z"'
+
+
+def _nullable(write: Write) -> Write:
+    return lambda value: "null" if value is None else write(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _shortened(text: str) -> str:
+    """A time without zeros at the end of its fraction.
+
+    >>> _shortened("01:02:03.100000")
+    '01:02:03.1'
+    """
+    return text.rstrip("0") if "." in text else text
+
+
+def _time(value: time) -> str:
+    return f'"{_shortened(value.isoformat())}"'
+
+
+def _number(text: Callable[[float], str]) -> Write:
+    return lambda value: text(value) if math.isfinite(value) else _quoted(text(value))
+
+
+_PLAIN: tuple[tuple[Any, Write], ...] = (
+    (_TEXT, _quoted),
+    (logical.BooleanType, lambda value: "true" if value else "false"),
+    (logical.FloatType, _number(float_text)),
+    (logical.DoubleType, _number(double_text)),
+    (_BYTES, lambda value: f'"{base64.b64encode(bytes(value)).decode()}"'),
+    (logical.DateType, lambda value: f'"{value.isoformat()}"'),
+    (logical.TimeType, _time),
+)
