@@ -83,6 +83,10 @@ _FUNCTION_CLASSES = (
     *("AggregateFunction", "AsyncScalarFunction", "TableAggregateFunction", "TableFunction"),
     *_VIEWS,
 )
+_PULSAR = {
+    "RangeGenerator": "Millrace reads each partition of Pulsar in one subtask and in its order, "
+    "with no subscription of the type Key_Shared: leave RangeGenerator and set_range_generator out"
+}
 MISSING_NAMES: dict[str, dict[str, str]] = {
     "millrace.table": dict.fromkeys(_FUNCTION_CLASSES, _FUNCTIONS),
     "millrace.datastream.connectors": _FORMER_KAFKA,
@@ -90,6 +94,7 @@ MISSING_NAMES: dict[str, dict[str, str]] = {
     "millrace.datastream.connectors.elasticsearch": _ELASTICSEARCH_6,
     "millrace.datastream.connectors.kafka": _FORMER_KAFKA,
     "millrace.datastream.connectors.kinesis": _KINESIS,
+    "millrace.datastream.connectors.pulsar": _PULSAR,
 }
 """Names that PyFlink has in packages which are there, and what to say."""
 _SENTENCES = MISSING | {

@@ -10,10 +10,12 @@ import pytest
 
 from millrace.common import SimpleStringSchema
 from millrace.common.errors import JobDefinitionError
+from millrace.common.sink import DeliveryGuarantee
 from millrace.connectors.pulsar import PulsarError, PulsarSource, StartCursor, StopCursor
 from millrace.connectors.pulsar.client import create_client
 from millrace.connectors.pulsar.message_position import MessagePosition
 from millrace.connectors.pulsar.topic_names import full_name
+from millrace.datastream.connectors import pulsar
 
 
 def source() -> Any:
@@ -39,6 +41,10 @@ def source() -> Any:
         (lambda: source().set_deserialization_schema(str), "needs a DeserializationSchema"),
         (lambda: source().set_config("pulsar.client.x", 1), "no Pulsar property"),
         (lambda: source().set_properties([]), "are a dict"),
+        (
+            lambda: source().set_config("pulsar.consumer.subscriptionType", "Shared"),
+            "is not there: partitions are read by one subtask each",
+        ),
         (lambda: StartCursor.from_publish_time(-1), "a number of ms since 1970"),
         (lambda: StartCursor.from_message_id("1:2"), "a message id is a pulsar.MessageId"),
         (lambda: StopCursor.at_message_id(b"\xff\xff"), "these bytes are no message id"),
@@ -47,6 +53,20 @@ def source() -> Any:
 def test_what_cannot_be(make: Callable[[], Any], said: str) -> None:
     with pytest.raises(JobDefinitionError, match=said):
         make()
+
+
+def test_flinks_properties_about_acknowledging_and_fetching_change_nothing() -> None:
+    made = source().set_topics("a").set_consumer_name("reader-1")
+    made.set_config("pulsar.source.enableAutoAcknowledgeMessage", True)
+    made.set_config_with_dict({"pulsar.source.autoCommitCursorInterval": "1000"})
+    values = made.build()._reading.properties.values
+    assert values["pulsar.consumer.consumerName"] == "reader-1"
+
+
+def test_names_that_programs_import() -> None:
+    assert pulsar.DeliveryGuarantee is DeliveryGuarantee
+    with pytest.raises(ImportError, match="no subscription of the type Key_Shared"):
+        from millrace.datastream.connectors.pulsar import RangeGenerator  # noqa: F401
 
 
 def test_secrets_are_not_shown() -> None:

@@ -12,6 +12,7 @@ from millrace.connectors.errors import ConnectorError
 
 __all__ = [
     "ADMIN_URL",
+    "CONSUMER_NAME",
     "SERVICE_URL",
     "PulsarError",
     "PulsarProperties",
@@ -22,6 +23,7 @@ __all__ = [
 
 SERVICE_URL = "pulsar.client.serviceUrl"
 ADMIN_URL = "pulsar.admin.adminUrl"
+CONSUMER_NAME = "pulsar.consumer.consumerName"
 PLUGIN = "pulsar.client.authPluginClassName"
 PARAMS = "pulsar.client.authParams"
 CERTIFICATES = "pulsar.client.tlsTrustCertsFilePath"

@@ -7,7 +7,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from millrace.common.source import EnumeratorContext, SourceEvent, SourceSplit, SplitEnumerator
-from millrace.connectors.pulsar.client import PulsarError, PulsarProperties, create_client
+from millrace.connectors.pulsar.client import (
+    CONSUMER_NAME,
+    PulsarError,
+    PulsarProperties,
+    create_client,
+)
 from millrace.connectors.pulsar.cursor import StartCursor, StopCursor
 from millrace.connectors.pulsar.message_position import EARLIEST, MessagePosition
 from millrace.connectors.pulsar.partition_split import PulsarPartitionSplit
@@ -90,7 +95,9 @@ class PulsarEnumerator(SplitEnumerator):
         """What is there and was not known before."""
         if self._subscription is None:
             self._client = create_client(self._properties)
-            self._subscription = Subscription(self._client, self._subscription_name)
+            self._subscription = Subscription(
+                self._client, self._subscription_name, self._properties.values.get(CONSUMER_NAME)
+            )
         names = self._topics.partitions(self._client, self._properties)
         first = self._known is None
         known = self._known or set()

@@ -14,7 +14,12 @@ from millrace.common.serialization import DeserializationSchema
 from millrace.common.source import Boundedness, ReaderContext, Source, SplitEnumerator
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.type_information import TypeInformation
-from millrace.connectors.pulsar.client import ADMIN_URL, SERVICE_URL, PulsarProperties
+from millrace.connectors.pulsar.client import (
+    ADMIN_URL,
+    CONSUMER_NAME,
+    SERVICE_URL,
+    PulsarProperties,
+)
 from millrace.connectors.pulsar.cursor import StartCursor, StopCursor
 from millrace.connectors.pulsar.enumerator import PulsarEnumerator
 from millrace.connectors.pulsar.reader import PulsarReader
@@ -42,7 +47,7 @@ _WITHOUT_EFFECT = (
 )
 """The subscription moves with each complete checkpoint, epochs say how much is fetched, and metrics
 are always there."""
-_OWN = (DISCOVERY_INTERVAL, QUEUE, SUBSCRIPTION, *_WITHOUT_EFFECT)
+_OWN = (DISCOVERY_INTERVAL, QUEUE, SUBSCRIPTION, CONSUMER_NAME, *_WITHOUT_EFFECT)
 _FIVE_MINUTES = 300_000
 _FETCHED_AHEAD = 5_000
 
@@ -156,6 +161,10 @@ class PulsarSourceBuilder(Generic[T]):
         may have it."""
         return self.set_config(SUBSCRIPTION, subscription_name)
 
+    def set_consumer_name(self, consumer_name: str) -> PulsarSourceBuilder[T]:
+        """By which the brokers' administration shows who holds the subscription."""
+        return self.set_config(CONSUMER_NAME, consumer_name)
+
     def set_topics(self, topics: str | list[str]) -> PulsarSourceBuilder[T]:
         """Read these topics or partitions; ``orders`` is ``persistent://public/default/orders``.
 
@@ -266,6 +275,8 @@ class PulsarSourceBuilder(Generic[T]):
         """
         self._properties = self._properties.with_values(config, _OWN)
         return self
+
+    set_config_with_dict = set_properties
 
     def set_error_policy(self, error_policy: ErrorPolicy) -> PulsarSourceBuilder[T]:
         """Choose what becomes of messages that cannot be read.

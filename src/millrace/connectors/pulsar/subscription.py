@@ -56,11 +56,15 @@ class Subscription:
 
     Readers read by themselves, from the positions of checkpoints, so that one that is still alive
     somewhere does not keep another out.
+
+    Args:
+        consumer_name: by which the brokers' administration shows it; None: they choose one.
     """
 
-    def __init__(self, client: Any, name: str) -> None:
+    def __init__(self, client: Any, name: str, consumer_name: str | None = None) -> None:
         self._client = client
         self._name = name
+        self._consumer_name = consumer_name
         self._consumers: dict[str, Any] = {}
 
     def require(self, topic: str, latest: bool) -> None:
@@ -81,6 +85,7 @@ class Subscription:
                 topic,
                 self._name,
                 receiver_queue_size=0,
+                consumer_name=self._consumer_name,
                 initial_position=positions.Latest if latest else positions.Earliest,
             ),
             topic,

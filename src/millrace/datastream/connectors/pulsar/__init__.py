@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from millrace.common.sink.delivery_guarantee import DeliveryGuarantee
 from millrace.connectors.pulsar import (
     MessageDelayer,
     MessagePosition,
@@ -23,6 +24,7 @@ from millrace.connectors.pulsar import (
 from millrace.missing_modules import missing_name
 
 __all__ = [
+    "DeliveryGuarantee",
     "MessageDelayer",
     "PulsarMessage",
     "PulsarSerializationSchema",
