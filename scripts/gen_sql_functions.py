@@ -34,7 +34,6 @@ LEFT_OUT = """\
 | --- | --- |
 | `BITMAP_*` | there is no type for bitmaps yet |
 | `PARSE_JSON`, `TRY_PARSE_JSON` | there is no type VARIANT yet |
-| `JSON` in `JSON_OBJECT` and `JSON_ARRAY` | not written yet |
 | `INET_ATON`, `INET_NTOA`, `OBJECT_OF`, `OBJECT_UPDATE` | not written yet |
 | `TO_CHANGELOG`, `FROM_CHANGELOG`, `ML_PREDICT` | not written yet |
 | `JSON_LENGTH`, `CONV`, `BITAND` and kin | Flink 2.3 has no such functions either |

@@ -24,6 +24,20 @@ QUERIES: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
     "two keys": ("SELECT x, MOD(i, 2), MAX(i) FROM t GROUP BY x, MOD(i, 2)", [
         ("NaN", 0, 4), (1.5, 1, 5),
     ]),
+    "join": ("SELECT a.i, b.i FROM t AS a JOIN t AS b ON a.x = b.x WHERE a.i < 3 AND b.i < 4", [
+        (1, 1), (1, 3), (2, 2),
+    ]),
+    "join of rows": (
+        "SELECT a.i FROM (SELECT i, ROW(x) AS r FROM t) AS a JOIN (SELECT ROW(x) AS r FROM t "
+        "WHERE i = 2) AS b ON a.r = b.r",
+        [(2,), (4,)],
+    ),
+    "semi join": ("SELECT i FROM t WHERE x IN (SELECT x FROM t WHERE i = 2)", [(2,), (4,)]),
+    "full join": (
+        "SELECT a.i, b.i FROM (SELECT * FROM t WHERE i < 3) AS a FULL JOIN "
+        "(SELECT * FROM t WHERE i = 4) AS b ON a.x = b.x",
+        [(1, None), (2, 4)],
+    ),
     "last": (
         "SELECT i FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY x DESC, i) AS n FROM t) WHERE n <= 2",
         [(2,), (4,)],

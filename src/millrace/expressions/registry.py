@@ -152,7 +152,7 @@ def resolve_call(name: str, arguments: tuple[ResolvedExpression, ...], payload: 
 
 def with_nested_json(arguments: tuple[ResolvedExpression, ...], payload: Any) -> Any:
     """Clauses of a JSON function, and which arguments make JSON, which is not quoted again."""
-    makers = ("JSON_OBJECT", "JSON_ARRAY")
+    makers = ("JSON", "JSON_OBJECT", "JSON_ARRAY")
     nested = tuple(
         index
         for index, each in enumerate(arguments)

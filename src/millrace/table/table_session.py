@@ -85,13 +85,16 @@ class TableSession:
         """
         return bind_query(query, self.reader, registry, text)
 
+    def view_query(self, view: ResolvedView) -> RelNode:
+        """The rows of a view, under the names of its query."""
+        if isinstance(view.query, RelNode):
+            return view.query
+        catalog = view.catalog or self.reader
+        return bind_query(parse_query(view.query), catalog, registry, view.query)
+
     def view_type(self, view: ResolvedView) -> RowType:
         """Names and types of the columns of a view."""
-        if isinstance(view.query, RelNode):
-            return view.query.row_type
-        catalog = view.catalog or self.reader
-        query = bind_query(parse_query(view.query), catalog, registry, view.query)
-        row_type = query.row_type
+        row_type = self.view_query(view).row_type
         if not view.names:
             return row_type
         fields = zip(view.names, row_type.fields, strict=True)

@@ -39,7 +39,6 @@ def test_an_equality_of_expressions_is_one_of_columns(kind: str) -> None:
         "t.a < s.a + 1",
         "t.a + s.a = s.a",
         "t.a + RAND_INTEGER(5) = s.a",
-        "CAST(t.a AS DOUBLE) = CAST(s.a AS DOUBLE)",
     ],
 )
 def test_what_is_no_key_stays_as_it_is(condition: str) -> None:

@@ -28,6 +28,7 @@ from millrace.expressions.function_definition import (
     Signature,
 )
 from millrace.expressions.functions import lists
+from millrace.expressions.functions.items import get, get_type, item, item_type
 from millrace.expressions.result_types import always, argument, fixed, merged_arguments
 from millrace.expressions.type_merging import common_type
 
@@ -111,43 +112,6 @@ def _cardinality(site: CallSite, value: Datum) -> Datum:
     if is_scalar(value) or not pa.types.is_list(value.type):
         return per_value(len, pa.int32(), value)
     return pc.list_value_length(value)
-
-
-def _item_type(context: CallContext) -> LogicalType:
-    kind = context.types[0]
-    if isinstance(kind, logical.RowType):
-        return _field(kind, context).type.with_nullable(True)
-    return kind.children()[-1].with_nullable(True)
-
-
-def _field(kind: logical.RowType, context: CallContext) -> RowField:
-    position = context.literals[1] if len(context.literals) > 1 else None
-    if not isinstance(position, int) or not 1 <= position <= len(kind):
-        raise EvaluationError(f"a field of {kind} is taken by a constant from 1 to {len(kind)}")
-    return kind.fields[position - 1]
-
-
-def _item(site: CallSite, value: Datum, key: Datum) -> Datum:
-    kind = site.argument_types[0]
-    if isinstance(kind, logical.RowType):
-        return pc.struct_field(value, key.as_py() - 1)
-    if isinstance(kind, logical.MapType):
-        return per_value(lambda pairs, key: dict(pairs).get(key), site.arrow, value, key)
-    return per_value(
-        lambda items, at: items[at - 1] if 1 <= at <= len(items) else None, site.arrow, value, key
-    )
-
-
-def _get_type(context: CallContext) -> LogicalType:
-    """A row's field, whose position from 0 is the payload."""
-    kind = context.types[0]
-    assert isinstance(kind, logical.RowType)
-    part: LogicalType = kind.fields[context.payload].type
-    return part.with_nullable(part.nullable or kind.nullable)
-
-
-def _get(site: CallSite, value: Datum) -> Datum:
-    return pc.struct_field(value, site.payload)
 
 
 def _element(items: list[Any]) -> Any:
@@ -283,16 +247,16 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
     _function(
         "ITEM",
         (("ARRAY", "INT"), ("MAP", "<ANY>"), ("ROW", "INT")),
-        _item_type,
-        _item,
+        item_type,
+        item,
         "An element by its place from 1, or the value of a key; NULL where there is none.",
         ("ARRAY[1, 2][2]", "2"),
     ),
     _function(
         "GET",
         (("ROW",),),
-        _get_type,
-        _get,
+        get_type,
+        get,
         "A field of a row.",
         ("CAST(ROW(1) AS ROW<a INT>)", "(1)"),
     ),
@@ -393,7 +357,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
     _function(
         "ARRAY_MAX",
         (ARRAY,),
-        _item_type,
+        item_type,
         _python(lists.extreme(max)),
         "The greatest element.",
         ("ARRAY_MAX(ARRAY[3, 1, 2])", "3"),
@@ -401,7 +365,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
     _function(
         "ARRAY_MIN",
         (ARRAY,),
-        _item_type,
+        item_type,
         _python(lists.extreme(min)),
         "The least element.",
         ("ARRAY_MIN(ARRAY[3, 1, 2])", "1"),

@@ -29,7 +29,7 @@ def _split_index(text: str, separator: Any, index: int) -> str | None:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    return text.split(separator) if separator else list(text)
+    return text.split(separator) if separator and text else list(text)
 
 
 def _from_base64(text: str) -> str | None:

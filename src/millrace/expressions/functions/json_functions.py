@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -22,10 +22,11 @@ from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import (
     CallContext,
     FunctionDefinition,
+    FunctionResolutionError,
     ResultStrategy,
     Signature,
 )
-from millrace.expressions.functions.json_paths import walk
+from millrace.expressions.functions.json_paths import is_strict, walk
 from millrace.expressions.functions.strings import TEXT
 from millrace.expressions.result_types import always, fixed
 
@@ -34,26 +35,18 @@ __all__ = ["JSON_FUNCTIONS", "Raw", "json_text"]
 CATEGORY = "JSON"
 
 
-class JsonNumber(float):
-    """A number that keeps the text it was written with."""
-
-    def __new__(cls, text: str) -> JsonNumber:
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
-
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
-
-
 class Raw(str):
     """JSON that is put into other JSON as it is."""
 
 
 def _loads(text: str) -> Any:
-    return json.loads(text, parse_float=JsonNumber, parse_constant=_refused)
+    return json.loads(text, parse_float=_number, parse_constant=_refused)
+
+
+def _number(text: str) -> Decimal:
+    """Keeps the digits it was written with; zero has no sign."""
+    made = Decimal(text)
+    return made if made else made.copy_abs()
 
 
 def _refused(name: str) -> Any:
@@ -61,29 +54,33 @@ def _refused(name: str) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """JSON without blanks.
+    """JSON without blanks, keys in their order.
 
-    >>> json_text({"a": [1, None, "x"], "b": Raw("{}")})
+    >>> json_text({"b": Raw("{}"), "a": [1, None, "x"]})
     '{"a":[1,null,"x"],"b":{}}'
     """
     if isinstance(value, Raw):
         return str(value)
     if isinstance(value, dict):
-        pairs = (f"{json_text(str(key))}:{json_text(each)}" for key, each in value.items())
+        pairs = (f"{json_text(str(key))}:{json_text(each)}" for key, each in sorted(value.items()))
         return "{" + ",".join(pairs) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(json_text, value)) + "]"
-    if isinstance(value, JsonNumber):
-        return value.text
     if isinstance(value, float):
-        return double_text(value)
+        return str(Decimal(double_text(value)))
     if isinstance(value, Decimal):
-        return format(value, "f")
+        return str(value)
     if isinstance(value, datetime):
-        return json.dumps(value.isoformat())
-    if isinstance(value, date):
+        return json.dumps(_time_text(value))
+    if isinstance(value, date | time):
         return json.dumps(value.isoformat())
     return json.dumps(value, ensure_ascii=False)
+
+
+def _time_text(value: datetime) -> str:
+    """As ISO 8601 has it, with the fraction's zeros left out."""
+    local = value.replace(tzinfo=None).isoformat()
+    return (local.rstrip("0") if value.microsecond else local) + ("Z" if value.tzinfo else "")
 
 
 def _clauses(site: CallSite) -> dict[str, Any]:
@@ -117,7 +114,7 @@ def _exists(site: CallSite, text: Datum, path: Datum) -> Datum:
 
     def exists(value: str, where: str) -> bool | None:
         try:
-            return bool(walk(_loads(value), where)[1])
+            return walk(value, where, _loads) is not None
         except (ValueError, EvaluationError) as error:
             if on_error == "ERROR":
                 raise EvaluationError(f"JSON_EXISTS: {error}") from None
@@ -141,18 +138,15 @@ def _value(site: CallSite, text: Datum, path: Datum) -> Datum:
 
     def value(document: str, where: str) -> Any:
         try:
-            many, found = walk(_loads(document), where)
-            if not found or (len(found) == 1 and found[0] is None):
-                return _otherwise(clauses, "EMPTY", f"JSON_VALUE: nothing at {where!r}")
-            if many or isinstance(found[0], dict | list):
+            found = walk(document, where, _loads)
+            if isinstance(found, dict | list) and is_strict(where):
                 raise ValueError(f"what is at {where!r} is no scalar")
-            return make(found[0])
-        except (ValueError, ArithmeticError) as error:
+            made = None if isinstance(found, dict | list | None) else make(found)
+        except (ValueError, ArithmeticError, EvaluationError) as error:
             return _otherwise(clauses, "ERROR", f"JSON_VALUE: {error}")
-        except EvaluationError as error:
-            if clauses.get("EMPTY") == "ERROR":
-                raise
-            return _otherwise(clauses, "ERROR", str(error))
+        if made is None:
+            return _otherwise(clauses, "EMPTY", f"JSON_VALUE: no scalar at {where!r}")
+        return made
 
     return per_value(value, site.arrow, text, path)
 
@@ -167,9 +161,25 @@ def _scalar_maker(kind: LogicalType) -> Callable[[Any], Any]:
     return lambda v: v if isinstance(v, str) else json_text(v)
 
 
+_RETURNED = (
+    logical.VarCharType,
+    logical.CharType,
+    logical.BooleanType,
+    logical.IntegralType,
+    logical.FloatType,
+    logical.DoubleType,
+    logical.ArrayType,
+)
+
+
 def _returned(context: CallContext) -> LogicalType:
     returned = (what for clause, what, _ in context.payload or () if clause == "RETURNING")
     kind: LogicalType | None = next(returned, None)
+    if kind is not None and not isinstance(kind, _RETURNED):
+        raise FunctionResolutionError(
+            f"{context.name} returns STRING, BOOLEAN, INTEGER or DOUBLE, or JSON_QUERY an "
+            f"ARRAY<STRING>, not {kind}: write CAST around it"
+        )
     return logical.VarCharType() if kind is None else kind.with_nullable(True)
 
 
@@ -185,23 +195,20 @@ def _query(site: CallSite, text: Datum, path: Datum) -> Datum:
             raise EvaluationError(f"JSON_QUERY: {what}")
         return empties.get(choice)
 
+    wrapper = clauses.get("WRAPPER", "WITHOUT")
+
     def query(document: str, where: str) -> str | None:
         try:
-            many, found = walk(_loads(document), where)
+            value = walk(document, where, _loads)
         except (ValueError, EvaluationError) as error:
             return otherwise("ERROR", str(error))
-        if not found and not many:
-            return otherwise("EMPTY", f"nothing at {where!r}")
-        value = found if many else found[0]
-        wrapper = clauses.get("WRAPPER", "WITHOUT")
-        if wrapper == "UNCONDITIONAL" or (
-            wrapper == "CONDITIONAL" and not isinstance(value, dict | list)
-        ):
-            value = [value]
         if value is None:
             return otherwise("EMPTY", f"nothing at {where!r}")
+        if wrapper == "UNCONDITIONAL" or (wrapper == "CONDITIONAL" and not isinstance(value, list)):
+            value = [value]
         if not isinstance(value, dict | list):
-            return otherwise("ERROR", f"what is at {where!r} is no object and no array")
+            kind = "ERROR" if is_strict(where) else "EMPTY"
+            return otherwise(kind, f"what is at {where!r} is no object and no array")
         return json_text(value)
 
     made = per_value(query, pa.string(), text, path)
@@ -274,8 +281,21 @@ def _string(site: CallSite, value: Datum) -> Datum:
     return per_value(lambda v: json_text(make(v)), pa.string(), value)
 
 
+def _quoted(text: str) -> str:
+    return json.dumps(text).replace("/", "\\/")
+
+
+def _json(text: str) -> str:
+    try:
+        return json_text(_loads(text))
+    except ValueError as error:
+        raise EvaluationError(f"JSON: {error}") from None
+
+
 def _unquoted(text: str) -> str:
     """A JSON string as text; anything else as it is."""
+    if not text.startswith('"'):
+        return text
     try:
         made = json.loads(text)
     except ValueError:
@@ -307,6 +327,15 @@ def _function(
 _PATH: tuple[Signature, ...] = ((TEXT, TEXT),)
 
 JSON_FUNCTIONS: tuple[FunctionDefinition, ...] = (
+    _function(
+        "JSON",
+        ((TEXT,),),
+        always("STRING"),
+        lambda site, text: per_value(_json, pa.string(), text),
+        "A text that is JSON, as a value in JSON_OBJECT and JSON_ARRAY.",
+        ("JSON_OBJECT('a' VALUE JSON('[1]'))", '{"a":[1]}'),
+        may_fail=True,
+    ),
     _function(
         "IS JSON",
         ((TEXT,),),
@@ -370,7 +399,7 @@ JSON_FUNCTIONS: tuple[FunctionDefinition, ...] = (
         "JSON_QUOTE",
         ((TEXT,),),
         always("STRING"),
-        lambda site, text: per_value(json.dumps, pa.string(), text),
+        lambda site, text: per_value(_quoted, pa.string(), text),
         "A text as a JSON string.",
         ("JSON_QUOTE('a')", '"a"'),
     ),

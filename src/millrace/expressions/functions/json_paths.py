@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from millrace.expressions.evaluation_error import EvaluationError
 
-__all__ = ["PathMissingError", "walk"]
+__all__ = ["PathMissingError", "is_strict", "walk"]
 
 _STEP = re.compile(
     r"\.\s*(\*|[\w\-@$]+)|\.?\[\s*(?:(\*)|(-?\d+(?:\s*,\s*-?\d+)*)|(-?\d*)\s*:\s*(-?\d*)"
@@ -25,7 +26,7 @@ class PathMissingError(EvaluationError):
 def _steps(path: str) -> tuple[bool, tuple[Step, ...]]:
     text = path.strip()
     mode, _, rest = text.partition(" ")
-    lax = mode.lower() != "strict"
+    lax = mode.lower() == "lax"
     if mode.lower() in ("lax", "strict"):
         text = rest.strip()
     if not text.startswith("$"):
@@ -53,27 +54,43 @@ def _step(found: re.Match[str]) -> Step:
     return "name", next(each for each in (name, single, double) if each is not None)
 
 
-def walk(document: Any, path: str) -> tuple[bool, list[Any]]:
-    """The values that a path leads to.
+def is_strict(path: str) -> bool:
+    """Whether a path that leads nowhere is an error, as it is unless it begins with ``lax``."""
+    return not _steps(path)[0]
+
+
+def walk(text: str, path: str, parse: Callable[[str], Any]) -> Any:
+    """The value that a path leads to: a list of all if there may be several, None if there is none.
 
     Args:
-        document: parsed JSON.
-        path: with ``lax`` or ``strict`` before it; lax where there is neither.
-
-    Returns:
-        Whether the path may lead to more than one value, and the values.
+        text: of JSON.
+        path: with ``lax`` or ``strict`` before it; strict where there is neither.
+        parse: makes values of the text.
 
     Raises:
-        PathMissingError: the path is strict and leads nowhere.
+        PathMissingError: the path is strict and leads nowhere, or to null.
+        ValueError: the path is strict and the text is no JSON.
     """
     lax, steps = _steps(path)
-    values = [document]
+    try:
+        values = [parse(text)]
+    except ValueError:
+        if lax:
+            return None
+        raise
     for kind, what in steps:
         values = [made for value in values for made in _taken(value, kind, what)]
-    many = any(kind in ("every", "slice", "deep") for kind, _ in steps)
-    if not values and not many and not lax:
+    if any(_is_of_several(step) for step in steps):
+        return values
+    value = next(iter(values), None)
+    if value is None and not lax:
         raise PathMissingError(f"no results for the JSON path {path!r}")
-    return many, values
+    return value
+
+
+def _is_of_several(step: Step) -> bool:
+    kind, what = step
+    return len(what) > 1 if kind == "places" else kind != "name"
 
 
 def _taken(value: Any, kind: str, what: Any) -> list[Any]:

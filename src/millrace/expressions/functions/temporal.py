@@ -183,7 +183,8 @@ def _to_ltz(
         made = per_value(_parsed, pa.timestamp("ms"), *_given(value, second))
         return zoned(made, name, site.arrow)
     digits = 3 if second is None else second.as_py()
-    number = value.cast(pa.float64() if pa.types.is_decimal(value.type) else value.type)
+    exact = pa.types.is_decimal(value.type)
+    number = pc.trunc(value).cast(pa.int64()) if exact else value
     millis = pc.multiply(number, 1000 if digits == 0 else 1)
     return millis.cast(pa.int64(), safe=False).cast(site.arrow)
 
@@ -204,7 +205,10 @@ def _unix_timestamp(
 
     def seconds(*arguments: str) -> int:
         made = _parsed(*arguments)
-        return -(2**63) if made is None else int(made.replace(tzinfo=zone).timestamp() // 1)
+        if made is None:
+            return -(2**63)
+        # of an hour that comes twice the second one; one that is left out is in the next
+        return int(max(made.replace(tzinfo=zone, fold=n).timestamp() for n in (0, 1)) // 1)
 
     return per_value(seconds, site.arrow, *_given(text, pattern))
 
@@ -260,7 +264,8 @@ def _add_type(context: CallContext) -> LogicalType:
 
 def _difference(site: CallSite, one: Datum, other: Datum) -> Datum:
     unit = site.payload.upper().removeprefix("SQL_TSI_")
-    pair = _local(site, one, 0), _local(site, other, 1)
+    zoned = [isinstance(kind, logical.LocalZonedTimestampType) for kind in site.argument_types]
+    pair = (one, other) if all(zoned) else (_local(site, one, 0), _local(site, other, 1))
     first, second = (each.cast(pa.timestamp("us"), safe=False) for each in pair)
     if unit not in _MONTHS:
         micros = pc.subtract(second, first).cast(pa.int64())

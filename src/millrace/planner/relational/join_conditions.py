@@ -8,14 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from millrace.common.types.logical.arrow_type import arrow_type
-from millrace.common.types.logical.logical_type import (
-    ArrayType,
-    DoubleType,
-    FloatType,
-    LogicalType,
-    MapType,
-    RowType,
-)
+from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, fields_of
 from millrace.planner.relational.rel_node import Join
 from millrace.planner.relational.rewriting import conjunction, conjuncts
@@ -82,16 +75,6 @@ def equal_sides(
 
 
 def equal_by_bytes(one: LogicalType, two: LogicalType) -> bool:
-    """Whether values are equal exactly if they are in Arrow's columns. Floating point numbers are
-    not: NaN equals itself there and -0.0 not 0.0."""
-    return arrow_type(one) == arrow_type(two) and not _has_floats(one)
-
-
-def _has_floats(kind: LogicalType) -> bool:
-    if isinstance(kind, RowType):
-        return any(_has_floats(field.type) for field in kind.fields)
-    if isinstance(kind, MapType):
-        return _has_floats(kind.key_type) or _has_floats(kind.value_type)
-    if isinstance(kind, ArrayType):
-        return _has_floats(kind.element_type)
-    return isinstance(kind, FloatType | DoubleType)
+    """Whether values are equal exactly if they are in Arrow's columns. Of floating point numbers
+    that is what joins mean by equal, as in Flink: NaN finds NaN, and -0.0 does not find 0.0."""
+    return bool(arrow_type(one) == arrow_type(two))

@@ -41,8 +41,11 @@ from millrace.planner.rules.decorrelate import (
     joined_condition,
     nearer,
 )
+from millrace.planner.rules.quantified_values import quantified_value
 
 __all__ = ["without_subqueries"]
+
+_QUERY_ON_THE_LEFT = "a query on the left of IN is not supported"
 
 
 def without_subqueries(rows: RelNode) -> RelNode:
@@ -62,9 +65,24 @@ def _removed(node: RelNode) -> RelNode:
         return Project(base, expressions, node.names)
     if isinstance(node, Values) and any(_has_query(each) for row in node.rows for each in row):
         return _values(node)
+    if isinstance(node, Join) and _has_query(node.condition):
+        return _join(node)
     if isinstance(node, Join) and node.lateral:
         return _lateral(node)
     return node
+
+
+def _join(node: Join) -> RelNode:
+    """Queries in ON are asked of the joined rows."""
+    if node.kind is not JoinKind.INNER:
+        raise UnsupportedCorrelationError(
+            "a query in ON of an outer join is not supported: join to its result first"
+        )
+    parts = conjuncts(node.condition)
+    plain = [each for each in parts if not _has_query(each)]
+    queries = [each for each in parts if _has_query(each)]
+    joined = _removed(replace(node, condition=conjunction(plain)))
+    return _filter(Filter(joined, conjunction(queries)))
 
 
 def _values(node: Values) -> RelNode:
@@ -116,7 +134,7 @@ def _semi(rows: RelNode, query: Subquery, negated: bool) -> RelNode:
     width = len(rows.row_type)
     for operand in query.operands:
         if _has_query(operand):
-            raise UnsupportedCorrelationError("a query on the left of IN is not supported")
+            raise UnsupportedCorrelationError(_QUERY_ON_THE_LEFT)
     inner = decorrelated(without_subqueries(query.relation))
     conditions = joined_condition(inner.predicates, width)
     if query.kind in (SubqueryKind.SOME, SubqueryKind.ALL):
@@ -172,6 +190,10 @@ def _scalars(
     def replaced(expression: ResolvedExpression) -> ResolvedExpression:
         nonlocal rows
         if isinstance(expression, Subquery):
+            if any(map(_has_query, expression.operands)):
+                raise UnsupportedCorrelationError(_QUERY_ON_THE_LEFT)
+            if expression.kind not in (SubqueryKind.SCALAR, SubqueryKind.EXISTS):
+                return replaced(quantified_value(expression))
             rows, made = _scalar(rows, expression)
             return made
         children = expression.children()
@@ -188,11 +210,6 @@ def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression
         one = Project(relation, (ValueLiteral(True, BooleanType(nullable=False)),), ("$f0",))
         count = AggregateCall("COUNT", (), BigIntType(nullable=False), name="EXPR$0")
         relation = Aggregate(one, (), (count,))
-    elif query.kind is not SubqueryKind.SCALAR:
-        raise UnsupportedCorrelationError(
-            f"{query.kind.value} with a query stands in WHERE, joined to the rest by AND; "
-            "here write a join"
-        )
     inner = decorrelated(_single(relation))
     width = len(rows.row_type)
     conditions = joined_condition(inner.predicates, width)

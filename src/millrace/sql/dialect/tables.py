@@ -67,7 +67,7 @@ class TableParser(MatchParser):
             args["using"] = self.bracketed(self.identifier)
         elif needs_condition and self.take("ON"):
             args["on"] = self.expression()
-        elif kind not in ("CROSS", "INNER") and needs_condition:
+        elif needs_condition:
             raise self.unexpected()
         return self.placed(JoinedTables(**args), mark)
 

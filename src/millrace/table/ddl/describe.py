@@ -17,6 +17,7 @@ from millrace.planner.catalog_reader import (
     ResolvedTable,
     ResolvedView,
 )
+from millrace.planner.inference.time_attributes import time_attributes
 from millrace.sql.dialect.printer import to_sql
 from millrace.sql.parser import parse_expression
 from millrace.sql.statements import Describe, DescribeKind
@@ -73,6 +74,7 @@ def columns_result(
     if found is None:
         raise not_found("table", ".".join(path), session.reader.names(NameKind.TABLE))
     columns, marks = _described(session, found, path)
+    times = _times(session, found)
     names = ["name", "type", "null", "key", "extras", "watermark"]
     comments = any(column.comment for column in columns)
     rows: list[tuple[Any, ...]] = []
@@ -81,7 +83,7 @@ def columns_result(
             key, extras, watermark = marks(column)
             row = (
                 column.name,
-                _type_text(column, found),
+                _type_text(column, times),
                 column.type.nullable,
                 key,
                 extras,
@@ -94,15 +96,27 @@ def columns_result(
     return TableResult.of_rows(RowType.of(*fields), rows)
 
 
-def _type_text(column: ResolvedColumn, found: ResolvedTable | ResolvedView) -> str:
+def _times(session: TableSession, found: ResolvedTable | ResolvedView) -> dict[str, str]:
+    """The columns that are time attributes, and of which kind."""
+    if isinstance(found, ResolvedView):
+        names = session.view_type(found).names
+        kinds = time_attributes(session.view_query(found))
+        return {names[index]: kind.name for index, kind in kinds.items()}
+    made = {
+        column.name: "PROCTIME"
+        for column in found.columns
+        if isinstance(column.expression, Call) and column.expression.function == "PROCTIME"
+    }
+    if found.watermark is not None:
+        made[found.columns[found.watermark.rowtime].name] = "ROWTIME"
+    return made
+
+
+def _type_text(column: ResolvedColumn, times: dict[str, str]) -> str:
     """The type, and whether it is a time attribute."""
     text = str(column.type.with_nullable(True))
-    if not isinstance(found, ResolvedTable):
-        return text
-    if found.watermark is not None and found.columns[found.watermark.rowtime].name == column.name:
-        return f"{text} *ROWTIME*"
-    of_clock = isinstance(column.expression, Call) and column.expression.function == "PROCTIME"
-    return f"{text} *PROCTIME*" if of_clock else text
+    kind = times.get(column.name)
+    return f"{text} *{kind}*" if kind else text
 
 
 def _in_backticks(expression: str | None) -> str:

@@ -1,0 +1,62 @@
+"""Access to what is in arrays, maps and rows: ``x[key]`` (ITEM) and ``x.name`` (GET)."""
+
+from __future__ import annotations
+
+import pyarrow.compute as pc
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType, RowField
+from millrace.expressions.columns import CallSite, Datum, per_value
+from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.function_definition import CallContext, FunctionResolutionError
+from millrace.expressions.type_merging import common_type
+
+__all__ = ["get", "get_type", "item", "item_type"]
+
+
+def item_type(context: CallContext) -> LogicalType:
+    """Of an element, a value or a field; never NOT NULL."""
+    kind = context.types[0]
+    if isinstance(kind, logical.RowType):
+        return _field(kind, context).type.with_nullable(True)
+    place = context.literals[1] if context.name == "ITEM" else None
+    if isinstance(kind, logical.ArrayType) and isinstance(place, int) and place < 1:
+        raise FunctionResolutionError(
+            f"the first element of an array is 1; {place} is none: write x[CARDINALITY(x)] "
+            "for the last one"
+        )
+    if isinstance(kind, logical.MapType) and not common_type((kind.key_type, context.types[1])):
+        raise FunctionResolutionError(f"{context.types[1]} is no key of {kind}")
+    return kind.children()[-1].with_nullable(True)
+
+
+def _field(kind: logical.RowType, context: CallContext) -> RowField:
+    position = context.literals[1] if len(context.literals) > 1 else None
+    if not isinstance(position, int) or not 1 <= position <= len(kind):
+        raise EvaluationError(f"a field of {kind} is taken by a constant from 1 to {len(kind)}")
+    return kind.fields[position - 1]
+
+
+def item(site: CallSite, value: Datum, key: Datum) -> Datum:
+    """``value[key]``, null where there is none."""
+    kind = site.argument_types[0]
+    if isinstance(kind, logical.RowType):
+        return pc.struct_field(value, key.as_py() - 1)
+    if isinstance(kind, logical.MapType):
+        return per_value(lambda pairs, key: dict(pairs).get(key), site.arrow, value, key)
+    return per_value(
+        lambda items, at: items[at - 1] if 1 <= at <= len(items) else None, site.arrow, value, key
+    )
+
+
+def get_type(context: CallContext) -> LogicalType:
+    """A row's field, whose position from 0 is the payload."""
+    kind = context.types[0]
+    assert isinstance(kind, logical.RowType)
+    part: LogicalType = kind.fields[context.payload].type
+    return part.with_nullable(part.nullable or kind.nullable)
+
+
+def get(site: CallSite, value: Datum) -> Datum:
+    """The row's field."""
+    return pc.struct_field(value, site.payload)

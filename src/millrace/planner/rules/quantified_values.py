@@ -1,0 +1,112 @@
+"""`quantified_value`: IN, SOME and ALL with a query as values, made of EXISTS and scalar queries.
+
+In WHERE they are joins (`subquery_removal`); within CASE, OR or SELECT their third truth value
+counts: ``a IN (q)`` is unknown if nothing of ``q`` equals ``a`` and a null might.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from millrace.common.types.logical.logical_type import BooleanType, IntType
+from millrace.expressions.registry import resolve_call
+from millrace.expressions.resolved import (
+    AggregateCall,
+    FieldReference,
+    OuterReference,
+    ResolvedExpression,
+    ValueLiteral,
+)
+from millrace.planner.relational.rel_node import (
+    Aggregate,
+    Filter,
+    Project,
+    RelNode,
+    Subquery,
+    SubqueryKind,
+)
+from millrace.planner.relational.rewriting import conjunction
+
+__all__ = ["quantified_value"]
+
+_TRUE, _FALSE = (ValueLiteral(value, BooleanType(nullable=False)) for value in (True, False))
+_UNKNOWN = ValueLiteral(None, BooleanType())
+_EXTREMES = {">": "MIN", ">=": "MIN", "<": "MAX", "<=": "MAX"}
+"""Of the values that SOME compares, the one that decides; of ALL it is the other one."""
+
+
+def quantified_value(query: Subquery) -> ResolvedExpression:
+    """TRUE, FALSE or unknown, without quantifiers: over EXISTS and scalar queries only."""
+    if query.kind is SubqueryKind.ALL:  # what holds for all has no counterexample
+        some = replace(query, kind=SubqueryKind.SOME, comparison=_OPPOSITES[query.comparison])
+        return resolve_call("NOT", (quantified_value(some),))
+    if query.kind is SubqueryKind.IN or query.comparison == "=":
+        found: ResolvedExpression = _is_equal_to_any(query)
+    elif query.comparison in _EXTREMES:
+        found = resolve_call(query.comparison, (query.operands[0], _extreme(query)))
+        found = resolve_call("IS TRUE", (found,))
+    else:
+        found = _is_unequal_to_any(query)
+    missing = [resolve_call("IS NULL", (each,)) for each in query.operands if _nullable(each)]
+    if not missing and not any(map(_nullable, _columns(query))):
+        return found
+    nulls = _nulls(query)
+    unknown = (*missing, resolve_call("=", (nulls, _number(1))))
+    empty = resolve_call("IS NULL", (nulls,))
+    whole = unknown[0] if len(unknown) == 1 else resolve_call("OR", unknown)
+    return resolve_call("CASE", (found, _TRUE, empty, _FALSE, whole, _UNKNOWN, _FALSE))
+
+
+_OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _nullable(expression: ResolvedExpression) -> bool:
+    return expression.output_type.nullable
+
+
+def _columns(query: Subquery) -> list[FieldReference]:
+    return [query.relation.field(index) for index in range(len(query.operands))]
+
+
+def _number(value: int) -> ValueLiteral:
+    return ValueLiteral(value, IntType(nullable=False))
+
+
+def _is_equal_to_any(query: Subquery) -> Subquery:
+    pairs = zip(query.operands, _columns(query), strict=True)
+    equal = conjunction([resolve_call("=", (_from_inside(one), other)) for one, other in pairs])
+    return Subquery(SubqueryKind.EXISTS, Filter(query.relation, equal))
+
+
+def _is_unequal_to_any(query: Subquery) -> ResolvedExpression:
+    """Of the least and the greatest value one is another if any is."""
+    ends = [_aggregated(query, name, query.relation.field(0)) for name in ("MIN", "MAX")]
+    unequal = [resolve_call("<>", (query.operands[0], each)) for each in ends]
+    return resolve_call("IS TRUE", (resolve_call("OR", tuple(unequal)),))
+
+
+def _extreme(query: Subquery) -> Subquery:
+    return _aggregated(query, _EXTREMES[query.comparison], query.relation.field(0))
+
+
+def _nulls(query: Subquery) -> Subquery:
+    """1 if a row of the query has a null, 0 if none has, null if there is no row."""
+    tests = [resolve_call("IS NULL", (each,)) for each in _columns(query)]
+    any_null = tests[0] if len(tests) == 1 else resolve_call("OR", tuple(tests))
+    return _aggregated(query, "MAX", resolve_call("CASE", (any_null, _number(1), _number(0))))
+
+
+def _aggregated(query: Subquery, function: str, value: ResolvedExpression) -> Subquery:
+    column: RelNode = Project(query.relation, (value,), ("$f0",))
+    call = AggregateCall(function, (0,), value.output_type.with_nullable(True), name="EXPR$0")
+    return Subquery(SubqueryKind.SCALAR, Aggregate(column, (), (call,)))
+
+
+def _from_inside(expression: ResolvedExpression) -> ResolvedExpression:
+    """The same value, where the row is that around the query."""
+    if isinstance(expression, FieldReference):
+        return OuterReference(1, expression.index, expression.type, expression.name)
+    if isinstance(expression, OuterReference):
+        return replace(expression, level=expression.level + 1)
+    children = expression.children()
+    return expression.with_children(tuple(map(_from_inside, children))) if children else expression
