@@ -1,7 +1,7 @@
 """Pulsar to keyed state to Pulsar, exactly once: the n-th message of a word gives ``word:n``.
 
-Usage: ``pulsar_job.py URL ADMIN_URL SOURCE SINK DIRECTORY (local | spark) [PARALLELISM]``. Resumes
-what it finds.
+Usage: ``pulsar_job.py URL ADMIN_URL SOURCE SINK DIRECTORY (local | spark) [N [together]]``. Resumes
+what it finds, with N subtasks. ``together``: only contents are written, which go together.
 """
 
 from __future__ import annotations
@@ -45,7 +45,12 @@ class ByWord(PulsarSerializationSchema[str]):
 
 
 def build(
-    env: StreamExecutionEnvironment, url: str, admin_url: str, source: str, sink: str
+    env: StreamExecutionEnvironment,
+    url: str,
+    admin_url: str,
+    source: str,
+    sink: str,
+    together: bool,
 ) -> None:
     read = (
         PulsarSource.builder()
@@ -63,7 +68,7 @@ def build(
         .set_topics(sink)
         .set_producer_name(f"job-{sink}")
         .set_topic_routing_mode(TopicRoutingMode.MESSAGE_KEY_HASH)
-        .set_serialization_schema(ByWord())
+        .set_serialization_schema(SimpleStringSchema() if together else ByWord())
         .set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)
         .build()
     )
@@ -80,6 +85,7 @@ def main(
     directory: str,
     where: str,
     parallelism: str = "2",
+    kind: str = "",
 ) -> None:
     settings = {
         "execution.checkpointing.dir": directory,
@@ -87,7 +93,9 @@ def main(
         "millrace.epoch.min-interval": "40 ms",  # so that commits fall in between
         **SMALL_EPOCHS,
     }
-    build_it = partial(build, url=url, admin_url=admin_url, source=source, sink=sink)
+    together = kind == "together"
+    names = {"url": url, "admin_url": admin_url, "source": source, "sink": sink}
+    build_it = partial(build, **names, together=together)
     run_resumed("pulsar-to-pulsar", build_it, settings, where, int(parallelism), clock=WallClock())
 
 
