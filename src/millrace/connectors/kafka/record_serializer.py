@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy, deepcopy
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import SerializationSchema
 from millrace.common.time.watermark_generator import MAX_WATERMARK
 from millrace.common.types.batch import RowBatch
+from millrace.connectors.kafka.partitioner import KafkaPartitioner
 
 __all__ = [
     "KafkaRecordSerializationSchema",
@@ -18,6 +20,7 @@ __all__ = [
     "KafkaTopicSelector",
     "Outgoing",
     "is_topic_name",
+    "no_partitions",
 ]
 
 Outgoing = dict[str, list[dict[str, Any]]]
@@ -29,7 +32,7 @@ Partitioner = Callable[[Any, bytes | None, bytes | None, str, list[int]], int]
 PartitionsOf = Callable[[str], list[int]]
 
 
-def _none(topic: str) -> list[int]:
+def no_partitions(topic: str) -> list[int]:
     """Without brokers nothing is known of partitions."""
     return []
 
@@ -65,7 +68,7 @@ class KafkaRecordSerializationSchema:
         value_schema: SerializationSchema[Any],
         key_schema: SerializationSchema[Any] | None = None,
         headers: HeaderProvider | None = None,
-        partitioner: Partitioner | None = None,
+        partitioner: Partitioner | KafkaPartitioner | None = None,
     ) -> None:
         self._topic = topic
         self._value_schema = value_schema
@@ -78,8 +81,17 @@ class KafkaRecordSerializationSchema:
         """Begin a schema."""
         return KafkaRecordSerializationSchemaBuilder()
 
+    def opened(self, subtask_index: int, parallelism: int) -> KafkaRecordSerializationSchema:
+        """The schema for one subtask, with a partitioner of its own."""
+        if not isinstance(self._partitioner, KafkaPartitioner):
+            return self
+        found = copy(self)
+        found._partitioner = deepcopy(self._partitioner)
+        found._partitioner.open(subtask_index, parallelism)
+        return found
+
     def serialize_batch(
-        self, batch: RowBatch[Any], partitions_of: PartitionsOf = _none
+        self, batch: RowBatch[Any], partitions_of: PartitionsOf = no_partitions
     ) -> Outgoing:
         """The messages of a batch, in its order within each topic.
 
@@ -107,8 +119,10 @@ class KafkaRecordSerializationSchema:
         self, topic: str, value: Any, message: dict[str, Any], partitions: list[int]
     ) -> None:
         assert self._partitioner is not None
-        key, written = message.get("key"), message["value"]
-        chosen = self._partitioner(value, key, written, topic, partitions)
+        choose = self._partitioner
+        if isinstance(choose, KafkaPartitioner):
+            choose = choose.partition
+        chosen = choose(value, message.get("key"), message["value"], topic, partitions)
         if chosen not in partitions:
             raise SerializationError(
                 f"the partitioner gave {chosen!r} for {value!r}; topic '{topic}' has the "

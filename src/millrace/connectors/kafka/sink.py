@@ -35,6 +35,7 @@ MAX_MESSAGE_BYTES = "message.max.bytes"
 _JAVA_MAX_MESSAGE_BYTES = "max.request.size"
 _DEFAULT_MAX_MESSAGE_BYTES = "1000000"
 _PARTITIONS = "kafka-partitions"
+_SCHEMA = "kafka-schema"
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,15 @@ class KafkaSink(Sink[Any]):
         writing = self._writing
         shared = context.shared
         partitions = shared.setdefault(_PARTITIONS, TopicPartitions(writing.properties))
+        if _SCHEMA not in shared:  # a partitioner goes on from epoch to epoch
+            shared[_SCHEMA] = writing.schema.opened(context.subtask_index, context.parallelism)
+        schema = shared[_SCHEMA]
         if writing.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             properties = writing.properties
             largest = properties.get(MAX_MESSAGE_BYTES, _DEFAULT_MAX_MESSAGE_BYTES)
-            return StagingWriter(writing.schema, int(largest), partitions, context)
+            return StagingWriter(schema, int(largest), partitions, context)
         waits = writing.guarantee is DeliveryGuarantee.AT_LEAST_ONCE
-        return KafkaWriter(writing.properties, writing.schema, waits, partitions, context)
+        return KafkaWriter(writing.properties, schema, waits, partitions, context)
 
     def create_committer(self, context: CommitterContext) -> Committer | None:
         writing = self._writing

@@ -187,7 +187,7 @@ def _map_setter(field: Any) -> Set:
 
         def fill_entries(message: Any, entries: Any) -> None:
             found = get(message)
-            for name, value in entries.items():
+            for name, value in dict(entries).items():
                 fill(found[key(name)], _required(value))
 
         return fill_entries
@@ -195,7 +195,7 @@ def _map_setter(field: Any) -> Set:
 
     def set_entries(message: Any, entries: Any) -> None:
         found = get(message)
-        for name, value in entries.items():
+        for name, value in dict(entries).items():
             found[key(name)] = convert(_required(value))
 
     return set_entries

@@ -53,6 +53,7 @@ class KafkaFactory(TableFactory):
         keys.DISCOVERY,
         keys.GUARANTEE,
         keys.PREFIX,
+        keys.PARTITIONER,
     )
     prefixes = (keys.PROPERTIES,)
     metadata: ClassVar[Mapping[str, str]] = {
@@ -244,8 +245,9 @@ class TopicFormats:
         if self._key is not None:
             key = Part(self._key.serializer(self._inner_key), self._key_columns)
         value = Part(self._value.serializer(values), values)
+        partitioner = keys.partitioner_of(self._options)
         return TableRecordSerializationSchema(
-            topic, request.columns, value, key, metadata, self._upsert
+            topic, request.columns, value, key, metadata, self._upsert, partitioner
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from millrace.common.config.config_options import ConfigOptions
@@ -16,11 +17,12 @@ from millrace.connectors.kafka import (
     KafkaSource,
     KafkaTopicPartition,
 )
+from millrace.connectors.kafka.partitioner import FixedPartitioner, RoundRobinPartitioner
 from millrace.connectors.kafka.source import DISCOVERY_INTERVAL, KafkaSourceBuilder
 from millrace.table.connectors.factory import OptionValues
 from millrace.table.formats.format_choice import chosen
 
-__all__ = ["PROPERTIES", "source_builder", "topic_sink"]
+__all__ = ["PROPERTIES", "partitioner_of", "source_builder", "topic_sink"]
 
 TOPIC = ConfigOptions.key("topic").string_type().no_default_value()
 PATTERN = ConfigOptions.key("topic-pattern").string_type().no_default_value()
@@ -53,6 +55,7 @@ GUARANTEE = (
     ConfigOptions.key("sink.delivery-guarantee").string_type().default_value("at-least-once")
 )
 PREFIX = ConfigOptions.key("sink.transactional-id-prefix").string_type().no_default_value()
+PARTITIONER = ConfigOptions.key("sink.partitioner").string_type().default_value("default")
 
 PROPERTIES = "properties."
 
@@ -92,6 +95,35 @@ def topic_sink(options: OptionValues, schema: KafkaRecordSerializationSchema) ->
     if options.get(PREFIX) is not None:
         builder.set_transactional_id_prefix(options.get(PREFIX))
     return builder.build()
+
+
+def partitioner_of(options: OptionValues) -> Any:
+    """What chooses the partitions of rows; None: Kafka, by the key.
+
+    Raises:
+        JobDefinitionError: there is no such one, or keys and turns contradict each other.
+    """
+    name = options.get(PARTITIONER)
+    if name == "default":
+        return None
+    if name == "fixed":
+        return FixedPartitioner()
+    if name == "round-robin":
+        if options.get(KEY_FIELDS):
+            raise JobDefinitionError(
+                "'sink.partitioner' = 'round-robin' is for records without keys: leave "
+                "'key.fields' out, or choose another"
+            )
+        return RoundRobinPartitioner()
+    module, _, inside = name.partition(":")
+    try:
+        found = getattr(import_module(module), inside)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise JobDefinitionError(
+            f"'sink.partitioner' = '{name}' is none of default, fixed and round-robin, and not "
+            f"there ({error}); write a function or a class as 'module:name'"
+        ) from error
+    return found() if isinstance(found, type) else found
 
 
 def _properties(options: OptionValues) -> dict[str, str]:

@@ -21,7 +21,7 @@ from millrace.connectors.kafka import (
     KafkaRecordSerializationSchema,
 )
 from millrace.connectors.kafka.record_deserializer import KafkaRecord, require_one_each
-from millrace.connectors.kafka.record_serializer import Outgoing, PartitionsOf
+from millrace.connectors.kafka.record_serializer import Outgoing, PartitionsOf, no_partitions
 from millrace.runtime.table.columns import ColumnConversion, schema_of
 
 __all__ = [
@@ -197,6 +197,7 @@ class TableRecordSerializationSchema(KafkaRecordSerializationSchema):
         columns: of the rows.
         metadata: per column of metadata, its key.
         tombstones: whether a row that is deleted is a record without a value.
+        partitioner: chooses the partition of each row; by default the key does.
     """
 
     def __init__(
@@ -207,9 +208,10 @@ class TableRecordSerializationSchema(KafkaRecordSerializationSchema):
         key: Part | None = None,
         metadata: Mapping[str, str] | None = None,
         tombstones: bool = False,
+        partitioner: Any = None,
     ) -> None:
-        super().__init__(topic, value.schema, None if key is None else key.schema)
-        self._topic_name = topic
+        key_schema = None if key is None else key.schema
+        super().__init__(topic, value.schema, key_schema, partitioner=partitioner)
         self._key_fields = _positions(columns, key)
         self._value_fields = _positions(columns, value) or ()
         keys = {name: place for place, name in enumerate(columns.names)}
@@ -217,7 +219,7 @@ class TableRecordSerializationSchema(KafkaRecordSerializationSchema):
         self._tombstones = tombstones
 
     def serialize_batch(
-        self, batch: RowBatch[Any], partitions_of: PartitionsOf | None = None
+        self, batch: RowBatch[Any], partitions_of: PartitionsOf = no_partitions
     ) -> Outgoing:
         rows = batch.values
         if self._tombstones:
@@ -230,7 +232,7 @@ class TableRecordSerializationSchema(KafkaRecordSerializationSchema):
         for name, place in self._metadata.items():
             for message, row in zip(messages, rows, strict=True):
                 _add_metadata(message, name, row[place])
-        return {self._topic_name: messages}
+        return self._by_topic(rows, messages, partitions_of)
 
     def _written_values(self, rows: Sequence[Any]) -> list[bytes | None]:
         if not self._tombstones:

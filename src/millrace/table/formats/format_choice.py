@@ -17,10 +17,16 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.table.formats.avro_formats import AVRO_FORMATS
 from millrace.table.formats.change_formats import CHANGE_FORMATS
 from millrace.table.formats.message_format import ROW_FORMATS, MessageFormat
+from millrace.table.formats.protobuf_format import PROTOBUF_FORMATS
 
 __all__ = ["MESSAGE_FORMATS", "FormatChoice", "chosen", "format_options"]
 
-MESSAGE_FORMATS: dict[str, MessageFormat] = {**ROW_FORMATS, **AVRO_FORMATS, **CHANGE_FORMATS}
+MESSAGE_FORMATS: dict[str, MessageFormat] = {
+    **ROW_FORMATS,
+    **AVRO_FORMATS,
+    **PROTOBUF_FORMATS,
+    **CHANGE_FORMATS,
+}
 """By the value of the option ``format``: all there are."""
 
 
