@@ -99,3 +99,33 @@ def test_metadata_is_refused(t_env: TableEnvironment, options: str) -> None:
     declare(t_env, options, "id INT, p STRING METADATA VIRTUAL")
     with pytest.raises(JobDefinitionError, match="has no metadata, as wanted by the column p"):
         t_env.execute_sql("SELECT * FROM t")
+
+
+def test_rows_of_delta_are_deleted_and_updated(
+    t_env: TableEnvironment, batch_env: TableEnvironment, tmp_path: Path
+) -> None:
+    options = f"'connector' = 'delta', 'table-path' = '{tmp_path}/TABLE'"
+    columns = "name STRING, id BIGINT, at_time TIMESTAMP(3), dt DATE"
+    key = ", PRIMARY KEY (id, name) NOT ENFORCED"
+    declare(batch_env, options, columns + key, more="PARTITIONED BY (dt)")
+    values = [(name, id) for name in ("a", "b") for id in (1, 2)]
+    listed = ", ".join(
+        f"('{name}', {id}, TIMESTAMP '2024-02-29 01:02:03.004', DATE '2024-02-0{id}')"
+        for name, id in values
+    )
+    batch_env.execute_sql(f"INSERT INTO t VALUES {listed}")
+    assert rows(batch_env, "SHOW PARTITIONS t") == [("dt=2024-02-01",), ("dt=2024-02-02",)]
+    batch_env.execute_sql("DELETE FROM t WHERE name = 'a' AND at_time < TIMESTAMP '2025-01-01 00:00:00'")
+    batch_env.execute_sql("UPDATE t SET at_time = TIMESTAMP '2025-01-01 00:00:00.5' WHERE id = 2")
+    assert rows(batch_env, "SELECT name, id, CAST(at_time AS STRING) FROM t") == [
+        ("b", 1, "2024-02-29 01:02:03.004"),
+        ("b", 2, "2025-01-01 00:00:00.500"),
+    ]
+    version = DeltaTable(f"{tmp_path}/t").version()
+    batch_env.execute_sql("DELETE FROM t WHERE name = 'c'")
+    assert DeltaTable(f"{tmp_path}/t").version() == version
+    batch_env.execute_sql("TRUNCATE TABLE t")
+    assert rows(batch_env, "SELECT * FROM t") == []
+    declare(t_env, options, columns + key)
+    with pytest.raises(JobDefinitionError, match="is for batch mode"):
+        t_env.execute_sql("DELETE FROM t")

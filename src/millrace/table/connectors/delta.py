@@ -8,13 +8,17 @@ from typing import Any
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
+from millrace.common.types.batch import RowBatch
+from millrace.common.types.logical.logical_type import RowType
 from millrace.connectors.delta import DeltaSink, DeltaSource
+from millrace.connectors.delta.changed_rows import change_rows
 from millrace.connectors.delta.table import DeltaOptions
 from millrace.connectors.partition_bucket_assigner import NO_VALUE
 from millrace.filesystem.registry import resolved
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import ScanRequest, SinkRequest
-from millrace.table.connectors.factory import OptionValues, TableFactory
+from millrace.runtime.table.columns import ColumnConversion
+from millrace.table.connectors.factory import OptionValues, Rows, TableFactory
 from millrace.table.connectors.lake_tables import require_physical, stored_type
 
 __all__ = ["DeltaFactory"]
@@ -59,7 +63,7 @@ class DeltaFactory(TableFactory):
         )
 
     def partitions(self, table: ResolvedTable, options: OptionValues) -> list[tuple[str, ...]]:
-        found = DeltaOptions(resolved(options.get(PATH)), _storage(options)).open().partitions()
+        found = _options(options).open().partitions()
         columns = table.partition_keys
         return [tuple(str(each[name] or NO_VALUE) for name in columns) for each in found]
 
@@ -74,6 +78,28 @@ class DeltaFactory(TableFactory):
             request.table.primary_key or None,
             _storage(options),
         )
+
+    def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
+        change_rows(_options(options), (), None, deletes=True)
+
+    def delete_rows(self, table: ResolvedTable, options: OptionValues, keys: Rows | None) -> None:
+        by_name = {each.name: each for each in table.sink_type.fields}
+        columns = RowType(tuple(by_name[name] for name in table.primary_key))
+        given = None if keys is None else _columns(columns, keys)
+        change_rows(_options(options), table.primary_key, given, deletes=True)
+
+    def update_rows(self, table: ResolvedTable, options: OptionValues, rows: Rows) -> None:
+        given = _columns(table.sink_type, rows)
+        change_rows(_options(options), table.primary_key, given, deletes=False)
+
+
+def _columns(row_type: RowType, rows: Rows) -> Any:
+    """Rows in Arrow's types as the table has them."""
+    return ColumnConversion(stored_type(row_type))(RowBatch(list(rows))).data
+
+
+def _options(options: OptionValues) -> DeltaOptions:
+    return DeltaOptions(resolved(options.get(PATH)), _storage(options))
 
 
 def _storage(options: OptionValues) -> dict[str, str] | None:
