@@ -39,7 +39,9 @@ PUBLIC = (
     "millrace.state_processor",
     "millrace.table",
     "millrace.table.catalog",
+    "millrace.table.expressions",
     "millrace.table.udf",
+    "millrace.table.window",
     "millrace.testing",
 )
 

@@ -115,7 +115,9 @@ def test_rows_of_delta_are_deleted_and_updated(
     )
     batch_env.execute_sql(f"INSERT INTO t VALUES {listed}")
     assert rows(batch_env, "SHOW PARTITIONS t") == [("dt=2024-02-01",), ("dt=2024-02-02",)]
-    batch_env.execute_sql("DELETE FROM t WHERE name = 'a' AND at_time < TIMESTAMP '2025-01-01 00:00:00'")
+    batch_env.execute_sql(
+        "DELETE FROM t WHERE name = 'a' AND at_time < TIMESTAMP '2025-01-01 00:00:00'"
+    )
     batch_env.execute_sql("UPDATE t SET at_time = TIMESTAMP '2025-01-01 00:00:00.5' WHERE id = 2")
     assert rows(batch_env, "SELECT name, id, CAST(at_time AS STRING) FROM t") == [
         ("b", 1, "2024-02-29 01:02:03.004"),

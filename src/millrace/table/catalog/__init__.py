@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from millrace.table.catalog.catalog import Catalog
 from millrace.table.catalog.catalog_objects import (
+    CatalogColumnStatistics,
     CatalogDatabase,
     CatalogDescriptor,
     CatalogFunction,
     CatalogTable,
+    CatalogTableStatistics,
     CatalogView,
 )
 from millrace.table.catalog.errors import CatalogError
@@ -18,11 +20,13 @@ from millrace.table.catalog.spark_catalog import SparkCatalog
 
 __all__ = [
     "Catalog",
+    "CatalogColumnStatistics",
     "CatalogDatabase",
     "CatalogDescriptor",
     "CatalogError",
     "CatalogFunction",
     "CatalogTable",
+    "CatalogTableStatistics",
     "CatalogView",
     "FileCatalog",
     "GenericInMemoryCatalog",

@@ -8,7 +8,15 @@ from typing import Any
 
 from millrace.table.schema import Schema
 
-__all__ = ["CatalogDatabase", "CatalogDescriptor", "CatalogFunction", "CatalogTable", "CatalogView"]
+__all__ = [
+    "CatalogColumnStatistics",
+    "CatalogDatabase",
+    "CatalogDescriptor",
+    "CatalogFunction",
+    "CatalogTable",
+    "CatalogTableStatistics",
+    "CatalogView",
+]
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,31 @@ class CatalogDescriptor:
 
 
 @dataclass(frozen=True)
+class CatalogColumnStatistics:
+    """What ANALYZE TABLE found in a column. Flink: ``CatalogColumnStatisticsDataBase`` and kin.
+
+    Attributes:
+        minimum, maximum: as text, of columns of numbers and times.
+        average_length, max_length: in characters, of texts.
+    """
+
+    null_count: int
+    distinct_count: int | None = None
+    minimum: str | None = None
+    maximum: str | None = None
+    average_length: float | None = None
+    max_length: int | None = None
+
+
+@dataclass(frozen=True)
+class CatalogTableStatistics:
+    """What ANALYZE TABLE counted. Flink: ``CatalogTableStatistics``."""
+
+    row_count: int
+    columns: Mapping[str, CatalogColumnStatistics] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class CatalogTable:
     """A table: its schema, options and partition columns. Flink: ``CatalogTable``.
 
@@ -35,6 +68,7 @@ class CatalogTable:
         access: of a table that is not made by a connector's options: its own `TableAccess`. Such a
             table is never persisted.
         bounded: whether it ends, where its own access is asked for nothing.
+        statistics: of ANALYZE TABLE, by partition such as ``year=2026``; under "" of all rows.
     """
 
     schema: Schema
@@ -43,6 +77,7 @@ class CatalogTable:
     comment: str | None = None
     access: Any = None
     bounded: bool = False
+    statistics: Mapping[str, CatalogTableStatistics] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

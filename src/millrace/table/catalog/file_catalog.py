@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ from millrace.common.types.logical.parser import parse_type
 from millrace.filesystem.local_lock import lock_file
 from millrace.planner.catalog_reader import ColumnKind
 from millrace.table.catalog.catalog_objects import (
+    CatalogColumnStatistics,
     CatalogDatabase,
     CatalogFunction,
     CatalogTable,
+    CatalogTableStatistics,
     CatalogView,
 )
 from millrace.table.catalog.errors import CatalogError
@@ -168,6 +171,7 @@ def _written(table: CatalogTable | CatalogView | None) -> dict[str, Any]:
         else [schema.primary_key.name, *schema.primary_key.columns],
         "options": dict(table.options),
         "partition_keys": table.partition_keys,
+        "statistics": {name: asdict(found) for name, found in table.statistics.items()},
         "comment": table.comment,
     }
 
@@ -199,5 +203,14 @@ def _read(written: Any) -> CatalogTable | CatalogView:
         None if key is None else UnresolvedKey(tuple(key[1:]), key[0]),
     )
     return CatalogTable(
-        schema, written["options"], tuple(written["partition_keys"]), written["comment"]
+        schema,
+        written["options"],
+        tuple(written["partition_keys"]),
+        written["comment"],
+        statistics={name: _counted(each) for name, each in written.get("statistics", {}).items()},
     )
+
+
+def _counted(written: Any) -> CatalogTableStatistics:
+    columns = {name: CatalogColumnStatistics(**each) for name, each in written["columns"].items()}
+    return CatalogTableStatistics(written["row_count"], columns)

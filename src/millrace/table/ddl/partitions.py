@@ -13,7 +13,7 @@ from millrace.table.inserts import written_table
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
-__all__ = ["show_partitions"]
+__all__ = ["literal_text", "show_partitions"]
 
 
 def show_partitions(session: TableSession, statement: Show) -> TableResult:
@@ -29,7 +29,7 @@ def show_partitions(session: TableSession, statement: Show) -> TableResult:
     for name in statement.partition:
         if name not in keys:
             raise not_found("partition column", name, keys)
-    wanted = {name: _text(value) for name, value in statement.partition.items() if value}
+    wanted = {name: literal_text(value) for name, value in statement.partition.items() if value}
     access: TableAccess = table.source
     names = []
     for values in sorted(access.partitions(table)):
@@ -40,5 +40,6 @@ def show_partitions(session: TableSession, statement: Show) -> TableResult:
     return TableResult.of_rows(row_type, [(name,) for name in names])
 
 
-def _text(value: exp.Expr) -> str:
+def literal_text(value: exp.Expr) -> str:
+    """The literal of a partition as text: a number with its sign."""
     return f"-{value.this.name}" if isinstance(value, exp.Neg) else str(value.name)

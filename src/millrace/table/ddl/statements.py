@@ -10,6 +10,7 @@ from millrace.sql import statements as sql
 from millrace.sql.statements import Statement
 from millrace.table.ddl import (
     alter,
+    analyze,
     create,
     describe,
     drop,
@@ -33,6 +34,7 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
     sql.TruncateTable: modify.truncate_table,
     sql.Delete: modify.delete,
     sql.Update: modify.update,
+    sql.Analyze: analyze.analyze,
     sql.Explain: queries.explain,
     sql.CreateTable: create.create_table,
     sql.CreateView: create.create_view,
@@ -68,7 +70,6 @@ _REASONS: dict[type[Statement], tuple[str, str]] = {
     sql.RemoveJar: ("REMOVE JAR", _NO_JARS),
     sql.CompilePlan: ("COMPILE PLAN", _NO_PLANS),
     sql.ExecutePlan: ("EXECUTE PLAN", _NO_PLANS),
-    sql.Analyze: ("ANALYZE TABLE", "the planner does not use statistics of tables"),
     sql.CallProcedure: ("CALL", "no catalog here has procedures"),
     sql.AlterCatalog: ("ALTER CATALOG", "DROP CATALOG and CREATE it with other options"),
     sql.StopJob: ("STOP JOB", "use the JobClient of the TableResult, or millrace stop"),
