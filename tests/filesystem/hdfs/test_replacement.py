@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from millrace.filesystem.hdfs.name_service import NameService
 from millrace.filesystem.hdfs.replacement import replace_if
 
@@ -64,7 +66,44 @@ def is_(names: Names, data: bytes) -> Callable[[], bool]:
 
 
 def replace(names: Names, data: bytes, unchanged: Callable[[], bool], patience: float = 10) -> bool:
-    return replace_if(cast(NameService, names), FILE, data, unchanged, patience)
+    return replace_if(cast(NameService, names), FILE, data, unchanged, is_(names, data), patience)
+
+
+class Forgetful(Names):
+    """Whose answers to some renames are lost, so that the client sends them again."""
+
+    def __init__(self, lost: set[int]) -> None:
+        super().__init__()
+        self.lost, self.renames = lost, 0
+
+    def rename(self, source: str, target: str, overwrite: bool = False) -> None:
+        super().rename(source, target, overwrite)
+        self.renames += 1
+        if self.renames in self.lost:
+            super().rename(source, target, overwrite)
+
+
+@pytest.mark.parametrize("lost", [{1}, {2}, {1, 2}], ids=["lock", "file", "both"])
+def test_answers_to_renames_are_lost(lost: set[int]) -> None:
+    """What was written is not told to be another's."""
+    names = Forgetful(lost)
+    names.files[FILE] = b"old"
+    assert replace(names, b"new", is_(names, b"old"))
+    assert names.files == {"/d": None, FILE: b"new"}
+
+
+def test_what_another_has_written_since_is_not_taken_for_ones_own() -> None:
+    names = Forgetful({2})
+    names.files[FILE] = b"old"
+    before = [True, False]
+
+    def unchanged() -> bool:
+        if not before[-1] and len(before) == 1:
+            names.files[FILE] = b"another's"
+        return before.pop(0)
+
+    assert not replace(names, b"new", unchanged)
+    assert names.files == {"/d": None, FILE: b"another's"}
 
 
 def test_only_what_is_unchanged_is_replaced() -> None:

@@ -146,8 +146,12 @@ class HdfsFileSystem(FileSystem):
             found = self.read_version(location)
             return found is not None and found[1] == version
 
+        def published() -> bool:
+            found = self.read_version(location)
+            return found is not None and found[0] == data
+
         # no lock has to be taken to find that it is too late
-        written = unchanged() and replace_if(names, path, data, unchanged)
+        written = unchanged() and replace_if(names, path, data, unchanged, published)
         return _version(data) if written else None
 
     def commit(self, uploads: Sequence[PendingUpload]) -> None:

@@ -30,15 +30,19 @@ def replace_if(
     path: str,
     data: bytes,
     unchanged: Callable[[], bool],
+    published: Callable[[], bool],
     patience: float = _PATIENCE,
 ) -> bool:
     """Replace a file if, while nobody else replaces it, ``unchanged`` is true; whether it was.
 
     Args:
+        published: whether the file has the new content, asked when it is not known: a rename is
+            sent again when its answer is lost, and then finds nothing to rename.
         patience: seconds that others may hold the lock, each of them.
     """
     directory, _, name = path.rpartition("/")
     lock = f"{directory}/.{name}{LOCK_SUFFIX}"
+    unknown = False
     while True:
         mark = uuid.uuid4().hex
         staged = f"{directory}/.{name}.{mark}{LOCK_SUFFIX}"
@@ -46,31 +50,36 @@ def replace_if(
             names.make_directory(staged, _DIRECTORY)
             content = f"{staged}/{mark}"
             names.close(content, names.write(content, None, data, _FILE, False), bool(data))
-            _take(names, staged, lock, patience)
+            _take(names, staged, lock, mark, patience)
         except BaseException:
             with contextlib.suppress(OSError):
                 names.delete(staged, recursive=True)
             raise
         try:
             if not unchanged():
-                return False
+                return unknown and published()
             names.rename(f"{lock}/{mark}", path, overwrite=True)
             return True
         except FileNotFoundError:
-            continue  # somebody took us for dead
+            unknown = True  # somebody took us for dead, or the answer was lost
+            continue
         finally:
             _release(names, lock, mark)
 
 
-def _take(names: NameService, staged: str, lock: str, patience: float) -> None:
+def _take(names: NameService, staged: str, lock: str, mark: str, patience: float) -> None:
     """Wait for the lock, and break it when its holder does not change for long."""
     holder, since = "", time.monotonic()
     while True:
         try:
             names.rename(staged, lock)
             return
-        except FileExistsError:
+        except (FileNotFoundError, FileExistsError) as error:
             found = next((entry.path for entry in names.entries(lock)), "")
+            if found == f"{lock}/{mark}":
+                return  # the answer was lost, and the rename sent again
+            if isinstance(error, FileNotFoundError):
+                raise
             if found != holder:
                 holder, since = found, time.monotonic()
             elif not holder or time.monotonic() - since > patience:
