@@ -244,3 +244,10 @@ def test_partitions_are_those_of_the_files(t_env: TableEnvironment, tmp_path: Pa
     assert "no partition column n" in refusal(t_env, "SHOW PARTITIONS f PARTITION (n = 1)")
     t_env.execute_sql(f"CREATE TABLE b (a INT) {BLACKHOLE}")
     assert "is not partitioned" in refusal(t_env, "SHOW PARTITIONS b")
+
+
+def test_expressions_that_are_added_are_checked(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(f"CREATE TABLE t (a INT, ts TIMESTAMP(3)) {BLACKHOLE}")
+    assert "did you mean 'a'" in refusal(t_env, "ALTER TABLE t ADD (b AS aa + 1)")
+    assert "WATERMARK FOR a" in refusal(t_env, "ALTER TABLE t ADD (WATERMARK FOR a AS a)")
+    assert [row[0] for row in rows(t_env, "DESCRIBE t")] == ["a", "ts"]

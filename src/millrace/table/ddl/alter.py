@@ -38,7 +38,10 @@ def alter_table(session: TableSession, statement: AlterTable) -> TableResult:
         raise JobDefinitionError(
             f"ALTER TABLE cannot do this here: {type(statement.action).__name__}"
         )
-    session.catalogs.alter_table(name, change(table, statement.action))
+    changed = change(table, statement.action)
+    if isinstance(statement.action, sql.AddSchema | sql.ModifySchema):
+        session.check(name, changed)  # as CREATE TABLE: a mistake is told now
+    session.catalogs.alter_table(name, changed)
     return TableResult.ok()
 
 
