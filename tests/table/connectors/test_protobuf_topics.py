@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from google.protobuf import timestamp_pb2
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from kafka_broker import KafkaBroker
@@ -93,4 +94,21 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     declare(t_env, "localhost:1", "t", columns, options)
     with pytest.raises(JobDefinitionError, match=error):
+        t_env.execute_sql("SELECT * FROM t")
+
+
+def test_points_in_time_are_refused_before_anything_is_read(
+    t_env: TableEnvironment, tmp_path: Path
+) -> None:
+    found = FileDescriptorSet()
+    timestamp_pb2.DESCRIPTOR.CopyToProto(found.file.add())
+    file = found.file.add(name="at.proto", package="mill", syntax="proto3")
+    file.dependency.append("google/protobuf/timestamp.proto")
+    kind = {"type": Field.TYPE_MESSAGE, "type_name": ".google.protobuf.Timestamp"}
+    file.message_type.add(name="At").field.add(name="at_time", number=1, label=1, **kind)
+    (tmp_path / "at.desc").write_bytes(found.SerializeToString())
+    options = f"'protobuf.descriptor-set' = '{tmp_path}/at.desc', "
+    name = "'protobuf.message-class-name' = 'mill.At'"
+    declare(t_env, "localhost:1", "t", "at_time TIMESTAMP_LTZ(3)", options + name)
+    with pytest.raises(JobDefinitionError, match="column at_time: google.protobuf.Timestamp"):
         t_env.execute_sql("SELECT * FROM t")

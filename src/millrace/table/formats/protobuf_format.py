@@ -23,6 +23,7 @@ __all__ = ["PROTOBUF_FORMATS"]
 CLASS = ConfigOptions.key("protobuf.message-class-name").string_type().no_default_value()
 DESCRIPTORS = ConfigOptions.key("protobuf.descriptor-set").string_type().no_default_value()
 IGNORES = ConfigOptions.key("protobuf.ignore-parse-errors").boolean_type().default_value(False)
+_NOT_IN_TABLES = ("google.protobuf.Timestamp", "google.protobuf.Duration")
 
 
 class ProtobufFormat(MessageFormat):
@@ -55,12 +56,18 @@ def _message_type(columns: RowType, read: Read) -> MessageType:
         found = MessageType.of_descriptor_set(descriptors, name)
     else:
         found = MessageType.of_class(_imported(name))
-    fields = [field.name for field in found.message_class.DESCRIPTOR.fields]
+    fields = {field.name: field for field in found.message_class.DESCRIPTOR.fields}
     for column in columns.names:
         if column not in fields:
             raise JobDefinitionError(
                 f"the message type {found.name} has no field {column!r} for the column of that "
                 f"name; there are {', '.join(fields)}"
+            )
+        of_message = fields[column].message_type
+        if of_message is not None and of_message.full_name in _NOT_IN_TABLES:
+            raise JobDefinitionError(
+                f"column {column}: {of_message.full_name} is not there for tables; leave the "
+                "column out, or read the topic with the DataStream API"
             )
     return found
 
