@@ -19,6 +19,7 @@ from millrace.expressions.aggregates.first_last import (
     FirstLastAccumulator,
     SingleValueAccumulator,
 )
+from millrace.expressions.aggregates.percentile import PercentileAccumulator
 from millrace.expressions.aggregates.sums import (
     AvgAccumulator,
     CountAccumulator,
@@ -41,6 +42,7 @@ _ACCUMULATORS: dict[str, Callable[[tuple[LogicalType, ...], LogicalType], Column
     "SINGLE_VALUE": SingleValueAccumulator,
     "COLLECT": CollectAccumulator,
     "LISTAGG": ListAggAccumulator,
+    "PERCENTILE": PercentileAccumulator,
     "VAR_POP": lambda types, result: VarianceAccumulator(types, result, False, False),
     "VAR_SAMP": lambda types, result: VarianceAccumulator(types, result, True, False),
     "STDDEV_POP": lambda types, result: VarianceAccumulator(types, result, False, True),

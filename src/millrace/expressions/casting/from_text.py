@@ -59,7 +59,7 @@ def _decimal(text: str, kind: logical.DecimalType) -> Decimal:
     if not value.is_finite():
         raise ValueError("it is no number")
     value = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, _DIGITS)
-    if abs(value) >= Decimal(10) ** (kind.precision - kind.scale):
+    if value.copy_abs() >= Decimal(10) ** (kind.precision - kind.scale):
         raise ValueError(f"it is beyond the range of {kind.text()}")
     return value
 
