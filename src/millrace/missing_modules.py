@@ -17,8 +17,8 @@ from types import ModuleType
 __all__ = ["MISSING", "MISSING_NAMES", "MissingModules", "missing_name"]
 
 _FUNCTIONS = (
-    "Millrace has no table, aggregate and asynchronous functions in Python yet: udf() makes scalar "
-    "ones, and table.to_pandas() or a DataStream does the rest"
+    "Millrace has no aggregate and asynchronous functions in Python yet: udf() and udtf() make "
+    "scalar and table functions, and table.to_pandas() or a DataStream does the rest"
 )
 
 
@@ -80,7 +80,7 @@ _CASSANDRA = {
 }
 _VIEWS = ("DataView", "ListView", "MapView")
 _FUNCTION_CLASSES = (
-    *("AggregateFunction", "AsyncScalarFunction", "TableAggregateFunction", "TableFunction"),
+    *("AggregateFunction", "AsyncScalarFunction", "TableAggregateFunction"),
     *_VIEWS,
 )
 _PULSAR = {

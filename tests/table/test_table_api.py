@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from millrace.common.errors import JobDefinitionError
+from millrace.common.errors import JobDefinitionError, MillraceError
 from millrace.table import DataTypes, Schema, Table, TableDescriptor, TableEnvironment
 from millrace.table.expression import JsonOnNull, TimeIntervalUnit, TimePointUnit
 from millrace.table.expressions import (
@@ -38,7 +38,8 @@ from millrace.table.expressions import (
     with_columns,
     without_columns,
 )
-from millrace.table.udf import udf
+from millrace.table.table_result import materialized
+from millrace.table.udf import FunctionContext, TableFunction, udf, udtf
 from millrace.table.window import Over, Session, Slide, Tumble
 
 ORDERS = """CREATE TABLE orders (
@@ -473,3 +474,107 @@ def test_what_python_looks_for_is_no_column(orders: Table) -> None:
         list(orders)
     with pytest.raises(TypeError, match="no elements"):
         list(col("a"))  # type: ignore[call-overload]
+
+
+@udtf(result_types=["STRING", "BIGINT"])
+def words(line: Any) -> Iterator[tuple[str, int]]:
+    """Words and their lengths."""
+    for word in (line if isinstance(line, str) else line.line).split():
+        yield word, len(word)
+
+
+class Series(TableFunction):
+    """The numbers below one, from what a parameter says on."""
+
+    def open(self, function_context: FunctionContext) -> None:
+        self.first = int(function_context.get_job_parameter("first", "1"))
+
+    def eval(self, end: int) -> list[int] | None:
+        return list(range(self.first, end)) if end else None
+
+
+LINES = [("to be", 1), ("", 2), ("or not", 3)]
+
+
+def test_table_functions(batch_env: TableEnvironment) -> None:
+    lines = batch_env.from_elements(LINES, ["line", "n"])
+    joined = lines.join_lateral(words(col("line")).alias("word", "length"))
+    assert joined.get_schema().names == ("line", "n", "word", "length")
+    assert rows(joined.select(joined.n, joined.word)) == [
+        (1, "be"),
+        (1, "to"),
+        (3, "not"),
+        (3, "or"),
+    ]
+    padded = lines.left_outer_join_lateral(words.alias("word", "length")).where(col("n") < 3)
+    found = padded.select(padded.n, padded.length).execute().collect()
+    assert sorted(map(str, found)) == [
+        "Row(n=1, length=2)",
+        "Row(n=1, length=2)",
+        "Row(n=2, length=None)",
+    ]
+    assert rows(lines.flat_map(words)) == [("be", 2), ("not", 3), ("or", 2), ("to", 2)]
+    assert lines.flat_map(words).get_schema().names == ("f0", "f1")
+    named = lines.flat_map(words(col("line")).alias("line", "n"))
+    assert rows(named.group_by(named.n).select(named.n, lit(1).count)) == [(2, 3), (3, 1)]
+
+
+def test_table_functions_in_sql(batch_env: TableEnvironment) -> None:
+    batch_env.get_config().set("pipeline.global-job-parameters", "first:2")
+    series = udtf(Series(), result_types=DataTypes.ROW([DataTypes.FIELD("m", DataTypes.BIGINT())]))
+    batch_env.create_temporary_function("series", series)
+    batch_env.create_temporary_view("t", batch_env.from_elements([(4,), (0,), (2,)], ["n"]))
+    query = "SELECT n, m FROM t {} JOIN LATERAL TABLE(series(n)) ON TRUE"
+    assert rows(batch_env.sql_query(query.format(""))) == [(4, 2), (4, 3)]
+    with_nulls = batch_env.sql_query(query.format("LEFT")).execute().collect()
+    assert {tuple(row) for row in with_nulls} == {(4, 2), (4, 3), (0, None), (2, None)}
+    aliased = "SELECT x + 1 FROM t, LATERAL TABLE(series(n)) AS s (x) WHERE x > 2"
+    assert rows(batch_env.sql_query(aliased)) == [(4,)]
+
+
+def test_table_functions_follow_changes(t_env: TableEnvironment) -> None:
+    """What is taken back is taken back for each row of the function."""
+    counts = t_env.sql_query("SELECT COUNT(*) AS n FROM (VALUES 1, 2, 3) AS v (x)")
+    series = udtf(Series(), result_types=["BIGINT"])
+    found = t_env.sql_query(
+        f"SELECT SUM(m) FROM {counts.flat_map(series(col('n') + 1)).alias('m')}"
+    )
+    assert [tuple(row) for row in materialized(found.execute().collect())] == [(6,)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words_of_error"),
+    [
+        (lambda t: t.join_lateral(words(col("line")).alias("n", "m")), "both have columns 'n'"),
+        (lambda t: t.join_lateral(words(col("line")).alias("a")), "names 1 columns, there are 2"),
+        (lambda t: t.select(words(col("line"))), "words gives a table"),
+        (lambda t: t.join_lateral(col("line")), "takes a call of a table function"),
+        (lambda t: t.flat_map(call("UPPER", col("line"))), "UPPER is no table function"),
+        (lambda t: udtf(lambda x: x), "udtf.. needs result_types"),
+        (lambda t: udtf(Series, result_types=["INT"]), r"write Series\(\)"),
+    ],
+)
+def test_wrong_table_functions(
+    t_env: TableEnvironment, wrong: Callable[[Table], Any], words_of_error: str
+) -> None:
+    with pytest.raises(JobDefinitionError, match=words_of_error):
+        wrong(t_env.from_elements(LINES, ["line", "n"]))
+
+
+def test_a_table_function_that_fails(batch_env: TableEnvironment) -> None:
+    """The user's traceback comes first, with the row's arguments."""
+
+    @udtf(result_types=["INT"])
+    def broken(n: int) -> Iterator[int]:
+        yield 1 // n
+
+    failing = batch_env.from_elements([(1,), (0,)], ["n"]).flat_map(broken(col("n")))
+    with pytest.raises(MillraceError, match=r"(?s)ZeroDivisionError.*for the arguments \(0\)"):
+        rows(failing)
+
+    @udtf(result_types=["INT", "INT"])
+    def narrow(n: int) -> Iterator[int]:
+        yield n
+
+    with pytest.raises(MillraceError, match="narrow gave"):
+        rows(batch_env.from_elements([(1,)], ["n"]).flat_map(narrow(col("n"))))

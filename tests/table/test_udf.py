@@ -204,7 +204,7 @@ def test_values_that_are_not_of_the_declared_type(
 def test_wrong_declarations(batch_env: TableEnvironment) -> None:
     for wrong, said in (
         (lambda: udf(lambda a: a), "needs a result_type"),
-        (lambda: udf(5, result_type="INT"), "takes a function or a ScalarFunction"),
+        (lambda: udf(5, result_type="INT"), "takes a function or an object with a method eval"),
         (lambda: udf(Labelled, result_type="INT"), r"write Labelled\(\)"),
         (lambda: udf(len, result_type="INT", func_type="fast"), "not 'fast'"),
         (lambda: udf(len, result_type="NUMBER"), "NUMBER"),

@@ -120,7 +120,7 @@ def nearest(name: str) -> tuple[str, ...]:
 
 
 def resolve_call(name: str, arguments: tuple[ResolvedExpression, ...], payload: Any = None) -> Call:
-    """A call of a scalar function with its type, its arguments cast as the function wants them.
+    """A call of a scalar or table function with its type, its arguments cast as it wants them.
 
     Args:
         name: of the function, in any case.
@@ -132,7 +132,7 @@ def resolve_call(name: str, arguments: tuple[ResolvedExpression, ...], payload: 
         FunctionResolutionError: no such function, or no signature of it takes these types.
     """
     definition = payload if isinstance(payload, FunctionDefinition) else function(name)
-    if definition.kind is not FunctionKind.SCALAR:
+    if definition.kind is FunctionKind.AGGREGATE:
         raise FunctionResolutionError(
             f"{definition.name} is of kind {definition.kind.value}: it has no value of one row"
         )

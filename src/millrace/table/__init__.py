@@ -30,7 +30,7 @@ from millrace.table.table_descriptor import FormatDescriptor, TableDescriptor
 from millrace.table.table_environment import TableEnvironment
 from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
-from millrace.table.udf import FunctionContext, ScalarFunction
+from millrace.table.udf import FunctionContext, ScalarFunction, TableFunction
 
 __all__ = [
     "DataTypes",
@@ -53,6 +53,7 @@ __all__ = [
     "TableConfig",
     "TableDescriptor",
     "TableEnvironment",
+    "TableFunction",
     "TablePipeline",
     "TableResult",
     "WindowGroupedTable",

@@ -14,7 +14,7 @@ from sqlglot import exp
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions import registry
-from millrace.planner.relational.rel_node import RelNode, Sort
+from millrace.planner.relational.rel_node import Join, Project, RelNode, Sort
 from millrace.sql.dialect import nodes
 from millrace.sql.dialect.nodes import names_of
 from millrace.table.calls.call_builder import node_of
@@ -110,7 +110,22 @@ class OperationTreeBuilder:
         return self._joined(_relation(right), kind, condition)
 
     def join_lateral(self, call: Any, names: Sequence[str], kind: str, condition: Any) -> RelNode:
-        """A join with the rows that a table function makes of each row."""
+        """A join with the rows that a table function makes of each row.
+
+        Raises:
+            JobDefinitionError: a column of the function is called like one of the table.
+        """
+        joined = self._lateral(call, names, kind, condition)
+        columns = joined.left.row_type.names
+        twice = [name for name in joined.right.row_type.names if name in columns]
+        if twice:
+            raise JobDefinitionError(
+                f"the function and the table both have columns {', '.join(map(repr, twice))}: "
+                "give those of the function other names, by alias()"
+            )
+        return joined
+
+    def _lateral(self, call: Any, names: Sequence[str], kind: str, condition: Any) -> Join:
         node = _copy(call)
         node = node.this if isinstance(node, exp.Alias) else node
         if not isinstance(node, nodes.FunctionCall):
@@ -119,7 +134,16 @@ class OperationTreeBuilder:
         alias = exp.TableAlias(this=identifier("$function"), columns=columns)
         [expanded] = with_selections_expanded(node, self._rows.row_type.names)
         function = nodes.TableFunctionCall(this=expanded, wrapped=True, lateral=True, alias=alias)
-        return self._joined(function, kind, condition)
+        joined = self._joined(function, kind, condition)
+        assert isinstance(joined, Join)
+        return joined
+
+    def flat_mapped(self, call: Any, names: Sequence[str]) -> RelNode:
+        """The rows that a table function makes of each row, in place of it."""
+        joined = self._lateral(call, names, "INNER", None)
+        first = len(joined.left.row_type)
+        made = range(first, len(joined.row_type))
+        return Project(joined, tuple(map(joined.field, made)), joined.right.row_type.names)
 
     def combined(self, right: RelNode, kind: type[exp.SetOperation], every: bool) -> RelNode:
         """UNION, INTERSECT or EXCEPT with another table."""

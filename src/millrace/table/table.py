@@ -8,7 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from millrace.common.types.logical.logical_type import RowType, quoted
-from millrace.expressions.resolved import Call
+from millrace.expressions.resolved import Call, ResolvedExpression
+from millrace.planner.binder.scope import outer
 from millrace.planner.relational.rel_node import RelNode
 from millrace.sql.dialect import nodes
 from millrace.table.catalog.catalog_objects import CatalogView
@@ -123,6 +124,16 @@ class Table:
         """
         call = func if isinstance(func, Expression) else func(self._whole_row())
         return self._made(self._operations.mapped(call.node))
+
+    def flat_map(self, func: Any) -> Table:
+        """The rows that a table function makes of each row, in place of it.
+
+        Args:
+            func: made by `millrace.table.udf.udtf`: it gets each row as a `Row`; or a call of
+                one as an expression.
+        """
+        call = func if isinstance(func, Expression) else func(self._whole_row(lateral=True))
+        return self._made(self._operations.flat_mapped(call, call.alias_names))
 
     # -- rows --------------------------------------------------------------------------
 
@@ -299,14 +310,20 @@ class Table:
         return self._made(self._operations.combined(right.node, kind, every))
 
     def _lateral(self, call: Any, kind: str, condition: Expression | None) -> Table:
-        function = call if isinstance(call, Expression) else call(self._whole_row())
+        function = call if isinstance(call, Expression) else call(self._whole_row(lateral=True))
         node = self._operations.join_lateral(function, function.alias_names, kind, condition)
         return self._made(node)
 
-    def _whole_row(self) -> Expression:
-        """All columns as one row with their names, for functions that take rows."""
+    def _whole_row(self, lateral: bool = False) -> Expression:
+        """All columns as one row with their names, for functions that take rows.
+
+        Args:
+            lateral: as a table function beside the table sees them.
+        """
         kind = self.node.row_type.not_null()
-        columns = tuple(self.node.field(index) for index in range(len(kind)))
+        columns: tuple[ResolvedExpression, ...] = tuple(map(self.node.field, range(len(kind))))
+        if lateral:
+            columns = tuple(outer(column, 1) for column in columns)
         return Expression(nodes.Bound(this=Call("ROW", columns, kind)))
 
 

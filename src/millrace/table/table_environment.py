@@ -29,7 +29,7 @@ from millrace.table.table_config import TableConfig
 from millrace.table.table_descriptor import TableDescriptor, described_table
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
-from millrace.table.udf import UserDefinedScalarFunctionWrapper
+from millrace.table.udf import UserDefinedFunctionWrapper
 
 __all__ = ["TableEnvironment"]
 
@@ -204,9 +204,7 @@ class TableEnvironment:
 
     # -- functions ---------------------------------------------------------------------
 
-    def create_temporary_function(
-        self, path: str, function: UserDefinedScalarFunctionWrapper
-    ) -> None:
+    def create_temporary_function(self, path: str, function: UserDefinedFunctionWrapper) -> None:
         """Give a function a name in a catalog and database, as long as the session lives.
 
         Args:
@@ -218,7 +216,7 @@ class TableEnvironment:
         self._session.catalogs.register_temporary_function(_parts(path), _registered(function))
 
     def create_temporary_system_function(
-        self, name: str, function: UserDefinedScalarFunctionWrapper
+        self, name: str, function: UserDefinedFunctionWrapper
     ) -> None:
         """Give a function a name that goes before all others, as long as the session lives.
 

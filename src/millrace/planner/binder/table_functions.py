@@ -11,7 +11,7 @@ from sqlglot import exp
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
-from millrace.planner.binder.calls import definition_of
+from millrace.planner.binder.calls import definition_of, resolved_call
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.expression import ExpressionBinder
@@ -63,13 +63,13 @@ def bind_function_table(
     arguments, payload = expressions.arguments(call.arguments)
     definition = definition_of(binder.context, call)
     found = definition if definition is not None else binder.context.registry.find(name)
-    if found is None or str(found.kind.value) != "TABLE":
+    if found is not None and str(found.kind.value) != "TABLE":
+        raise binder.context.refusal(call, f"{call.name} is no table function: it gives one value")
+    if found is None:
         hint = nearest_name(name, binder.context.registry.nearest(name))
         raise binder.context.refusal(call, f"there is no table function {call.name!r}{hint}")
-    resolved = binder.context.registry.resolve_call(name, arguments, definition or payload)
-    kind = resolved.type
-    row = kind if isinstance(kind, RowType) else RowType.of(("EXPR$0", kind))
-    return TableFunctionScan(name, resolved.arguments, row, definition or payload), ()
+    rows = resolved_call(binder.context, call, name, arguments, definition or payload)
+    return _unnest(binder, call, [rows], False), ()
 
 
 def bind_unnest(binder: FromContext, node: nodes.CollectionTable, left: Scope | None) -> RelNode:

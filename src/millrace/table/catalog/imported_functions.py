@@ -6,24 +6,24 @@ import importlib
 
 from millrace.table.catalog.catalog_objects import CatalogFunction
 from millrace.table.catalog.errors import CatalogError
-from millrace.table.udf import UserDefinedScalarFunctionWrapper
+from millrace.table.udf import UserDefinedFunctionWrapper
 
 __all__ = ["function_of"]
 
 
-def function_of(function: CatalogFunction) -> UserDefinedScalarFunctionWrapper:
+def function_of(function: CatalogFunction) -> UserDefinedFunctionWrapper:
     """The function that a catalog has under a name.
 
     Raises:
-        CatalogError: there is no such module or attribute, or it was not made by `udf`.
+        CatalogError: there is no such module or attribute, or it was not made by `udf` or `udtf`.
     """
     made = function.function
     if made is None:
         made = _imported(function.class_name)
-    if not isinstance(made, UserDefinedScalarFunctionWrapper):
+    if not isinstance(made, UserDefinedFunctionWrapper):
         raise CatalogError(
-            f"{function.class_name or made!r} is no function made by udf(): decorate it with "
-            "@udf(result_type=...) of millrace.table.udf"
+            f"{function.class_name or made!r} is no function made by udf() or udtf(): decorate it "
+            "with @udf(result_type=...) of millrace.table.udf"
         )
     return made
 

@@ -1,0 +1,78 @@
+"""`table_function`: a Python function of the user that makes rows, as a function of expressions.
+
+PyFlink: ``udtf(f, result_types=...)``. Its value is an array of rows, which the planner unnests: so
+it joins, pads and filters like any other array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from millrace.common.types.logical.logical_type import ArrayType, LogicalType, RowType
+from millrace.common.types.row import Row
+from millrace.expressions.function_context import FunctionContext
+from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
+from millrace.expressions.scalar_functions import scalar_function
+
+__all__ = ["table_function"]
+
+
+def table_function(
+    name: str,
+    function: Any,
+    row_type: RowType,
+    deterministic: bool = True,
+    input_types: Sequence[LogicalType | str] | None = None,
+) -> FunctionDefinition:
+    """The definition of a user's table function.
+
+    Args:
+        name: as calls and errors show it.
+        function: of Python values; or an object with a method ``eval`` that is one, and perhaps
+            ``open`` and ``close``. It yields or gives tuples, `Row` or, of one column, values.
+        row_type: columns of the rows.
+        deterministic: the same arguments give the same rows.
+        input_types: as of `scalar_function`.
+
+    Example:
+        >>> from millrace.common.types.logical.logical_type import BigIntType
+        >>> one = RowType.of(("n", BigIntType()))
+        >>> table_function("SERIES", range, one).kind
+        <FunctionKind.TABLE: 'TABLE'>
+    """
+    rows = _Rows(function)
+    result = ArrayType(row_type.not_null(), nullable=False)
+    made = scalar_function(name, rows, result, "general", deterministic, input_types)
+    return replace(made, kind=FunctionKind.TABLE)
+
+
+class _Rows:
+    """Gives the rows that the function makes, as a list of tuples."""
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._body: Callable[..., Any] = getattr(function, "eval", function)
+
+    def open(self, context: FunctionContext) -> None:
+        if hasattr(self._function, "open"):
+            self._function.open(context)
+
+    def close(self) -> None:
+        if hasattr(self._function, "close"):
+            self._function.close()
+
+    def eval(self, *arguments: Any) -> list[tuple[Any, ...]]:
+        made = self._body(*arguments)
+        if made is None:
+            return []
+        if isinstance(made, (list, range, Generator)):
+            return [_row(each) for each in made]
+        return [_row(made)]
+
+
+def _row(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, Row):
+        return tuple(value)
+    return value if isinstance(value, tuple) else (value,)
