@@ -21,11 +21,18 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
-from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
+from millrace.common.types.logical.logical_type import (
+    LocalZonedTimestampType,
+    LogicalType,
+    RowField,
+    RowType,
+)
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.planner.relational.rel_node import RelNode
 
 __all__ = [
+    "SOURCE_WATERMARK",
     "CatalogReader",
     "ColumnKind",
     "NameKind",
@@ -34,6 +41,12 @@ __all__ = [
     "ResolvedView",
     "ResolvedWatermark",
 ]
+
+
+SOURCE_WATERMARK = FunctionDefinition(
+    "SOURCE_WATERMARK", ((),), lambda _: LocalZonedTimestampType(3)
+)
+"""The function that stands for the watermarks of a source, in the schema of a table only."""
 
 
 class ColumnKind(Enum):

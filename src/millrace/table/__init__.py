@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from millrace.common.types.row import Row, RowKind
 from millrace.missing_modules import missing_name
+from millrace.table.changelog_mode import ChangelogMode
 from millrace.table.data_types import DataTypes
 from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.explain_detail import ExplainDetail
@@ -33,6 +34,7 @@ from millrace.table.table_result import TableResult
 from millrace.table.udf import FunctionContext, ScalarFunction, TableFunction
 
 __all__ = [
+    "ChangelogMode",
     "DataTypes",
     "EnvironmentSettings",
     "ExplainDetail",

@@ -14,9 +14,10 @@ from millrace.common.sink import Sink
 from millrace.common.source import Source
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import ResolvedExpression
+from millrace.plan.transformation import Input
 from millrace.planner.catalog_reader import ResolvedTable
 
-__all__ = ["LookupRequest", "ScanRequest", "SinkRequest", "TableAccess"]
+__all__ = ["DataStreamAccess", "LookupRequest", "ScanRequest", "SinkRequest", "TableAccess"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,19 @@ class SinkRequest:
     insert_only: bool = True
     upsert_key: tuple[str, ...] = ()
     batch: bool = False
+
+
+@dataclass(frozen=True)
+class DataStreamAccess:
+    """A stream of the program as a table: it has no source of its own.
+
+    Attributes:
+        inputs: where its records come from.
+        changes: short names of the kinds of its rows.
+    """
+
+    inputs: tuple[Input, ...]
+    changes: frozenset[str]
 
 
 class TableAccess(Protocol):

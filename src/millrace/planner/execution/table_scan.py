@@ -9,14 +9,15 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.common.source import Boundedness, Source
 from millrace.expressions.evaluation import compiled
-from millrace.expressions.resolved import ResolvedExpression
+from millrace.expressions.resolved import Call, ResolvedExpression
 from millrace.plan.transformation import Role, Transformation
-from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
+from millrace.planner.catalog_reader import SOURCE_WATERMARK, ColumnKind, ResolvedTable
 from millrace.planner.execution.calc import composed
-from millrace.planner.execution.table_access import ScanRequest, TableAccess
+from millrace.planner.execution.table_access import DataStreamAccess, ScanRequest, TableAccess
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Project, TableScan
 from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
+from millrace.runtime.table.data_stream_scan import DataStreamScanOperator
 from millrace.runtime.table.table_source import TableSourceOperator
 
 __all__ = ["translate_scan"]
@@ -46,6 +47,13 @@ def _source(
     node: TableScan, translator: Translator, watermark: ResolvedExpression | None = None
 ) -> Transformation:
     table: ResolvedTable = node.table
+    if isinstance(table.source, DataStreamAccess):
+        return _data_stream(node, table.source, translator, watermark)
+    if is_source_watermark(watermark):
+        raise JobDefinitionError(
+            "SOURCE_WATERMARK() is the watermark of a stream made a table; "
+            f"table {'.'.join(node.path)} needs an expression of its columns"
+        )
     options = {**table.options, **dict(node.options)}
     settings = translator.settings
     request = ScanRequest(
@@ -80,6 +88,47 @@ def _source(
     )
     # options may change between runs, as passwords and rates do; the place in the source stays
     return translator.begin(made, (node.path, options.get("connector", "")))
+
+
+def _data_stream(
+    node: TableScan,
+    access: DataStreamAccess,
+    translator: Translator,
+    watermark: ResolvedExpression | None,
+) -> Transformation:
+    """The records of a stream of the program, in columns."""
+    table: ResolvedTable = node.table
+    metadata = _metadata(table, node.row_type.names)
+    for name, key in metadata.items():
+        if key != "rowtime":
+            raise JobDefinitionError(
+                f"a stream has the metadata 'rowtime' only: {name!r} is declared FROM {key!r}"
+            )
+    own = watermark is None or is_source_watermark(watermark)
+    session = translator.settings.session
+    return translator.begin(
+        Transformation(
+            name=f"DataStreamScan[{translator.number()}]",
+            role=Role.OPERATOR,
+            factory=partial(
+                DataStreamScanOperator,
+                node.row_type,
+                tuple(each.name for each in table.columns if each.kind is ColumnKind.PHYSICAL),
+                tuple(metadata),
+                None if own or watermark is None else compiled(watermark, node.row_type, session),
+                inserts_only=not table.changes - {"+I"},
+            ),
+            inputs=access.inputs,
+            parallelism=max(each.transformation.parallelism for each in access.inputs),
+            description=_description(node),
+        ),
+        (node.path, node.row_type),
+    )
+
+
+def is_source_watermark(expression: ResolvedExpression | None) -> bool:
+    """Whether the watermarks of a stream are the table's."""
+    return isinstance(expression, Call) and expression.payload is SOURCE_WATERMARK
 
 
 def _metadata(table: ResolvedTable, names: tuple[str, ...]) -> Mapping[str, str]:

@@ -19,7 +19,7 @@ from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.operators.source import ActiveSplit, SourceOperator
 from millrace.runtime.table.columns import ColumnConversion
 
-__all__ = ["TableSourceOperator"]
+__all__ = ["TableSourceOperator", "strategy_of_watermarks", "watermark_times"]
 
 Evaluate = Callable[[Any], Any]
 """Of a record batch, a column."""
@@ -49,7 +49,7 @@ class TableSourceOperator(SourceOperator):
         table: tuple[str, ...] = (),
         inserts_only: bool = False,
     ) -> None:
-        super().__init__(source, _strategy(watermark is not None, idle_timeout))
+        super().__init__(source, strategy_of_watermarks(watermark is not None, idle_timeout))
         self._row_type = row_type
         self._table = table
         self._watermark_of = watermark
@@ -73,14 +73,15 @@ class TableSourceOperator(SourceOperator):
         if self._watermark_of is None:
             super().emit_batch(split, replace(columns, timestamps=None))
             return
-        times = _watermarks(self._watermark_of(columns.data))
+        times = watermark_times(self._watermark_of(columns.data))
         for piece in split.tracker.pieces(replace(columns, timestamps=times), self._now):
             assert isinstance(piece, ColumnBatch)
             self.output.emit(replace(piece, timestamps=None))
             self._advance()
 
 
-def _strategy(watermark: bool, idle_timeout: int | None) -> WatermarkStrategy[Any]:
+def strategy_of_watermarks(watermark: bool, idle_timeout: int | None) -> WatermarkStrategy[Any]:
+    """The strategy of a table with a watermark, or without; ``idle_timeout`` in ms."""
     strategy: WatermarkStrategy[Any]
     if watermark:
         strategy = WatermarkStrategy.for_monotonous_timestamps()
@@ -93,7 +94,7 @@ def _strategy(watermark: bool, idle_timeout: int | None) -> WatermarkStrategy[An
     return strategy
 
 
-def _watermarks(times: Any) -> Any:
+def watermark_times(times: Any) -> Any:
     """Event times of which a strategy of ascending timestamps, whose watermark is 1 ms behind the
     highest, makes the watermarks of an expression: those are inclusive, as in Flink. Null says
     nothing."""

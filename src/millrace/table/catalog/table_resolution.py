@@ -19,8 +19,9 @@ from millrace.common.types.logical.logical_type import (
 )
 from millrace.expressions import registry
 from millrace.expressions.function_definition import FunctionDefinition
-from millrace.expressions.resolved import ResolvedExpression
+from millrace.expressions.resolved import Call, ResolvedExpression
 from millrace.planner.catalog_reader import (
+    SOURCE_WATERMARK,
     ColumnKind,
     NameKind,
     ResolvedColumn,
@@ -202,7 +203,11 @@ def _watermark(schema: Schema, row_type: RowType, bind: BindExpression) -> Resol
             f"WATERMARK FOR {name}: a time attribute is of TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p "
             f"from 0 to 3, {name} is of {kind}"
         )
-    return ResolvedWatermark(index, bind(schema.watermark.expression, row_type))
+    expression = schema.watermark.expression
+    if expression.replace(" ", "").upper() == f"{SOURCE_WATERMARK.name}()":
+        own = Call(SOURCE_WATERMARK.name, (), kind, SOURCE_WATERMARK)
+        return ResolvedWatermark(index, own)
+    return ResolvedWatermark(index, bind(expression, row_type))
 
 
 def _key(schema: Schema, columns: tuple[ResolvedColumn, ...]) -> tuple[str, ...]:

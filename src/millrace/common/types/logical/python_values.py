@@ -20,10 +20,12 @@ from decimal import Decimal
 from typing import Any
 
 from millrace.common.errors import JobExecutionError
+from millrace.common.time.amounts import Instant
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import (
     ArrayType,
     IntegralType,
+    LocalZonedTimestampType,
     LogicalType,
     MapType,
     MultisetType,
@@ -129,7 +131,14 @@ def arrow_converter(kind: LogicalType) -> Convert | None:
         element = _nested_converter(kind.element_type)
         if element is not None:
             return lambda value: None if value is None else list(map(element, value))
+    if isinstance(kind, LocalZonedTimestampType):
+        return _point_in_time
     return None
+
+
+def _point_in_time(value: Any) -> Any:
+    """An `Instant` as Arrow takes it."""
+    return value.to_datetime() if isinstance(value, Instant) else value
 
 
 def _nested_converter(kind: LogicalType) -> Convert | None:

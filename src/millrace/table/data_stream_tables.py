@@ -1,0 +1,137 @@
+"""Streams of a program as tables: their columns, declared or those of the records' type.
+
+Flink docs: "DataStream API Integration" (``fromDataStream``, ``fromChangelogStream``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.datastream.stream import DataStream
+from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.tables import table_rows
+from millrace.planner.catalog_reader import SOURCE_WATERMARK, ColumnKind
+from millrace.planner.execution.table_access import DataStreamAccess
+from millrace.planner.relational.rel_node import Project, RelNode
+from millrace.table.calls.temporal import WindowProperty
+from millrace.table.catalog.catalog_objects import CatalogTable
+from millrace.table.expression import Expression
+from millrace.table.schema import Schema
+from millrace.table.table_session import TableSession
+
+__all__ = ["INSERTS", "schema_of_fields", "stream_rows"]
+
+INSERTS = frozenset({"+I"})
+_UNKNOWN = (
+    "the types of the stream's columns are not known: give from_data_stream() a Schema, or the "
+    "stream a type, as in map(f, output_type=Types.ROW([Types.LONG()]))"
+)
+
+
+def stream_rows(
+    session: TableSession,
+    stream: DataStream[Any],
+    schema: Schema | None,
+    changes: frozenset[str],
+    only_declared: bool = False,
+) -> RelNode:
+    """The records of a stream as rows.
+
+    Args:
+        schema: columns, or what there is beside those of the records' type; its computed columns
+            may read columns that it leaves out. None: the columns of the records' type.
+        changes: short names of the kinds of rows that come.
+        only_declared: whether columns that the schema leaves out are left out of the table, even
+            if all that it declares are computed.
+
+    Raises:
+        JobDefinitionError: the columns are not known, or the schema is wrong.
+    """
+    declared = schema or Schema()
+    known = known_columns(stream)
+    physical = [each.name for each in declared.columns if each.kind is ColumnKind.PHYSICAL]
+    if not known and not physical:
+        raise JobDefinitionError(_UNKNOWN)
+    builder = Schema.new_builder()
+    for name, kind in known:
+        if name not in physical:
+            builder.column(name, kind)
+    whole = builder.from_schema(declared).build()
+    shown = declared.names if physical or only_declared else whole.names
+    access = DataStreamAccess(stream._inputs, changes)
+    table = CatalogTable(whole, access=access, bounded=not session.streaming)
+    path = (session.anonymous_name("datastream"),)
+    rows = table_rows(session.resolved(path, table))
+    names = rows.row_type.names
+    if shown == names:
+        return rows
+    return Project(rows, tuple(rows.field(names.index(name)) for name in shown), shown)
+
+
+def known_columns(stream: DataStream[Any]) -> list[tuple[str, LogicalType]]:
+    """The columns of a stream's records by the type that the program declared; none if it did
+    not."""
+    declared = stream.declared_type()
+    kind = None if declared is None else declared.logical_type
+    if kind is None:
+        return []
+    if isinstance(kind, RowType):
+        return [(field.name, field.type) for field in kind.fields]
+    return [("f0", kind)]
+
+
+def schema_of_fields(stream: DataStream[Any], fields: Sequence[Any]) -> Schema:
+    """The schema that names of columns stand for: ``col("a"), col("b").alias("c")`` by name or, if
+    there are no such names, by position; ``col("t").rowtime`` is the event time of the records and
+    ``col("p").proctime`` the processing time.
+
+    Raises:
+        JobDefinitionError: there is no such column.
+    """
+    known, builder = known_columns(stream), Schema.new_builder()
+    if not known:
+        raise JobDefinitionError(_UNKNOWN)
+    nodes = [field.node if isinstance(field, Expression) else field for field in fields]
+    names = [_named(node) for node in nodes if not isinstance(node, WindowProperty)]
+    by_name = all(old in dict(known) for old, _ in names)
+    if len(names) > len(known):
+        raise JobDefinitionError(f"there are {len(names)} names for {len(known)} columns")
+    position = 0
+    for node in nodes:
+        if isinstance(node, WindowProperty):
+            _time_attribute(builder, str(node.this.name), str(node.args["kind"]))
+            continue
+        old, new = _named(node)
+        if not by_name and new != old:
+            raise JobDefinitionError(f"there is no column {old!r}{nearest_name(old, dict(known))}")
+        source = old if by_name else known[position][0]
+        position += 1
+        if source == new:
+            builder.column(new, dict(known)[source])
+        else:
+            builder.column_by_expression(new, f"`{source}`")
+    return builder.build()
+
+
+def _time_attribute(builder: Schema.Builder, name: str, kind: str) -> None:
+    if kind == "PROCTIME":
+        builder.column_by_expression(name, "PROCTIME()")
+    else:
+        builder.column_by_metadata(name, "TIMESTAMP_LTZ(3)", "rowtime")
+        builder.watermark(name, f"{SOURCE_WATERMARK.name}()")
+
+
+def _named(node: Any) -> tuple[str, str]:
+    """The column's name in the stream, and in the table."""
+    if isinstance(node, str):
+        return node, node
+    if isinstance(node, exp.Alias):
+        return str(node.this.name), str(node.alias)
+    if not isinstance(node, exp.Column):
+        raise JobDefinitionError("from_data_stream() takes a Schema, or columns: col('a')")
+    return str(node.name), str(node.name)
