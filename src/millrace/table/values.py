@@ -41,27 +41,27 @@ def python_rows(data: Any, kinds: Any, row_type: RowType) -> list[Row]:
 def row_text(batch: ColumnBatch, row_type: RowType) -> Iterator[str]:
     """Rows as Flink's ``Row`` prints itself: ``+I[1, a]``."""
     for row in python_rows(batch.data, batch.row_kinds, row_type):
-        yield _of_row(row)
+        yield _of_row(row, row_type)
 
 
-def _of_row(row: Row) -> str:
+def _of_row(row: Row, row_type: RowType) -> str:
     kind = KIND_TEXTS[row.get_row_kind().value]
-    return f"{kind}[{', '.join(map(_java_text, row))}]"
+    values = (_java_text(value, field.type) for value, field in zip(row, row_type, strict=True))
+    return f"{kind}[{', '.join(values)}]"
 
 
-def _java_text(value: Any) -> str:
+def _java_text(value: Any, kind: LogicalType) -> str:
     """As the Java object of Flink that holds such a value prints itself."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, Row):
-        return _of_row(value)
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_java_text, value))}]"
-    if isinstance(value, dict):
-        pairs = (f"{_java_text(key)}={_java_text(item)}" for key, item in value.items())
-        return f"{{{', '.join(pairs)}}}"
+    if isinstance(kind, RowType):
+        return _of_row(value, kind)
+    if isinstance(kind, logical.MapType | logical.MultisetType):
+        return _map_text(value, kind)
+    if isinstance(kind, logical.ArrayType):
+        return f"[{', '.join(_java_text(each, kind.element_type) for each in value)}]"
     if isinstance(value, datetime):
         if value.tzinfo is not None:
             text = value.astimezone(UTC).replace(tzinfo=None)
@@ -71,7 +71,18 @@ def _java_text(value: Any) -> str:
         return _without_zero_seconds(value)
     if isinstance(value, bytes):
         return f"[{', '.join(str(byte - 256 if byte > 127 else byte) for byte in value)}]"
+    if isinstance(kind, logical.FloatType):
+        return _float_text(value)
     return _number_text(value)
+
+
+def _map_text(value: dict[Any, Any], kind: logical.MapType | logical.MultisetType) -> str:
+    if isinstance(kind, logical.MapType):
+        of_key, of_item = kind.key_type, kind.value_type
+    else:
+        of_key, of_item = kind.element_type, logical.IntType()
+    pairs = (f"{_java_text(key, of_key)}={_java_text(value[key], of_item)}" for key in value)
+    return f"{{{', '.join(pairs)}}}"
 
 
 def _without_zero_seconds(value: datetime | time_of_day) -> str:
@@ -134,10 +145,15 @@ def _cell(value: Any, kind: LogicalType, zone: ZoneInfo) -> str:
         sign, months = ("-" if value < 0 else "+"), abs(value)
         return f"{sign}{months // 12}-{months % 12:02}"
     if isinstance(kind, logical.FloatType):
-        import numpy as np
-
-        return _double_text(float(str(np.float32(value))))
+        return _float_text(value)
     return _number_text(value)
+
+
+def _float_text(value: float) -> str:
+    """With as few digits as tell it from other FLOATs."""
+    import numpy as np
+
+    return _double_text(float(str(np.float32(value))))
 
 
 def _nested_cell(value: Any, kind: LogicalType, zone: ZoneInfo) -> str:
