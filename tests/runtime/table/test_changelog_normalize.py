@@ -72,3 +72,39 @@ def test_without_update_before() -> None:
     subtask.epoch([columns(INPUT, [("+U", ("a", 1, 1)), ("+U", ("b", 1, 1))])])
     found = subtask.epoch([columns(INPUT, [("+U", ("a", 1, 2)), ("-D", ("b", 1, None))])])
     assert found == [("-D", ("b", 1, 1)), ("+U", ("a", 1, 2))]
+
+
+def with_time_to_live() -> Subtask:
+    spec = ChangelogNormalizeSpec(INPUT, (0, 1), state_ttl=100)
+    subtask = Subtask(partial(ChangelogNormalizeOperator, spec))
+    subtask.now = 1_000
+    subtask.epoch([columns(INPUT, [("+U", ("a", 1, 1)), ("+U", ("b", 1, 1))])])
+    return subtask
+
+
+def test_a_row_that_expired_is_as_if_it_had_never_been() -> None:
+    subtask = with_time_to_live()
+    subtask.now = 1_100
+    found = subtask.epoch([columns(INPUT, [("+U", ("a", 1, 2)), ("-D", ("b", 1, None))])])
+    assert found == [("+I", ("a", 1, 2))]
+    assert subtask.epoch([]) == []
+    restored = subtask.restored()
+    restored.now = 1_150
+    assert restored.epoch([columns(INPUT, [("-D", ("a", 1, None))])]) == [("-D", ("a", 1, 2))]
+
+
+def test_rows_that_nobody_writes_are_freed_without_a_change() -> None:
+    subtask = with_time_to_live()
+    subtask.now = 1_100
+    assert subtask.epoch([]) == []
+    state = subtask.state
+    assert [table.entry_count() for table in state.tables.values()] == [0]
+
+
+def test_a_row_written_again_as_it_is_lives_on_and_renews_what_is_kept_downstream() -> None:
+    subtask = with_time_to_live()
+    again = [("-U", ("a", 1, 1)), ("+U", ("a", 1, 1))]
+    subtask.now = 1_060
+    assert subtask.epoch([columns(INPUT, [("+U", ("a", 1, 1))])]) == again
+    subtask.now = 1_120
+    assert subtask.epoch([columns(INPUT, [("+U", ("a", 1, 1))])]) == again

@@ -20,7 +20,8 @@ def translate_changelog_normalize(
     node: ChangelogNormalize, translator: Translator
 ) -> Transformation:
     """Rows go to the subtask of their key."""
-    spec = ChangelogNormalizeSpec(node.row_type, node.keys, translator.emits_update_before(node))
+    before = translator.emits_update_before(node)
+    spec = ChangelogNormalizeSpec(node.row_type, node.keys, before, translator.state_ttl())
     names = ", ".join(node.row_type.names[index] for index in node.keys)
     return translator.stateful(
         "ChangelogNormalize",

@@ -22,12 +22,15 @@ from millrace.runtime.table.group_accumulators import signs_of
 from millrace.runtime.table.ranking import equal_pairs
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.row_log import RowLog
+from millrace.state.columns.time_to_live import LAST_USED, TimeToLive
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import ROW_LOG
 
 __all__ = ["ChangelogNormalizeOperator", "ChangelogNormalizeSpec"]
 
 _INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
+_LAST_USED = 0
+"""Number per row: the time of its last write."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +41,21 @@ class ChangelogNormalizeSpec:
         row_type: columns of the rows.
         keys: positions of the primary key.
         emits_update_before: whether the consumer needs -U rows.
+        state_ttl: ms after which the row of a key that was not written is forgotten, without a
+            change in the result; 0: never.
     """
 
     row_type: RowType
     keys: tuple[int, ...]
     emits_update_before: bool = True
+    state_ttl: int = 0
 
 
 class ChangelogNormalizeOperator(Operator):
     """Keeps the last row of each key; an epoch gives the net change of each.
 
-    Rows that are written again as they are, and deletes of keys that are not there, give nothing.
+    Deletes of keys that are not there give nothing; nor do rows that are written again as they are,
+    unless state expires: then they renew what is kept of them downstream.
 
     Args:
         spec: what to normalise.
@@ -64,12 +71,14 @@ class ChangelogNormalizeOperator(Operator):
         self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
         columns = [arrow_type(each.type) for each in types]
         key = [columns[index] for index in self._spec.keys]
-        self._log.bind(RowLog.columns_of(key, columns))
+        self._log.bind(RowLog.columns_of(key, columns, [LAST_USED]))
+        self._life = TimeToLive(self._log, _LAST_USED, self._spec.state_ttl)
         self._schema = schema_of(self._spec.row_type)
         self._touched: list[Positions] = []
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._touched = []
+        self._life.begin_epoch(now)
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
         data = batch.data
@@ -86,13 +95,18 @@ class ChangelogNormalizeOperator(Operator):
         if signs is not None:
             last = last[signs.take(last) > 0]
         if last.size:
-            self._log.append(slots.take(last), data.take(pa.array(last)))
+            rows = self._log.append(slots.take(last), data.take(pa.array(last)))
+            self._life.renew(rows)
 
     def end_epoch(self, ended: bool) -> None:
-        if not self._touched:
-            return
-        slots = np.unique(np.concatenate(self._touched))
+        if self._touched:
+            self._emit_changes(np.unique(np.concatenate(self._touched)))
+        self._log.remove(self._life.swept())
+
+    def _emit_changes(self, slots: Positions) -> None:
         old, old_places = self._log.former_rows_of(slots)
+        alive = self._life.alive(old)
+        old, old_places = old[alive], old_places[alive]
         new, new_places = self._log.rows_of(slots)
         same = self._same(old, old_places, new, new_places)
         old_changed, new_changed = ~np.isin(old_places, same), ~np.isin(new_places, same)
@@ -109,7 +123,7 @@ class ChangelogNormalizeOperator(Operator):
         self, old: Positions, old_places: Positions, new: Positions, new_places: Positions
     ) -> Positions:
         """The places of keys whose row is what it was."""
-        if not old.size or not new.size:
+        if self._life or not old.size or not new.size:
             return np.empty(0, np.int64)
         before, after = self._log.take(old), self._log.take(new)
         found = equal_pairs(before.columns, old_places, after.columns, new_places)
