@@ -108,3 +108,12 @@ def test_a_row_written_again_as_it_is_lives_on_and_renews_what_is_kept_downstrea
     assert subtask.epoch([columns(INPUT, [("+U", ("a", 1, 1))])]) == again
     subtask.now = 1_120
     assert subtask.epoch([columns(INPUT, [("+U", ("a", 1, 1))])]) == again
+
+
+def test_deletes_of_unknown_keys_leave_nothing() -> None:
+    subtask = Subtask(partial(ChangelogNormalizeOperator, SPEC))
+    gone = [("-D", (f"k{number}", 1, None)) for number in range(10)]
+    subtask.epoch([columns(INPUT, [*gone, ("+U", ("a", 1, 1)), ("-D", ("a", 1, None))])])
+    subtask.epoch([columns(INPUT, [("+U", ("b", 1, 1))])])
+    (log,) = subtask.state.tables.values()
+    assert log.keys.entry_count() == 1

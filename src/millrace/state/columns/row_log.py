@@ -166,6 +166,8 @@ class RowLog(ColumnarTable):
             for column in self._columns:
                 column.free(rows)
         if sealed:
+            # a key that came and went within the epoch may have had no row at all
+            slots = np.union1d(slots, self.keys.space.changed()[0])
             self.keys.seal()
             empty = slots[self._index.counts(slots) == 0] if slots.size else slots
             empty = empty[self.keys.space.live.take(empty)] if empty.size else empty
