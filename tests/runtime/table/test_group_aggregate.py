@@ -181,6 +181,14 @@ def test_state_that_nobody_used_for_its_time_to_live_is_forgotten() -> None:
     assert sum(table.entry_count() for table in subtask.state.tables.values()) == 0
 
 
+def test_with_a_time_to_live_an_equal_result_is_given_again() -> None:
+    changes = [("+I", ("a", 0, 1, None, None)), ("-D", ("a", 0, 1, None, None))]
+    for state_ttl, expected in ((0, []), (100, [("-U", ("a", 1)), ("+U", ("a", 1))])):
+        subtask = Subtask(partial(GroupAggregateOperator, simple(state_ttl=state_ttl)))
+        subtask.epoch([columns(INPUT, changes[:1])])
+        assert subtask.epoch([columns(INPUT, changes)]) == expected
+
+
 def test_one_group_of_no_rows_has_a_row_in_batch_mode_only() -> None:
     factory = partial(GroupAggregateOperator, spec((), batch=True))
     assert Subtask(factory).epoch([], ended=True) == [

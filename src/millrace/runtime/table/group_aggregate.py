@@ -156,13 +156,14 @@ class GroupAggregateOperator(Operator):
         both = before & now
         old = self._accumulators.values(numbers[before], former.values)
         new = self._accumulators.values(positions[now], self._table.space.values)
-        if both.any():
+        # with a time-to-live an equal result is given again: it renews what is kept downstream
+        if both.any() and not self._life:
             same = np.zeros(positions.size, np.bool_)
             old_places, new_places = np.cumsum(before) - 1, np.cumsum(now) - 1
             pairs = pa.array(old_places[both]), pa.array(new_places[both])
             same[both] = same_rows(old, new, *pairs)
         else:
-            same = both
+            same = np.zeros(positions.size, np.bool_)
         gone = before & ~same & (~now | self._spec.emits_update_before)
         came = now & ~same
         keys = self._table.keys_at(positions)[: len(self._spec.groups) - self._spec.hidden]
