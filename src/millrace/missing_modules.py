@@ -84,8 +84,10 @@ _FUNCTION_CLASSES = (
     *_VIEWS,
 )
 _PULSAR = {
-    "RangeGenerator": "Millrace reads each partition of Pulsar in one subtask and in its order, "
-    "with no subscription of the type Key_Shared: leave RangeGenerator and set_range_generator out"
+    "RangeGenerator": (
+        "Millrace has no RangeGenerator yet: it reads each partition of Pulsar in one subtask and in "
+        "its order, with no subscription of the type Key_Shared"
+    )
 }
 MISSING_NAMES: dict[str, dict[str, str]] = {
     "millrace.table": dict.fromkeys(_FUNCTION_CLASSES, _FUNCTIONS),
