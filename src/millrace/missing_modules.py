@@ -85,8 +85,8 @@ _FUNCTION_CLASSES = (
 )
 _PULSAR = {
     "RangeGenerator": (
-        "Millrace has no RangeGenerator yet: it reads each partition of Pulsar in one subtask and in "
-        "its order, with no subscription of the type Key_Shared"
+        "Millrace has no RangeGenerator yet: it reads each partition of Pulsar in one subtask and "
+        "in its order, with no subscription of the type Key_Shared"
     )
 }
 MISSING_NAMES: dict[str, dict[str, str]] = {
