@@ -109,7 +109,11 @@ def double_text(value: float) -> str:
 
 
 def float_text(value: float) -> str:
-    """A float of four bytes as Java writes it."""
+    """A float of four bytes as Java writes it.
+
+    >>> float_text(6252143.0), float_text(20.1)
+    ('6252143.0', '20.1')
+    """
     return _java(value, str(np.float32(value)))
 
 
@@ -121,7 +125,8 @@ def _java(value: float, shortest: str) -> str:
     if value == 0:
         return shortest[: -len(shortest.lstrip("-"))] + "0.0"
     if 1e-3 <= abs(value) < 1e7:
-        return shortest if "e" not in shortest else format(Decimal(shortest), "f")
+        text = shortest if "e" not in shortest else format(Decimal(shortest), "f")
+        return text if "." in text else f"{text}.0"
     sign, digits, exponent = Decimal(shortest).as_tuple()
     text = "".join(map(str, digits)).rstrip("0") or "0"
     power = len(digits) - 1 + int(exponent)
