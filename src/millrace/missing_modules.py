@@ -78,10 +78,9 @@ _CASSANDRA = {
         "enable_ignore_null_fields() do what they are for"
     ),
 }
-_VIEWS = ("DataView", "ListView", "MapView")
 _FUNCTION_CLASSES = (
     *("AggregateFunction", "AsyncScalarFunction", "TableAggregateFunction"),
-    *_VIEWS,
+    *("DataView", "ListView", "MapView"),
 )
 _PULSAR = {
     "RangeGenerator": (

@@ -18,6 +18,7 @@ from millrace.planner.relational.rel_node import Project, RelNode
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.sql.statements import Insert
 from millrace.table.catalog.errors import CatalogError, not_found
+from millrace.table.catalog.object_path import parts_of
 from millrace.table.table_descriptor import TableDescriptor, described_table
 from millrace.table.table_session import TableSession
 
@@ -67,9 +68,7 @@ def sink_to(
 ) -> LogicalSink:
     """The end of a query that writes into a table of a name, or one without a name."""
     if isinstance(target, str):
-        return sink_of(
-            session, tuple(part.strip("` ") for part in target.split(".")), node, overwrite
-        )
+        return sink_of(session, parts_of(target), node, overwrite)
     table = session.resolved((session.anonymous_name("sink"),), described_table(target))
     return LogicalSink(arranged(node, table, (), {}), table, overwrite=overwrite)
 

@@ -52,8 +52,7 @@ class OperationTreeBuilder:
 
     def grouped(self, keys: Fields, fields: Fields, window: GroupWindow | None = None) -> RelNode:
         """SELECT with GROUP BY, by columns and perhaps a window."""
-        columns = self._rows.row_type.names
-        groups = [each for key in keys for each in with_selections_expanded(_copy(key), columns)]
+        groups = self._expanded(keys)
         aliases: dict[str, exp.Expr] = {}
         for position, node in enumerate(groups):
             if isinstance(node, exp.Alias):
@@ -71,7 +70,7 @@ class OperationTreeBuilder:
                 return aliases[names[0]]
             return _property(node, window)
 
-        items = [_replaced(item, meant) for item in self._items(fields, meant)]
+        items = [_replaced(item, meant) for item in self._items(fields)]
         return self._select(items, group=exp.Group(expressions=groups))
 
     def filter(self, predicate: Any) -> RelNode:
@@ -132,7 +131,7 @@ class OperationTreeBuilder:
             raise JobDefinitionError(f"join_lateral() takes a call of a table function, not {call}")
         columns = [identifier(name) for name in names]
         alias = exp.TableAlias(this=identifier("$function"), columns=columns)
-        [expanded] = with_selections_expanded(node, self._rows.row_type.names)
+        [expanded] = self._expanded([node])
         function = nodes.TableFunctionCall(this=expanded, wrapped=True, lateral=True, alias=alias)
         joined = self._joined(function, kind, condition)
         assert isinstance(joined, Join)
@@ -184,11 +183,8 @@ class OperationTreeBuilder:
 
     def without_columns(self, fields: Fields) -> RelNode:
         """All columns but some."""
+        dropped = {self._known(_name(node)) for node in self._expanded(fields)}
         columns = self._rows.row_type.names
-        given = [
-            each for field in fields for each in with_selections_expanded(_copy(field), columns)
-        ]
-        dropped = {self._known(_name(node)) for node in given}
         kept = [column_node(name) for name in columns if name not in dropped]
         if not kept:
             raise JobDefinitionError("drop_columns() would leave no column")
@@ -200,6 +196,13 @@ class OperationTreeBuilder:
         return made.project([Flattened(this=column_node("_c0"))])
 
     # -- parts -------------------------------------------------------------------------
+
+    def _expanded(self, fields: Fields) -> list[exp.Expr]:
+        """The trees of expressions, for one query alone, with the columns that they choose."""
+        columns = self._rows.row_type.names
+        return [
+            each for field in fields for each in with_selections_expanded(_copy(field), columns)
+        ]
 
     def _known(self, name: str) -> str:
         if name not in self._rows.row_type.names:
@@ -226,15 +229,11 @@ class OperationTreeBuilder:
     def _bound(self, query: exp.Expr) -> RelNode:
         return self._session.bind_query(query, "")
 
-    def _items(
-        self, fields: Fields, meant: Callable[[exp.Expr], exp.Expr | None] | None = None
-    ) -> list[exp.Expr]:
+    def _items(self, fields: Fields) -> list[exp.Expr]:
         """Columns of a SELECT, each with a name that no other has."""
         columns = self._rows.row_type.names
-        given = [
-            each for field in fields for each in with_selections_expanded(_copy(field), columns)
-        ]
-        items = list(self._named([part for each in given for part in self._flattened(each, meant)]))
+        given = self._expanded(fields)
+        items = list(self._named([part for each in given for part in self._flattened(each)]))
         names: set[str] = set()
         for item in items:
             for name in columns if isinstance(item, exp.Star) else (_name(item),):
@@ -274,9 +273,7 @@ class OperationTreeBuilder:
             found = registry.find(node.name)
         return found is not None and str(found.kind.value) == "AGGREGATE"
 
-    def _flattened(
-        self, node: exp.Expr, meant: Callable[[exp.Expr], exp.Expr | None] | None
-    ) -> list[exp.Expr]:
+    def _flattened(self, node: exp.Expr) -> list[exp.Expr]:
         """A column per field of a row, ``r$a``, for `Flattened`."""
         if not isinstance(node, Flattened):
             return [node]
@@ -332,15 +329,14 @@ def _property(node: exp.Expr, window: GroupWindow | None) -> exp.Expr | None:
 
 
 def _replaced(node: exp.Expr, meant: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
-    """A tree in which some nodes stand for others."""
+    """A column in which some nodes stand for others; it keeps its name."""
+    name = _written_name(node)
     found = meant(node)
     if found is not None:
-        name = _written_name(node)
-        return found if name is None or node.parent is not None else _aliased(found, name)
-    for key, part in list(node.args.items()):
-        if isinstance(part, list):
-            new = [_replaced(p, meant) if isinstance(p, exp.Expression) else p for p in part]
-            node.set(key, new)
-        elif isinstance(part, exp.Expression):
-            node.set(key, _replaced(part, meant))
-    return node
+        return found if name is None else _aliased(found, name)
+
+    def change(each: exp.Expr) -> exp.Expr:
+        other = meant(each)
+        return each if other is None else other.copy()
+
+    return node.transform(change, copy=False)

@@ -13,6 +13,7 @@ from sqlglot import exp
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import DoubleType, LogicalType
 from millrace.sql.dialect import nodes
+from millrace.table.catalog.object_path import parts_of
 
 __all__ = [
     "call_node",
@@ -37,7 +38,7 @@ def column_node(name: str) -> exp.Expr:
 
 def call_node(name: str, arguments: Iterable[exp.Expr], **parts: Any) -> nodes.FunctionCall:
     """A call of a function; a name with dots is that of a function in a database."""
-    *path, last = (part.strip("` ") for part in name.split("."))
+    *path, last = parts_of(name)
     return nodes.FunctionCall(
         this=exp.Identifier(this=last),
         qualifier=[identifier(part) for part in path],

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from millrace.common.types.logical.logical_type import RowType, quoted
 from millrace.expressions.resolved import Call, ResolvedExpression
-from millrace.planner.binder.scope import outer
+from millrace.planner.relational.outer_references import from_inside
 from millrace.planner.relational.rel_node import RelNode
 from millrace.sql.dialect import nodes
 from millrace.table.catalog.catalog_objects import CatalogView
@@ -122,7 +122,7 @@ class Table:
             func: made by `millrace.table.udf.udf`: it gets each row as a `Row`; or a call of a
                 function as an expression.
         """
-        call = func if isinstance(func, Expression) else func(self._whole_row())
+        call = self._called(func)
         return self._made(self._operations.mapped(call.node))
 
     def flat_map(self, func: Any) -> Table:
@@ -132,7 +132,7 @@ class Table:
             func: made by `millrace.table.udf.udtf`: it gets each row as a `Row`; or a call of
                 one as an expression.
         """
-        call = func if isinstance(func, Expression) else func(self._whole_row(lateral=True))
+        call = self._called(func, lateral=True)
         return self._made(self._operations.flat_mapped(call, call.alias_names))
 
     # -- rows --------------------------------------------------------------------------
@@ -310,21 +310,24 @@ class Table:
         return self._made(self._operations.combined(right.node, kind, every))
 
     def _lateral(self, call: Any, kind: str, condition: Expression | None) -> Table:
-        function = call if isinstance(call, Expression) else call(self._whole_row(lateral=True))
+        function = self._called(call, lateral=True)
         node = self._operations.join_lateral(function, function.alias_names, kind, condition)
         return self._made(node)
 
-    def _whole_row(self, lateral: bool = False) -> Expression:
-        """All columns as one row with their names, for functions that take rows.
+    def _called(self, func: Any, lateral: bool = False) -> Expression:
+        """A call of a function, which gets all columns as one row if it is no call already.
 
         Args:
             lateral: as a table function beside the table sees them.
         """
+        if isinstance(func, Expression):
+            return func
         kind = self.node.row_type.not_null()
         columns: tuple[ResolvedExpression, ...] = tuple(map(self.node.field, range(len(kind))))
         if lateral:
-            columns = tuple(outer(column, 1) for column in columns)
-        return Expression(nodes.Bound(this=Call("ROW", columns, kind)))
+            columns = tuple(from_inside(column) for column in columns)
+        called: Expression = func(Expression(nodes.Bound(this=Call("ROW", columns, kind))))
+        return called
 
 
 _Made = Callable[[RelNode], Table]

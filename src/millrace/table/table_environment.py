@@ -18,6 +18,7 @@ from millrace.table.catalog.catalog import Catalog
 from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable, CatalogView
 from millrace.table.catalog.errors import not_found
 from millrace.table.catalog.imported_functions import function_of
+from millrace.table.catalog.object_path import parts_of
 from millrace.table.ddl.statements import execute_statement
 from millrace.table.elements import elements_table, frame_batch
 from millrace.table.environment_settings import EnvironmentSettings
@@ -102,7 +103,7 @@ class TableEnvironment:
         Raises:
             CatalogError: there is none of that name.
         """
-        parts = _parts(path)
+        parts = parts_of(path)
         found = self._session.reader.resolve_table(parts)
         if found is None:
             names = self._session.reader.names(NameKind.TABLE)
@@ -165,7 +166,7 @@ class TableEnvironment:
         Raises:
             CatalogError: the name is taken.
         """
-        path = self._session.catalogs.qualified(_parts(view_path))
+        path = self._session.catalogs.qualified(parts_of(view_path))
         self._session.catalogs.create_temporary(path, CatalogView("", table.node))
 
     def create_temporary_table(self, path: str, descriptor: TableDescriptor) -> None:
@@ -174,7 +175,7 @@ class TableEnvironment:
         Raises:
             CatalogError: the name is taken.
         """
-        name = self._session.catalogs.qualified(_parts(path))
+        name = self._session.catalogs.qualified(parts_of(path))
         self._session.catalogs.create_temporary(name, described_table(descriptor))
 
     def create_table(
@@ -185,7 +186,7 @@ class TableEnvironment:
         Raises:
             CatalogError: the name is taken.
         """
-        name = self._session.catalogs.qualified(_parts(path))
+        name = self._session.catalogs.qualified(parts_of(path))
         catalog = self._session.catalogs.catalog(name.catalog)
         if ignore_if_exists and catalog.table(name.path) is not None:
             return False
@@ -194,12 +195,12 @@ class TableEnvironment:
 
     def drop_temporary_table(self, table_path: str) -> bool:
         """Forget a temporary table; False: there is none of that name."""
-        name = self._session.catalogs.qualified(_parts(table_path))
+        name = self._session.catalogs.qualified(parts_of(table_path))
         return self._session.catalogs.drop_temporary(name, CatalogTable)
 
     def drop_temporary_view(self, view_path: str) -> bool:
         """Forget a temporary view; False: there is none of that name."""
-        name = self._session.catalogs.qualified(_parts(view_path))
+        name = self._session.catalogs.qualified(parts_of(view_path))
         return self._session.catalogs.drop_temporary(name, CatalogView)
 
     # -- functions ---------------------------------------------------------------------
@@ -213,7 +214,7 @@ class TableEnvironment:
         Raises:
             CatalogError: the name is taken, or it is no such function.
         """
-        self._session.catalogs.register_temporary_function(_parts(path), _registered(function))
+        self._session.catalogs.register_temporary_function(parts_of(path), _registered(function))
 
     def create_temporary_system_function(
         self, name: str, function: UserDefinedFunctionWrapper
@@ -230,7 +231,7 @@ class TableEnvironment:
 
     def drop_temporary_function(self, path: str) -> bool:
         """Forget a temporary function; False: there is none of that name."""
-        return self._session.catalogs.drop_temporary_function(_parts(path))
+        return self._session.catalogs.drop_temporary_function(parts_of(path))
 
     def drop_temporary_system_function(self, name: str) -> bool:
         """Forget a temporary system function; False: there is none of that name."""
@@ -238,7 +239,7 @@ class TableEnvironment:
 
     def drop_function(self, path: str) -> bool:
         """Drop a function of a catalog; False: there is none of that name."""
-        name = self._session.catalogs.qualified(_parts(path))
+        name = self._session.catalogs.qualified(parts_of(path))
         catalog = self._session.catalogs.catalog(name.catalog)
         if catalog.function(name.path) is None:
             return False
@@ -326,10 +327,6 @@ def _registered(function: Any) -> CatalogFunction:
     registered = CatalogFunction("", function=function)
     function_of(registered)
     return registered
-
-
-def _parts(path: str) -> tuple[str, ...]:
-    return tuple(part.strip("` ") for part in path.split("."))
 
 
 def _scan(found: ResolvedTable | ResolvedView) -> RelNode:

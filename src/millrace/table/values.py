@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from datetime import time as time_of_day
 from decimal import Decimal
-from math import isfinite
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,6 +14,7 @@ from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.logical.python_values import python_values
 from millrace.common.types.row import Row, named_row
+from millrace.expressions.casting.text_of import double_text, float_text
 
 __all__ = ["KIND_TEXTS", "cells", "python_rows", "row_text"]
 
@@ -72,7 +72,7 @@ def _java_text(value: Any, kind: LogicalType) -> str:
     if isinstance(value, bytes):
         return f"[{', '.join(str(byte - 256 if byte > 127 else byte) for byte in value)}]"
     if isinstance(kind, logical.FloatType):
-        return _float_text(value)
+        return float_text(value)
     return _number_text(value)
 
 
@@ -99,19 +99,8 @@ def _digits(microsecond: int) -> str:
 
 def _number_text(value: Any) -> str:
     if isinstance(value, float):
-        return _double_text(value)
+        return double_text(value)
     return format(value, "f") if isinstance(value, Decimal) else str(value)
-
-
-def _double_text(value: float) -> str:
-    """As Java prints it: 1.0E10, NaN."""
-    if not isfinite(value):
-        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
-    if value == 0 or 1e-3 <= abs(value) < 1e7:
-        text = format(Decimal(repr(value)), "f")
-        return text if "." in text else text + ".0"
-    digits, _, exponent = format(Decimal(repr(value)).normalize(), "E").partition("E")
-    return f"{digits if '.' in digits else digits + '.0'}E{int(exponent)}"
 
 
 # -- cells of a printed table --------------------------------------------------------------
@@ -145,15 +134,8 @@ def _cell(value: Any, kind: LogicalType, zone: ZoneInfo) -> str:
         sign, months = ("-" if value < 0 else "+"), abs(value)
         return f"{sign}{months // 12}-{months % 12:02}"
     if isinstance(kind, logical.FloatType):
-        return _float_text(value)
+        return float_text(value)
     return _number_text(value)
-
-
-def _float_text(value: float) -> str:
-    """With as few digits as tell it from other FLOATs."""
-    import numpy as np
-
-    return _double_text(float(str(np.float32(value))))
 
 
 def _nested_cell(value: Any, kind: LogicalType, zone: ZoneInfo) -> str:

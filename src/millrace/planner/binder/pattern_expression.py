@@ -25,7 +25,7 @@ from millrace.expressions.pattern_expressions import (
     RowsOf,
 )
 from millrace.expressions.resolved import FieldReference, ResolvedExpression, ValueLiteral
-from millrace.planner.binder.calls import function_kind, split_arguments
+from millrace.planner.binder.calls import definition_of, function_kind, split_arguments
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.expression import ExpressionBinder
@@ -202,7 +202,7 @@ class PatternExpressionBinder:
             rows = self._one_variable(node)
         finally:
             self._inside, self._used = "", before
-        definition = self._context.catalog.resolve_function(node.path)
+        definition = definition_of(self._context, node)
         types = tuple(each.output_type for each in arguments)
         try:
             kind = self._context.registry.resolve_aggregate(

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from millrace.common.types.logical.logical_type import RowType
-from millrace.expressions.resolved import FieldReference, OuterReference, ResolvedExpression
+from millrace.expressions.resolved import FieldReference, ResolvedExpression
+from millrace.planner.relational.outer_references import from_inside
 
 __all__ = ["AmbiguousNameError", "FoundColumn", "Scope", "ScopeTable", "table_of"]
 
@@ -86,7 +87,9 @@ class Scope:
         while scope is not None:
             found = scope._find_here(names)
             if found is not None:
-                expression = found.expression if level == 0 else outer(found.expression, level)
+                expression = (
+                    found.expression if level == 0 else from_inside(found.expression, level)
+                )
                 return FoundColumn(expression, found.fields)
             scope, level = scope.parent, level + 1
         return None
@@ -133,11 +136,3 @@ def table_of(path: tuple[str, ...], row_type: RowType) -> ScopeTable:
     """A table alone in FROM."""
     columns = (FieldReference(i, each.type, each.name) for i, each in enumerate(row_type))
     return ScopeTable(path, tuple(columns))
-
-
-def outer(expression: ResolvedExpression, level: int) -> ResolvedExpression:
-    """An expression over a row as the queries inside see it, ``level`` of them further in."""
-    if isinstance(expression, FieldReference):
-        return OuterReference(level, expression.index, expression.type, expression.name)
-    children = tuple(outer(child, level) for child in expression.children())
-    return expression.with_children(children) if children else expression

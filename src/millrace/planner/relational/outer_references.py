@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from millrace.expressions.resolved import OuterReference, ResolvedExpression
+from millrace.expressions.resolved import FieldReference, OuterReference, ResolvedExpression
 from millrace.planner.relational.rel_node import (
     Filter,
     Join,
@@ -17,7 +17,14 @@ from millrace.planner.relational.rel_node import (
 )
 from millrace.planner.relational.stream_rel_nodes import LogicalSnapshot
 
-__all__ = ["expressions_of", "has_any_outer", "has_outer", "map_outer", "with_expressions"]
+__all__ = [
+    "expressions_of",
+    "from_inside",
+    "has_any_outer",
+    "has_outer",
+    "map_outer",
+    "with_expressions",
+]
 
 Change = Callable[[ResolvedExpression], ResolvedExpression]
 
@@ -35,6 +42,16 @@ def expressions_of(node: RelNode) -> tuple[ResolvedExpression, ...]:
     if isinstance(node, Values):
         return tuple(each for row in node.rows for each in row)
     return ()
+
+
+def from_inside(expression: ResolvedExpression, level: int = 1) -> ResolvedExpression:
+    """An expression over a row as the queries inside see it, ``level`` of them further in."""
+    if isinstance(expression, FieldReference):
+        return OuterReference(level, expression.index, expression.type, expression.name)
+    if isinstance(expression, OuterReference):
+        return replace(expression, level=expression.level + level)
+    children = tuple(from_inside(child, level) for child in expression.children())
+    return expression.with_children(children) if children else expression
 
 
 def with_expressions(node: RelNode, change: Change) -> RelNode:

@@ -13,10 +13,10 @@ from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import (
     AggregateCall,
     FieldReference,
-    OuterReference,
     ResolvedExpression,
     ValueLiteral,
 )
+from millrace.planner.relational.outer_references import from_inside
 from millrace.planner.relational.rel_node import (
     Aggregate,
     Filter,
@@ -74,7 +74,7 @@ def _number(value: int) -> ValueLiteral:
 
 def _is_equal_to_any(query: Subquery) -> Subquery:
     pairs = zip(query.operands, _columns(query), strict=True)
-    equal = conjunction([resolve_call("=", (_from_inside(one), other)) for one, other in pairs])
+    equal = conjunction([resolve_call("=", (from_inside(one), other)) for one, other in pairs])
     return Subquery(SubqueryKind.EXISTS, Filter(query.relation, equal))
 
 
@@ -100,13 +100,3 @@ def _aggregated(query: Subquery, function: str, value: ResolvedExpression) -> Su
     column: RelNode = Project(query.relation, (value,), ("$f0",))
     call = AggregateCall(function, (0,), value.output_type.with_nullable(True), name="EXPR$0")
     return Subquery(SubqueryKind.SCALAR, Aggregate(column, (), (call,)))
-
-
-def _from_inside(expression: ResolvedExpression) -> ResolvedExpression:
-    """The same value, where the row is that around the query."""
-    if isinstance(expression, FieldReference):
-        return OuterReference(1, expression.index, expression.type, expression.name)
-    if isinstance(expression, OuterReference):
-        return replace(expression, level=expression.level + 1)
-    children = expression.children()
-    return expression.with_children(tuple(map(_from_inside, children))) if children else expression

@@ -18,12 +18,11 @@ from millrace.common.types.logical.logical_type import (
 from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import (
     AggregateCall,
-    FieldReference,
-    OuterReference,
     ResolvedExpression,
     ValueLiteral,
 )
 from millrace.planner.binder.names import unique_names
+from millrace.planner.relational.outer_references import from_inside
 from millrace.planner.relational.rel_node import (
     Aggregate,
     Join,
@@ -100,14 +99,7 @@ def _least(left: ResolvedExpression, right: ResolvedExpression) -> ResolvedExpre
 
 def _repeated(rows: RelNode, times: ResolvedExpression) -> RelNode:
     """Each row so many times."""
-    argument = _outward(times)
-    scan = TableFunctionScan(REPLICATE_ROWS, (argument,), RowType((), nullable=False))
+    arguments = (from_inside(times),)
+    scan = TableFunctionScan(REPLICATE_ROWS, arguments, RowType((), nullable=False))
     names = rows.row_type.names
     return Join(rows, scan, JoinKind.INNER, conjunction(()), names, lateral=True)
-
-
-def _outward(expression: ResolvedExpression) -> ResolvedExpression:
-    """An expression over a row, as one of a lateral table beside it."""
-    if isinstance(expression, FieldReference):
-        return OuterReference(1, expression.index, expression.type, expression.name)
-    return expression.with_children(tuple(map(_outward, expression.children())))

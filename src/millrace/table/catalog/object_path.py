@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from millrace.common.types.logical.logical_type import quoted
 
-__all__ = ["ObjectIdentifier", "ObjectPath"]
+__all__ = ["ObjectIdentifier", "ObjectPath", "parts_of"]
 
 
 class ObjectPath(NamedTuple):
@@ -33,3 +33,12 @@ class ObjectIdentifier(NamedTuple):
 
     def __str__(self) -> str:
         return ".".join(map(quoted, self))
+
+
+def parts_of(path: str) -> tuple[str, ...]:
+    """The parts of a name as programs write it.
+
+    >>> parts_of("shop.`orders`")
+    ('shop', 'orders')
+    """
+    return tuple(part.strip("` ") for part in path.split("."))

@@ -77,14 +77,17 @@ class KafkaFactory(TableFactory):
         return frozenset({"+I"}) if known is None else known.accepts
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
-        fields = [name.strip() for name in options.get(keys.KEY_FIELDS).split(";") if name.strip()]
-        formats = TopicFormats(request.table, options, fields)
+        formats = _formats(request.table, options)
         return formats.source(request, keys.source_builder(options))
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
-        fields = [name.strip() for name in options.get(keys.KEY_FIELDS).split(";") if name.strip()]
-        formats = TopicFormats(request.table, options, fields)
+        formats = _formats(request.table, options)
         return keys.topic_sink(options, formats.serializer(request))
+
+
+def _formats(table: ResolvedTable, options: OptionValues) -> TopicFormats:
+    names = (name.strip() for name in options.get(keys.KEY_FIELDS).split(";"))
+    return TopicFormats(table, options, [name for name in names if name])
 
 
 def _value_format(options: Mapping[str, str]) -> tuple[str, str]:
