@@ -22,7 +22,7 @@ from millrace.table.catalog.object_path import parts_of
 from millrace.table.table_descriptor import TableDescriptor, described_table
 from millrace.table.table_session import TableSession
 
-__all__ = ["arranged", "insert_sink", "sink_of", "sink_to", "written_table"]
+__all__ = ["arranged", "insert_sink", "literal_text", "sink_of", "sink_to", "written_table"]
 
 
 def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
@@ -34,7 +34,7 @@ def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
     node = session.bind_query(statement.query, statement.text)
     table = written_table(session, statement.path)
     static = {
-        name: _literal_text(value)
+        name: literal_text(value)
         for name, value in statement.partition.items()
         if value is not None
     }
@@ -87,8 +87,9 @@ def written_table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable
     return table
 
 
-def _literal_text(value: exp.Expr) -> str:
-    return str(value.name)
+def literal_text(value: exp.Expr) -> str:
+    """The literal of a partition as text: a number with its sign."""
+    return f"-{value.this.name}" if isinstance(value, exp.Neg) else str(value.name)
 
 
 def arranged(

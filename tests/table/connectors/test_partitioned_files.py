@@ -127,3 +127,14 @@ def test_what_cannot_be_is_refused(
     declare(t_env, tmp_path, text, columns)
     with pytest.raises(JobDefinitionError, match=error):
         t_env.execute_sql("INSERT INTO files SELECT * FROM files")
+
+
+def test_a_static_partition_keeps_its_sign(batch_env: TableEnvironment, tmp_path: Path) -> None:
+    batch_env.execute_sql(
+        "CREATE TABLE signed (a INT, d INT) PARTITIONED BY (d) WITH "
+        f"('connector' = 'filesystem', 'format' = 'csv', 'path' = '{tmp_path / 'signed'}')"
+    )
+    batch_env.execute_sql("INSERT INTO signed PARTITION (d = -1) SELECT 5").wait()
+    assert [tuple(row) for row in batch_env.execute_sql("SELECT * FROM signed").collect()] == [
+        (5, -1)
+    ]

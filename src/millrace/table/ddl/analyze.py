@@ -30,8 +30,7 @@ from millrace.table.catalog.catalog_objects import (
     CatalogTableStatistics,
 )
 from millrace.table.catalog.errors import not_found
-from millrace.table.ddl.partitions import literal_text
-from millrace.table.inserts import written_table
+from millrace.table.inserts import literal_text, written_table
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 

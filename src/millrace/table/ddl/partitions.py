@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import RowType, VarCharType
 from millrace.planner.execution.table_access import TableAccess
 from millrace.sql.statements import Show
 from millrace.table.catalog.errors import not_found
-from millrace.table.inserts import written_table
+from millrace.table.inserts import literal_text, written_table
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
-__all__ = ["literal_text", "show_partitions"]
+__all__ = ["show_partitions"]
 
 
 def show_partitions(session: TableSession, statement: Show) -> TableResult:
@@ -38,8 +36,3 @@ def show_partitions(session: TableSession, statement: Show) -> TableResult:
             names.append("/".join(f"{key}={value}" for key, value in found.items()))
     row_type = RowType.of(("partition name", VarCharType()))
     return TableResult.of_rows(row_type, [(name,) for name in names])
-
-
-def literal_text(value: exp.Expr) -> str:
-    """The literal of a partition as text: a number with its sign."""
-    return f"-{value.this.name}" if isinstance(value, exp.Neg) else str(value.name)
