@@ -43,6 +43,8 @@ APPLICATIONS = [str(EXAMPLES / name) for name in ("fraud", "cleanup", "sessions"
 
 # the tests' JVMs start quickly, too, and leave nothing behind in the user's cache
 os.environ.setdefault("MILLRACE_CLASS_ARCHIVE", str(SOURCES.parent / ".pytest_cache" / "jvm"))
+# a JVM that lives for seconds spends a third of its processor time in the second compiler
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
