@@ -1,4 +1,4 @@
-"""The committed results of the SQL programs: Flink's, and millrace's where they differ."""
+"""The committed results of the programs of tables: Flink's, and millrace's where they differ."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from conformance.expected_output import EXPECTED
-from conformance.sql_program import SqlProgram, load
+from conformance.relational import RelationalProgram, load
 
 DIRECTORY = EXPECTED / "sql"
 
 
-def read(program: SqlProgram, side: str = "pyflink") -> list[Any] | None:
+def read(program: RelationalProgram, side: str = "pyflink") -> list[Any] | None:
     """The committed results of a program on that side; None without any."""
     return _page(_path(program.page, side)).get(program.name)
 
 
-def wanted(program: SqlProgram) -> list[Any] | None:
+def wanted(program: RelationalProgram) -> list[Any] | None:
     """What millrace must give: Flink's results, or its own where it differs for a reason."""
     return read(program, "millrace" if program.difference else "pyflink")
 
 
 def write(
-    programs: Iterable[SqlProgram],
+    programs: Iterable[RelationalProgram],
     side: str,
     results: Mapping[str, tuple[list[Any] | None, str]],
 ) -> None:

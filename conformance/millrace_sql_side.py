@@ -1,11 +1,11 @@
-"""Millrace's side of the SQL programs: in this process with small epochs, or on Spark."""
+"""Millrace's side of the programs of tables: in this process with small epochs, or on Spark."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from conformance.relational import RelationalProgram
 from conformance.sql_outputs import results
-from conformance.sql_program import SqlProgram
 
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.testing import run_local
@@ -14,7 +14,7 @@ EPOCH_RECORDS = 7
 SETTINGS = {"parallelism.default": "1", "table.local-time-zone": "UTC"}
 
 
-def environment(program: SqlProgram) -> TableEnvironment:
+def environment(program: RelationalProgram) -> TableEnvironment:
     builder = EnvironmentSettings.new_instance()
     settings = builder.in_batch_mode() if program.is_batch else builder.in_streaming_mode()
     t_env = TableEnvironment.create(settings.build())
@@ -23,13 +23,13 @@ def environment(program: SqlProgram) -> TableEnvironment:
     return t_env
 
 
-def run_in_process(program: SqlProgram) -> tuple[list[Any], str]:
+def run_in_process(program: RelationalProgram) -> tuple[list[Any], str]:
     """The results on the executor of the tests, and the error that ended the program."""
     # net changes of one record are the changes that Flink gives
     with run_local(epoch_records=1 if program.is_changelog else EPOCH_RECORDS):
         return results(environment(program), program)
 
 
-def run_on_spark(program: SqlProgram) -> tuple[list[Any], str]:
+def run_on_spark(program: RelationalProgram) -> tuple[list[Any], str]:
     """The same on the Spark session of this process (begun if there is none)."""
     return results(environment(program), program)

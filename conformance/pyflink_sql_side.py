@@ -1,4 +1,4 @@
-"""PyFlink's side of the SQL programs, run by the interpreter of its own environment.
+"""PyFlink's side of the programs of tables, run by the interpreter of its own environment.
 
     python -m conformance.pyflink_sql_side OUT PATH...
 
@@ -11,8 +11,8 @@ import json
 import sys
 from pathlib import Path
 
+from conformance.relational import RelationalProgram, programs
 from conformance.sql_outputs import results
-from conformance.sql_program import SqlProgram, programs
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
 SETTINGS = {
@@ -23,7 +23,7 @@ SETTINGS = {
 }
 
 
-def environment(program: SqlProgram) -> TableEnvironment:
+def environment(program: RelationalProgram) -> TableEnvironment:
     builder = EnvironmentSettings.new_instance()
     settings = builder.in_batch_mode() if program.is_batch else builder.in_streaming_mode()
     t_env = TableEnvironment.create(settings.build())

@@ -1,4 +1,4 @@
-"""Runs every SQL program on PyFlink and on millrace and compares their materialised results.
+"""Runs every program of tables (SQL, Table API) on PyFlink and on millrace, compares the results.
 
     python -m conformance.run_sql [--spark] [--write] [--committed] [PAGE[/PROGRAM]...]
 
@@ -19,7 +19,7 @@ from typing import Any
 
 from conformance.millrace_sql_side import run_in_process, run_on_spark
 from conformance.pyflink_process import run_pyflink
-from conformance.sql_program import SqlProgram, programs
+from conformance.relational import RelationalProgram, programs
 
 from conformance import expected_sql
 
@@ -29,7 +29,7 @@ Results = dict[str, tuple[list[Any] | None, str]]
 """Of each program by its path: what it gave, and the error that ended it."""
 
 
-def on_pyflink(programs: list[SqlProgram]) -> Results:
+def on_pyflink(programs: list[RelationalProgram]) -> Results:
     """All programs in the peer's interpreter, some pages per process: each of Flink's jobs leaves
     something behind that makes the next one slower."""
     wanted = sorted({program.page for program in programs})
@@ -46,13 +46,15 @@ def on_pyflink(programs: list[SqlProgram]) -> Results:
 
 
 def on_millrace(
-    programs: list[SqlProgram], run: Callable[[SqlProgram], tuple[list[Any], str]]
+    programs: list[RelationalProgram], run: Callable[[RelationalProgram], tuple[list[Any], str]]
 ) -> Results:
     """All programs, one after the other."""
     return {program.path: run(program) for program in programs}
 
 
-def verdict(program: SqlProgram, theirs: list[Any] | None, ours: list[Any]) -> tuple[bool, str]:
+def verdict(
+    program: RelationalProgram, theirs: list[Any] | None, ours: list[Any]
+) -> tuple[bool, str]:
     """Whether the program passes, and what to print."""
     if theirs is None:
         return False, "PyFlink gave nothing"
@@ -89,9 +91,15 @@ def main() -> int:
             print(f"{'ok  ' if good else 'FAIL'} {program.path:<{COLUMNS}} {side:<10} {text}")
             if not good:
                 errors = (theirs[program.path][1], ours[program.path][1])
-                print("\n".join("  " + " ".join(e.split())[-500:] for e in errors if e))
-    print(f"{len(chosen)} SQL programs, {failed} unlisted disagreements")
+                print("\n".join("  " + _cause(error) for error in errors if error))
+    print(f"{len(chosen)} programs of tables, {failed} unlisted disagreements")
     return 1 if failed else 0
+
+
+def _cause(error: str) -> str:
+    """The last cause of a Java error, or the end of any other."""
+    causes = [line for line in error.splitlines() if "Caused by: " in line]
+    return " ".join((causes[-1] if causes else error).split())[-500:]
 
 
 def _arguments() -> argparse.Namespace:

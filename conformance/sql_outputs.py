@@ -1,4 +1,4 @@
-"""What a SQL program gives, in a form that both sides share: a list per statement that reads.
+"""What a program of tables gives, in a form that both sides share: a list per step that reads.
 
 Changelogs are materialised: what matters is what a table has in the end, not how it came there;
 unless a program asks for the changes themselves.
@@ -13,41 +13,43 @@ from pathlib import Path
 from typing import Any
 
 from conformance.outputs import plain
-from conformance.sql_program import SqlProgram
+from conformance.relational import RelationalProgram, Step
 
 REFUSED = "refused"
-"""In place of a statement's result: it failed, and the program ended there."""
-_READS = ("select", "with", "values", "(", "show", "desc", "explain")
+"""In place of a step's result: it failed, and the program ended there."""
 _GOES = ("UPDATE_BEFORE", "DELETE")
 _SIGNS = {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}
 _OK = '["OK"]'
 
 
-def results(t_env: Any, program: SqlProgram) -> tuple[list[Any], str]:
+def results(t_env: Any, program: RelationalProgram) -> tuple[list[Any], str]:
     """Run a program in an environment of either side: its results, and its error or ''."""
     found: list[Any] = []
     errors: list[str] = []
     with tempfile.TemporaryDirectory() as directory:
-        for statement in program.texts(Path(directory)):
+        for step in program.steps(Path(directory)):
             try:
-                result = t_env.execute_sql(statement)
-                if result.get_job_client() and not statement.lower().startswith(_READS):
-                    result.wait()
-                    continue
-                rows = _changes(result) if program.is_changelog else _rows(result)
+                lines = _lines(t_env, step, program.is_changelog)
             except Exception as error:
                 found.append(REFUSED)
                 errors.append(f"{type(error).__name__}: {error}")
                 if program.goes_on:
                     continue
                 break
-            if rows is not None:
-                found.append(rows)
+            if lines is not None:
+                found.append(lines)
     return found, "\n".join(errors)
 
 
+def _lines(t_env: Any, step: Step, is_changelog: bool) -> list[str] | None:
+    result = step(t_env)
+    if result is None or isinstance(result, list):
+        return result
+    return _changes(result) if is_changelog else _rows(result)
+
+
 def _changes(result: Any) -> list[str] | None:
-    """The changes of a statement, those with one value in the first column in their order; None if
+    """The changes of a step, those with one value in the first column in their order; None if
     all it says is OK."""
     with result.collect() as rows:
         changes = [(_line(row[0:1]), _SIGNS[row.get_row_kind().name], _line(row)) for row in rows]
@@ -57,7 +59,7 @@ def _changes(result: Any) -> list[str] | None:
 
 
 def _rows(result: Any) -> list[str] | None:
-    """The rows of a statement, sorted; None if all it says is OK."""
+    """The rows of a step, sorted; None if all it says is OK."""
     table: Counter[str] = Counter()
     with result.collect() as rows:
         for row in rows:

@@ -14,13 +14,16 @@ the program's own.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import Template
+from typing import Any
 
 HOME = Path(__file__).resolve().parent / "sql"
 DATA = HOME / "data"
+_READS = ("select", "with", "values", "(", "show", "desc", "explain")
 _BEGINS = re.compile(r"-- program: (?P<name>\w+)(?P<batch> \(batch\))?")
 _SET = re.compile(r"^-- set: (?P<key>\S+) = (?P<value>.+)", re.MULTILINE)
 _GOES_ON = re.compile(r"^-- goes on$", re.MULTILINE)
@@ -49,22 +52,21 @@ class SqlProgram:
         """``page/name``."""
         return f"{self.page}/{self.name}"
 
-    def texts(self, directory: Path) -> Iterator[str]:
-        """The statements, with the paths of the data put in."""
+    @property
+    def source(self) -> str:
+        """The file as the documents call it."""
+        return f"conformance/sql/{self.page}.sql"
+
+    def steps(self, directory: Path) -> Iterator[Callable[[Any], Any]]:
+        """A step per statement, with the paths of the data put in."""
         for statement in self.statements:
-            yield Template(statement).safe_substitute(data=DATA, directory=directory)
+            text = Template(statement).safe_substitute(data=DATA, directory=directory)
+            yield partial(_execute, text)
 
 
 def pages() -> list[str]:
     """Names of all pages, sorted."""
     return sorted(path.stem for path in HOME.glob("*.sql"))
-
-
-def programs(wanted: Iterable[str] = ()) -> list[SqlProgram]:
-    """All programs, or those whose path ``page/name`` begins with one of ``wanted``."""
-    prefixes = tuple(wanted)
-    found = [program for page in pages() for program in load(page)]
-    return [each for each in found if not prefixes or each.path.startswith(prefixes)]
 
 
 def load(page: str) -> list[SqlProgram]:
@@ -91,6 +93,15 @@ def _program(page: str, text: str, before: tuple[str, ...]) -> SqlProgram:
         _GOES_ON.search(text) is not None,
         _CHANGELOG.search(text) is not None,
     )
+
+
+def _execute(statement: str, t_env: Any) -> Any:
+    """The result of a statement that reads; None for a job that writes, which is waited for."""
+    result = t_env.execute_sql(statement)
+    if result.get_job_client() and not statement.lower().startswith(_READS):
+        result.wait()
+        return None
+    return result
 
 
 def _statements(text: str) -> tuple[str, ...]:

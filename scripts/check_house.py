@@ -38,8 +38,9 @@ CIRCLES = (
     re.compile(r"millrace\.common\.(functions\.(base|runtime_context)|state\.descriptors)"),
 )
 """Modules that import each other because the API of Flink does: each set counts as one module."""
-SAME_NAMES = frozenset({"Table"})
-"""Classes that share a name: PyFlink's ``Table``, and the tables that state is kept in."""
+SAME_NAMES = frozenset({"AggregateFunction", "Table"})
+"""Classes that share a name: PyFlink's ``Table``, and the tables that state is kept in; and what
+PyFlink calls the same in its two APIs."""
 TEXT_SUFFIXES = frozenset({".css", ".html", ".js", ".md", ".py", ".toml", ".txt", ".yml"})
 
 

@@ -32,7 +32,7 @@ def seconds(statements: list[str], query: str, checkpoint_dir: str) -> float:
     for statement in statements:
         t_env.execute_sql(statement)
     table = t_env.sql_query(query)
-    columns = ", ".join(f"`{each.name}` {each.type}" for each in table.get_schema().fields)
+    columns = ", ".join(f"`{each.name}` {each.type}" for each in table.get_schema().row_type.fields)
     t_env.execute_sql(f"CREATE TEMPORARY TABLE nowhere ({columns}) WITH ('connector'='blackhole')")
     start = time.perf_counter()
     table.execute_insert("nowhere").wait()

@@ -1,4 +1,4 @@
-"""Every SQL program of the conformance suite gives what PyFlink gave when it was recorded.
+"""Every program of tables of the conformance suite gives what PyFlink gave when it was recorded.
 
 ``make conformance`` runs PyFlink itself; here its committed results stand in.
 """
@@ -13,7 +13,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from conformance.millrace_sql_side import run_in_process
-from conformance.sql_program import HOME, SqlProgram, pages, programs
+from conformance.program import HOME
+from conformance.relational import RelationalProgram, pages, programs
 
 from conformance import expected_sql
 
@@ -22,7 +23,7 @@ PROGRAMS = programs()
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.path)
-def test_a_program_gives_what_was_recorded(program: SqlProgram) -> None:
+def test_a_program_gives_what_was_recorded(program: RelationalProgram) -> None:
     wanted = expected_sql.wanted(program)
     assert wanted is not None, "no result is committed: run make conformance ARGS=--write"
     found, error = run_in_process(program)
@@ -46,6 +47,6 @@ def test_listed_programs_do_differ() -> None:
 
 
 def test_differences_are_documented() -> None:
-    page = (HOME.parents[1] / "docs" / "deviations.md").read_text()
+    page = (HOME.parent / "docs" / "deviations.md").read_text()
     for program in PROGRAMS:
         assert program.difference in page, program.path

@@ -1,4 +1,4 @@
-"""The page about functions of users in SQL: its program prints what stands there."""
+"""The page about functions of one's own: its programs print what stands there."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from millrace.testing import run_local
 PAGE = Path(__file__).parents[2] / "docs" / "sql" / "functions.md"
 
 
-def test_the_program_of_the_page(capsys: Any) -> None:
+def test_the_programs_of_the_page(capsys: Any) -> None:
+    """They go on from one another; rows come in any order."""
     text = PAGE.read_text(encoding="utf-8")
-    [code] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    [printed] = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
-    with run_local():
-        exec(compile(code, str(PAGE), "exec"), {})
-    assert sorted(capsys.readouterr().out.splitlines()) == sorted(printed.splitlines())
+    pairs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(pairs) == text.count("```python")
+    names: dict[str, Any] = {}
+    for code, printed in pairs:
+        with run_local():
+            exec(compile(code, str(PAGE), "exec"), names)
+        shown = capsys.readouterr().out
+        assert sorted(shown.splitlines()) == sorted(printed.splitlines())

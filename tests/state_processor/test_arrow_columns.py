@@ -19,7 +19,7 @@ from millrace.common import Row, Types
 from millrace.common.errors import StateError
 from millrace.common.types.inferred_type import inferred_common_type, inferred_type
 from millrace.common.types.logical.spark_type import spark_ddl
-from millrace.state_processor.arrow_columns import Column, arrow_batches, column_type, has_json
+from millrace.state_processor.arrow_columns import FrameColumn, arrow_batches, column_type, has_json
 
 
 class Point(NamedTuple):
@@ -81,7 +81,7 @@ UTC = dt.UTC
 )
 def test_values_of_a_column(values: list[Any], ddl: str, expected: list[Any] | None) -> None:
     """The type is the one that all values have; each value is kept."""
-    column = Column("v", inferred_common_type(values))
+    column = FrameColumn("v", inferred_common_type(values))
     assert spark_ddl(column.stored) == ddl
     assert not has_json(column.type)
     (batch,) = arrow_batches([column], [(value,) for value in values])
@@ -104,7 +104,7 @@ def test_values_of_a_column(values: list[Any], ddl: str, expected: list[Any] | N
 )
 def test_what_has_no_type_is_json(values: list[Any], texts: list[str]) -> None:
     """And the column says so."""
-    column = Column("v", inferred_common_type(values))
+    column = FrameColumn("v", inferred_common_type(values))
     assert column.ddl == "`v` string COMMENT 'JSON'"
     (batch,) = arrow_batches([column], [(value,) for value in values])
     assert batch.column(0).to_pylist() == texts
@@ -112,7 +112,7 @@ def test_what_has_no_type_is_json(values: list[Any], texts: list[str]) -> None:
 
 def test_json_within_a_column() -> None:
     """Only the part that has no type is text."""
-    column = Column("a`b", inferred_common_type([[1, "x"], [2]]))
+    column = FrameColumn("a`b", inferred_common_type([[1, "x"], [2]]))
     assert column.ddl == "`a``b` array<string> COMMENT 'JSON'"
     (batch,) = arrow_batches([column], [([1, "x"],)])
     assert batch.column(0).to_pylist() == [["1", '"x"']]
@@ -125,12 +125,12 @@ def test_json_within_a_column() -> None:
 def test_a_value_that_came_later_does_not_fit(seen: Any, later: Any) -> None:
     """It is not dropped or bent: the column is named."""
     with pytest.raises(StateError, match=r"column 'v' is .*sample=None"):
-        list(arrow_batches([Column("v", inferred_type(seen))], [(seen,), (later,)]))
+        list(arrow_batches([FrameColumn("v", inferred_type(seen))], [(seen,), (later,)]))
 
 
 @pytest.mark.parametrize("column", [inferred_type(1), column_type(Types.LONG())])
 def test_whole_numbers_of_64_bits_that_came_later_fit(column: Any) -> None:
-    (batch,) = arrow_batches([Column("v", column)], [(1,), (2**60 + 1,)])
+    (batch,) = arrow_batches([FrameColumn("v", column)], [(1,), (2**60 + 1,)])
     assert batch.column(0).to_pylist() == [1, 2**60 + 1]
 
 
@@ -161,7 +161,7 @@ VALUES = st.recursive(
 @given(st.lists(VALUES, max_size=5))
 def test_any_values_have_a_common_type(values: list[Any]) -> None:
     """Whatever is in a state, it can be shown: the type of all fits each."""
-    column = Column("v", inferred_common_type(values))
+    column = FrameColumn("v", inferred_common_type(values))
     rows = [value for batch in arrow_batches([column], [(v,) for v in values])
             for value in batch.column(0).to_pylist()]  # fmt: skip
     assert [value is None for value in rows] == [value is None for value in values]

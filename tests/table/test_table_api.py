@@ -322,11 +322,11 @@ def rows(table: Table) -> list[tuple[Any, ...]]:
 def test_names_of_columns_without_a_name(orders: Table) -> None:
     """As Flink gives them: _c and the position, EXPR$ and the number of the aggregate."""
     plain = orders.select(orders.id, orders.id + 1, orders.place.city)
-    assert plain.get_schema().names == ("id", "_c1", "city")
+    assert plain.get_schema().get_field_names() == ["id", "_c1", "city"]
     totals = orders.group_by(orders.who).select(
         orders.who, orders.id.count, orders.id.count + 1, orders.amount.sum
     )
-    assert totals.get_schema().names == ("who", "EXPR$0", "_c2", "EXPR$1")
+    assert totals.get_schema().get_field_names() == ["who", "EXPR$0", "_c2", "EXPR$1"]
 
 
 def test_expressions_can_be_used_again(batch_env: TableEnvironment) -> None:
@@ -335,7 +335,7 @@ def test_expressions_can_be_used_again(batch_env: TableEnvironment) -> None:
     chosen, total = with_columns(range_("a", "b")), (col("a") + col("b")).alias("c")
     first, second = table.select(chosen, total), table.rename_columns(col("b").alias("z"))
     assert rows(first) == [(1, 2, 3), (3, 4, 7)]
-    assert second.select(with_columns(range_(1, 2))).get_schema().names == ("a", "z")
+    assert second.select(with_columns(range_(1, 2))).get_schema().get_field_names() == ["a", "z"]
     assert rows(table.select(total)) == [(3,), (7,)]
     window = Tumble.over(lit(1).hours).on(col("t")).alias("w")
     assert window.call == Tumble.over(lit(1).hours).on(col("t")).alias("w").call
@@ -357,7 +357,7 @@ def test_map_gets_rows(batch_env: TableEnvironment) -> None:
         return line.n + 1, line.s * 2
 
     longer = udf(lambda n: n + 10, result_type="BIGINT")
-    assert table.map(both).get_schema().names == ("x", "y")
+    assert table.map(both).get_schema().get_field_names() == ["x", "y"]
     assert rows(table.map(both)) == [(2, "aa")]
     assert rows(table.map(longer(col("n")))) == [(11,)]
     assert rows(table.select(longer(col("n")), longer(longer(5)))) == [(11, 25)]
@@ -414,7 +414,7 @@ def test_constants(batch_env: TableEnvironment) -> None:
     fields = [lit(value).alias(f"v{i}") for i, value in enumerate(values)]
     [found] = one.select(*fields).execute().collect()
     assert list(found) == values
-    kinds = one.select(*fields).get_schema().fields
+    kinds = one.select(*fields).get_schema().row_type.fields
     assert [str(kinds[i].type) for i in (2, 3, 4, 6, 7)] == [
         *("INT NOT NULL", "BIGINT NOT NULL", "DOUBLE NOT NULL", "DECIMAL(4, 2) NOT NULL"),
         "CHAR(4) NOT NULL",
@@ -499,7 +499,7 @@ LINES = [("to be", 1), ("", 2), ("or not", 3)]
 def test_table_functions(batch_env: TableEnvironment) -> None:
     lines = batch_env.from_elements(LINES, ["line", "n"])
     joined = lines.join_lateral(words(col("line")).alias("word", "length"))
-    assert joined.get_schema().names == ("line", "n", "word", "length")
+    assert joined.get_schema().get_field_names() == ["line", "n", "word", "length"]
     assert rows(joined.select(joined.n, joined.word)) == [
         (1, "be"),
         (1, "to"),
@@ -514,7 +514,7 @@ def test_table_functions(batch_env: TableEnvironment) -> None:
         "Row(n=2, length=None)",
     ]
     assert rows(lines.flat_map(words)) == [("be", 2), ("not", 3), ("or", 2), ("to", 2)]
-    assert lines.flat_map(words).get_schema().names == ("f0", "f1")
+    assert lines.flat_map(words).get_schema().get_field_names() == ["f0", "f1"]
     named = lines.flat_map(words(col("line")).alias("line", "n"))
     assert rows(named.group_by(named.n).select(named.n, lit(1).count)) == [(2, 3), (3, 1)]
 

@@ -43,9 +43,9 @@ def test_elements_come_back_as_they_went_in(t_env: TableEnvironment) -> None:
 
 def test_types_of_elements_are_found_in_their_values(t_env: TableEnvironment) -> None:
     table = t_env.from_elements([(1, "a", None), (2, None, 2.5)], ["id", "name", "x"])
-    assert str(table.get_schema()) == "ROW<`id` BIGINT, `name` STRING, `x` DOUBLE> NOT NULL"
-    assert t_env.from_elements([{"a": True}]).get_schema().names == ("a",)
-    assert t_env.from_elements([7]).get_schema().names == ("_1",)
+    assert str(table.get_schema()) == "root\n |-- id: BIGINT\n |-- name: STRING\n |-- x: DOUBLE"
+    assert t_env.from_elements([{"a": True}]).get_schema().get_field_names() == ["a"]
+    assert t_env.from_elements([7]).get_schema().get_field_names() == ["_1"]
 
 
 def test_no_elements_have_no_types(t_env: TableEnvironment) -> None:
@@ -98,7 +98,7 @@ def test_a_table_is_written_into_another(t_env: TableEnvironment, capsys: Any) -
     result = t_env.from_elements([(1, "a"), (2, None)], ["id", "name"]).execute_insert("p")
     result.wait()
     assert capsys.readouterr().out == "+I[1, a]\n+I[2, null]\n"
-    assert result.get_table_schema().names == ("default_catalog.default_database.p",)
+    assert result.get_table_schema().get_field_names() == ["default_catalog.default_database.p"]
     assert [tuple(row) for row in result.collect()] == [(-1,)]
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from inspect import iscoroutinefunction
 from typing import Any
 
 import pyarrow as pa
 
 from millrace.common.types.logical.arrow_type import arrow_type
-from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.logical.python_values import arrow_column, python_values
+from millrace.expressions.asynchronous import AsyncCalls, AsyncOptions
 from millrace.expressions.columns import CallSite, Datum, Frame, array_of
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_context import FunctionContext
@@ -27,7 +29,7 @@ from millrace.expressions.function_definition import (
 )
 from millrace.expressions.parameters import implicit_cast
 
-__all__ = ["FUNC_TYPES", "scalar_function"]
+__all__ = ["FUNC_TYPES", "Adjustment", "ConstantResult", "scalar_function", "series_of"]
 
 Body = Callable[..., Any]
 _SHOWN = 200
@@ -45,9 +47,9 @@ def scalar_function(
 
     Args:
         name: as calls and errors show it.
-        function: of Python values (``general``), of `pandas.Series` (``pandas``) or of
-            `pyarrow.Array` (``arrow``); or an object with a method ``eval`` that is one, and
-            perhaps ``open`` and ``close``.
+        function: of Python values (``general``; perhaps a coroutine), of `pandas.Series`
+            (``pandas``) or of `pyarrow.Array` (``arrow``); or an object with a method ``eval`` that
+            is one, and perhaps ``open`` and ``close``.
         result_type: type of its value, or the text of it.
         func_type: ``general``, ``pandas`` or ``arrow``.
         deterministic: the same arguments give the same value.
@@ -65,14 +67,21 @@ def scalar_function(
         raise FunctionResolutionError(
             f"{name}: func_type is general, pandas or arrow, not {func_type!r}"
         )
+    asynchronous = iscoroutinefunction(getattr(function, "eval", function))
+    if asynchronous and func_type != "general":
+        raise FunctionResolutionError(
+            f"{name}: an asynchronous function is called for each row, so its func_type is "
+            f"general, not {func_type!r}"
+        )
+    call = _Asynchronous() if asynchronous else FUNC_TYPES[func_type]
     kind = _declared(result_type)
     inputs = None if input_types is None else tuple(map(_declared, input_types))
     return FunctionDefinition(
         name,
         (("<ANY>*",),) if inputs is None else (("<ANY>",) * len(inputs),),
-        _Constant(kind),
-        _Kernel(name, function, kind, FUNC_TYPES[func_type]),
-        adjust=None if inputs is None else _Adjustment(inputs),
+        ConstantResult(kind),
+        _Kernel(name, function, kind, call),
+        adjust=None if inputs is None else Adjustment(inputs),
         may_fail=True,
         of_batch=True,
         deterministic=deterministic,
@@ -86,7 +95,7 @@ def _declared(kind: LogicalType | str) -> LogicalType:
     return parse_type(kind) if isinstance(kind, str) else kind
 
 
-class _Constant:
+class ConstantResult:
     """Gives the declared type of every call."""
 
     def __init__(self, kind: LogicalType) -> None:
@@ -96,7 +105,7 @@ class _Constant:
         return self._kind
 
 
-class _Adjustment:
+class Adjustment:
     """Casts arguments to the declared types."""
 
     def __init__(self, wanted: tuple[LogicalType, ...]) -> None:
@@ -181,6 +190,31 @@ def _general(body: Body, columns: list[Any], length: int, site: CallSite, kind: 
         raise _first_misfit(values, kind, error) from error
 
 
+class _Asynchronous:
+    """Calls a coroutine of Python values for many rows at a time."""
+
+    def __init__(self) -> None:
+        self._calls: tuple[AsyncOptions, AsyncCalls] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Asynchronous, ()
+
+    def __call__(
+        self, body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType
+    ) -> Any:
+        options = site.session.async_scalar
+        if self._calls is None or self._calls[0] != options:
+            self._calls = options, AsyncCalls(options)
+        pairs = zip(columns, site.argument_types, strict=True)
+        given = [python_values(*pair) for pair in pairs]
+        rows = zip(*given, strict=True) if given else ((),) * length
+        values = self._calls[1].of(body, rows)
+        try:
+            return arrow_column(values, kind)
+        except _CONVERSION_ERRORS as error:
+            raise _first_misfit(values, kind, error) from error
+
+
 def _first_misfit(values: list[Any], kind: LogicalType, error: Exception) -> _Misfit:
     for value in values:
         try:
@@ -191,16 +225,43 @@ def _first_misfit(values: list[Any], kind: LogicalType, error: Exception) -> _Mi
 
 
 def _pandas(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
-    made = body(*map(_series, columns))
+    made = body(*map(_pandas_argument, columns))
     if not hasattr(made, "__len__"):
         raise _Misfit(f"{repr(made)[:_SHOWN]}, which is no pandas.Series")
+    if hasattr(made, "columns"):
+        return _rows_of_frame(made, kind)
     try:
         return pa.Array.from_pandas(made, type=arrow_type(kind))
     except _CONVERSION_ERRORS as error:
         raise _Misfit(f"a Series of {getattr(made, 'dtype', '?')} ({error})") from error
 
 
-def _series(column: Any) -> Any:
+def _pandas_argument(column: Any) -> Any:
+    """A Series; rows are a DataFrame."""
+    if not pa.types.is_struct(column.type):
+        return series_of(column)
+    batch = pa.RecordBatch.from_struct_array(column)
+    frame = batch.to_pandas()
+    for name, values in zip(batch.schema.names, batch.columns, strict=True):
+        frame[name] = series_of(values)
+    return frame
+
+
+def _rows_of_frame(frame: Any, kind: LogicalType) -> Any:
+    """The columns of a DataFrame, in their order, as the fields of rows."""
+    if not isinstance(kind, RowType) or len(kind) != len(frame.columns):
+        raise _Misfit(f"a DataFrame of the columns {', '.join(map(str, frame.columns))}")
+    fields = []
+    for position, field in enumerate(kind):
+        column = frame.iloc[:, position]
+        try:
+            fields.append(pa.Array.from_pandas(column, type=arrow_type(field.type)))
+        except _CONVERSION_ERRORS as error:
+            raise _Misfit(f"{column.dtype} in the column {field.name} ({error})") from error
+    return pa.StructArray.from_arrays(fields, fields=list(arrow_type(kind)))
+
+
+def series_of(column: Any) -> Any:
     """Integers with nulls stay integers: as floats, which pandas would make of them, large ones
     would be others."""
     series = column.to_pandas(integer_object_nulls=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from millrace.expressions.asynchronous import AsyncOptions
 
 __all__ = ["SessionSettings"]
 
@@ -18,9 +20,11 @@ class SessionSettings:
             here an epoch has one instant).
         legacy_cast: ``table.exec.legacy-cast-behaviour``: CAST gives null where it would fail.
         job_parameters: ``pipeline.global-job-parameters``, for functions of the user.
+        async_scalar: how asynchronous functions of the user are called.
     """
 
     time_zone: str = "UTC"
     instant: int | None = None
     legacy_cast: bool = False
     job_parameters: tuple[tuple[str, str], ...] = ()
+    async_scalar: AsyncOptions = field(default_factory=AsyncOptions)

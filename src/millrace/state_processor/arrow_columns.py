@@ -25,7 +25,7 @@ from millrace.common.types.logical.spark_type import spark_ddl
 from millrace.common.types.record_fields import named_fields
 from millrace.common.types.type_information import TypeInformation
 
-__all__ = ["BATCH_ROWS", "Column", "arrow_batches", "column_type", "has_json"]
+__all__ = ["BATCH_ROWS", "FrameColumn", "arrow_batches", "column_type", "has_json"]
 
 BATCH_ROWS = 4096
 """Rows in one Arrow batch."""
@@ -66,7 +66,7 @@ def has_json(kind: LogicalType) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class FrameColumn:
     """The name and the logical type of a DataFrame's column."""
 
     name: str
@@ -90,7 +90,7 @@ def _spark_type(kind: LogicalType) -> LogicalType:
     return _BIGINT if kind == WIDE_BIGINT else kind
 
 
-def arrow_batches(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[Any]:
+def arrow_batches(columns: Sequence[FrameColumn], rows: Iterable[Row]) -> Iterator[Any]:
     """Convert rows to Arrow record batches of up to `BATCH_ROWS` rows.
 
     Raises:
@@ -110,7 +110,7 @@ def arrow_batches(columns: Sequence[Column], rows: Iterable[Row]) -> Iterator[An
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _column_converter(column: Column) -> Converter:
+def _column_converter(column: FrameColumn) -> Converter:
     """Return the converter for a column's values; its errors name the column."""
     convert = converter(column.type)
 

@@ -13,7 +13,7 @@ from millrace.common.types.record_fields import named_fields
 from millrace.common.types.row import named_row
 from millrace.common.types.type_information import TypeInformation
 from millrace.state.serialization.payload import decode, encode
-from millrace.state_processor.arrow_columns import Column, arrow_batches, column_type
+from millrace.state_processor.arrow_columns import FrameColumn, arrow_batches, column_type
 
 __all__ = ["SAMPLE", "StateQuery", "frame_of", "frame_of_values"]
 
@@ -53,7 +53,7 @@ def frame_of(
     if not types.keys() >= set(names):
         found = _inferred_types(spark, query, len(names), sample)
         types = {name: known.get(name, kind) for name, kind in zip(names, found, strict=True)}
-    return _frame(spark, query, [Column(name, types[name]) for name in names])
+    return _frame(spark, query, [FrameColumn(name, types[name]) for name in names])
 
 
 def frame_of_values(
@@ -69,8 +69,8 @@ def frame_of_values(
     if kind is None:
         (kind,) = _inferred_types(spark, query, 1, sample)
     if not isinstance(kind, RowType):
-        return _frame(spark, query, [Column("value", kind)])
-    columns = [Column(field.name, field.type) for field in kind]
+        return _frame(spark, query, [FrameColumn("value", kind)])
+    columns = [FrameColumn(field.name, field.type) for field in kind]
     return _frame(spark, _Fields(query, kind.names), columns)
 
 
@@ -108,7 +108,7 @@ class _Fields:
             yield [fields.get(name) for name in self._names]
 
 
-def _frame(spark: Any, query: StateQuery, columns: list[Column]) -> Any:
+def _frame(spark: Any, query: StateQuery, columns: list[FrameColumn]) -> Any:
     from millrace.spark.state_frames import frame_from_tasks
 
     ddl = ", ".join(column.ddl for column in columns)

@@ -10,8 +10,10 @@ from typing import NoReturn
 
 from millrace.common.types.row import Row, RowKind
 from millrace.missing_modules import missing_name
+from millrace.table.catalog.resolved_schema import ResolvedSchema
 from millrace.table.changelog_mode import ChangelogMode
 from millrace.table.data_types import DataTypes
+from millrace.table.data_view import DataView, ListView, MapView
 from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.expression import Expression
@@ -20,6 +22,8 @@ from millrace.table.schema import Schema
 from millrace.table.statement_set import StatementSet
 from millrace.table.stream_table_environment import StreamTableEnvironment
 from millrace.table.table import (
+    AggregatedTable,
+    FlatAggregateTable,
     GroupedTable,
     GroupWindowedTable,
     OverWindowedTable,
@@ -31,19 +35,37 @@ from millrace.table.table_descriptor import FormatDescriptor, TableDescriptor
 from millrace.table.table_environment import TableEnvironment
 from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
-from millrace.table.udf import FunctionContext, ScalarFunction, TableFunction
+from millrace.table.table_schema import TableSchema
+from millrace.table.udf import (
+    AggregateFunction,
+    AsyncScalarFunction,
+    FunctionContext,
+    ImperativeAggregateFunction,
+    ScalarFunction,
+    TableAggregateFunction,
+    TableFunction,
+)
 
 __all__ = [
+    "AggregateFunction",
+    "AggregatedTable",
+    "AsyncScalarFunction",
     "ChangelogMode",
     "DataTypes",
+    "DataView",
     "EnvironmentSettings",
     "ExplainDetail",
     "Expression",
+    "FlatAggregateTable",
     "FormatDescriptor",
     "FunctionContext",
     "GroupWindowedTable",
     "GroupedTable",
+    "ImperativeAggregateFunction",
+    "ListView",
+    "MapView",
     "OverWindowedTable",
+    "ResolvedSchema",
     "ResultKind",
     "Row",
     "RowKind",
@@ -52,12 +74,14 @@ __all__ = [
     "StatementSet",
     "StreamTableEnvironment",
     "Table",
+    "TableAggregateFunction",
     "TableConfig",
     "TableDescriptor",
     "TableEnvironment",
     "TableFunction",
     "TablePipeline",
     "TableResult",
+    "TableSchema",
     "WindowGroupedTable",
 ]
 

@@ -152,6 +152,11 @@ class DataTypes:
         )
 
     @staticmethod
+    def MAP_VIEW(key_type: LogicalType | str, value_type: LogicalType | str) -> LogicalType:
+        """Kept as a map."""
+        return logical.MapType(declared_type(key_type), declared_type(value_type))
+
+    @staticmethod
     def MULTISET(element_type: LogicalType | str, nullable: bool = True) -> LogicalType:
         """Elements, each with the number of its occurrences."""
         return logical.MultisetType(declared_type(element_type), nullable=nullable)

@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.logical.logical_type import ArrayType, LogicalType, RowType
 from millrace.expressions import registry
 from millrace.planner.relational.rel_node import Join, Project, RelNode, Sort
 from millrace.sql.dialect import nodes
@@ -73,6 +73,92 @@ class OperationTreeBuilder:
         items = [_replaced(item, meant) for item in self._items(fields)]
         return self._select(items, group=exp.Group(expressions=groups))
 
+    def aggregated(
+        self, keys: Fields, call: Any, names: Sequence[str], fields: Fields, window: Any = None
+    ) -> RelNode:
+        """SELECT of the columns that an aggregate function makes of each group, and of the group's.
+
+        Args:
+            call: of the function; a row that it gives has a column per field.
+            names: of its columns, or none.
+        """
+        node = _unaliased(call)
+        made = self._value_type(node)
+        parts: dict[str, exp.Expr] = {}
+        if isinstance(made, RowType):
+            for place, name in enumerate(names or made.names):
+                parts[name] = nodes.FieldAt(this=node, position=place)
+        else:
+            parts[next(iter(names), "f0")] = node
+        chosen = self._expanded_over(fields, keys, window, list(parts))
+
+        def meant(each: exp.Expr) -> exp.Expr | None:
+            path = names_of(each)
+            found = parts.get(path[0]) if path is not None and len(path) == 1 else None
+            return None if found is None else found.copy()
+
+        return self.grouped(keys, [_replaced(item, meant) for item in chosen], window)
+
+    def flat_aggregated(
+        self, keys: Fields, call: Any, names: Sequence[str], fields: Fields, window: Any = None
+    ) -> RelNode:
+        """SELECT of the rows that a table aggregate function makes of each group, each with the
+        columns of its group.
+
+        Args:
+            call, names: as of `aggregated`.
+        """
+        node = _unaliased(call)
+        rows = self._value_type(node)
+        if not isinstance(rows, ArrayType) or not isinstance(rows.element_type, RowType):
+            raise JobDefinitionError(
+                f"flat_aggregate() takes a function that udtaf() has made, not {call}"
+            )
+        made = list(names or rows.element_type.names)
+        chosen = self._expanded_over(fields, keys, window, made)
+        properties: list[exp.Expr] = []
+        for item in chosen:
+            for each in item.find_all(WindowProperty):
+                if each not in properties:
+                    properties.append(each)
+        chosen = [
+            _aliased(item, f"EXPR${properties.index(item)}") if item in properties else item
+            for item in chosen
+        ]
+        groups = [name for name in self._group_names(keys) if window is None or name != window.name]
+        hidden = [f"$property{number}" for number in range(len(properties))]
+        pairs = zip(properties, hidden, strict=True)
+        inner = [_aliased(each.copy(), name) for each, name in pairs]
+        kept = [*map(column_node, groups), *inner, _aliased(node, "$rows")]
+        below = OperationTreeBuilder(self._session, self.grouped(keys, kept, window))
+        unnested = below.join_lateral(
+            call_node("UNNEST", [column_node("$rows")]), made, "INNER", None
+        )
+
+        def meant(each: exp.Expr) -> exp.Expr | None:
+            return column_node(hidden[properties.index(each)]) if each in properties else None
+
+        outer = OperationTreeBuilder(self._session, unnested)
+        return outer.project([_replaced(item, meant) for item in chosen])
+
+    def _value_type(self, call: exp.Expr) -> LogicalType:
+        return self._select([_aliased(call.copy(), "_c0")]).row_type.fields[0].type
+
+    def _group_names(self, keys: Fields) -> list[str]:
+        return [name for name in map(_written_name, self._expanded(keys)) if name is not None]
+
+    def _expanded_over(
+        self, fields: Fields, keys: Fields, window: GroupWindow | None, made: Sequence[str]
+    ) -> list[exp.Expr]:
+        """What is selected of groups: ``*`` is their columns and those of the function."""
+        groups = [name for name in self._group_names(keys) if window is None or name != window.name]
+        columns = [*groups, *made]
+        found: list[exp.Expr] = []
+        for field in fields:
+            for each in with_selections_expanded(_copy(field), columns):
+                found += map(column_node, columns) if isinstance(each, exp.Star) else [each]
+        return found
+
     def filter(self, predicate: Any) -> RelNode:
         """WHERE."""
         return self._select([exp.Star()], where=exp.Where(this=_copy(predicate)))
@@ -85,6 +171,9 @@ class OperationTreeBuilder:
         """ORDER BY."""
         keys = [_copy(field) for field in fields]
         ordered = [key if isinstance(key, exp.Ordered) else exp.Ordered(this=key) for key in keys]
+        for key in ordered:
+            # NULL is the greatest value for Flink's Table API, and the least one for its SQL
+            key.set("nulls_first", bool(key.args.get("desc")))
         return self._select([exp.Star()], order=exp.Order(expressions=ordered))
 
     def limit(self, offset: int, fetch: int | None) -> RelNode:
@@ -255,6 +344,8 @@ class OperationTreeBuilder:
         for position, node in enumerate(given):
             if isinstance(node, exp.Star | exp.Alias) or _written_name(node) is not None:
                 yield node
+            elif isinstance(node, exp.Cast) and (name := _written_name(node.this)) is not None:
+                yield _aliased(node, f"{name}-{node.to.this}")
             elif node in aggregates:
                 yield _aliased(node, f"EXPR${aggregates.index(node)}")
             else:
@@ -287,6 +378,11 @@ class OperationTreeBuilder:
             _aliased(exp.Dot(this=inner, expression=identifier(name)), f"{prefix}{name}")
             for name in kind.names
         ]
+
+
+def _unaliased(call: Any) -> exp.Expr:
+    node = _copy(call)
+    return node.this if isinstance(node, exp.Alias) else node
 
 
 def _relation(rows: RelNode) -> exp.Expr:

@@ -62,8 +62,9 @@ class StreamTableEnvironment(TableEnvironment):
             >>> stream = env.from_collection(
             ...     [(1, "a")], Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
             ... )
-            >>> StreamTableEnvironment.create(env).from_data_stream(stream).get_schema().names
-            ('id', 'name')
+            >>> table = StreamTableEnvironment.create(env).from_data_stream(stream)
+            >>> table.get_schema().get_field_names()
+            ['id', 'name']
         """
         given = fields_or_schema
         if len(given) == 1 and (given[0] is None or isinstance(given[0], Schema)):

@@ -7,12 +7,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from millrace.common.types.logical.logical_type import RowType, quoted
+from millrace.common.types.logical.logical_type import quoted
 from millrace.expressions.resolved import Call, ResolvedExpression
+from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.relational.outer_references import from_inside
 from millrace.planner.relational.rel_node import RelNode
 from millrace.sql.dialect import nodes
 from millrace.table.catalog.catalog_objects import CatalogView
+from millrace.table.catalog.resolved_schema import ResolvedSchema, resolved_schema
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.expression import Expression
 from millrace.table.expressions import col
@@ -22,10 +24,13 @@ from millrace.table.plan_text import explained_plan
 from millrace.table.table_descriptor import TableDescriptor
 from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
+from millrace.table.table_schema import TableSchema
 from millrace.table.table_session import TableSession
 from millrace.table.window import GroupWindow, OverWindow
 
 __all__ = [
+    "AggregatedTable",
+    "FlatAggregateTable",
     "GroupWindowedTable",
     "GroupedTable",
     "OverWindowedTable",
@@ -47,16 +52,21 @@ class Table:
         >>> orders = t_env.from_elements([("a", 2), ("b", 5), ("a", 4)], ["who", "amount"])
         >>> totals = orders.group_by(col("who")).select(col("who"), col("amount").sum.alias("sum"))
         >>> totals.get_schema()
-        ROW<`who` STRING, `sum` BIGINT>
+        root
+         |-- who: STRING
+         |-- sum: BIGINT
         >>> from millrace.testing import run_local
         >>> with run_local():
         ...     sorted(tuple(row) for row in totals.execute().collect())
         [('a', 6), ('b', 5)]
     """
 
-    def __init__(self, session: TableSession, node: RelNode) -> None:
+    def __init__(
+        self, session: TableSession, node: RelNode, declared: ResolvedTable | None = None
+    ) -> None:
         self._session = session
         self.node = node
+        self._declared = declared
 
     def __getattr__(self, name: str) -> Expression:
         # what Python, pickle and notebooks look for is no column
@@ -90,8 +100,11 @@ class Table:
             >>> from millrace.table.expressions import col
             >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
             >>> table = t_env.from_elements([(1, "a")], ["id", "name"])
-            >>> table.select(col("id") + 1, col("name").upper_case.alias("big")).get_schema()
-            ROW<`_c0` BIGINT, `big` STRING>
+            >>> table.select(col("id") + 1, col("name").upper_case.alias("big")).print_schema()
+            (
+              `_c0` BIGINT,
+              `big` STRING
+            )
         """
         return self._made(self._operations.project(fields))
 
@@ -135,6 +148,23 @@ class Table:
         call = self._called(func, lateral=True)
         return self._made(self._operations.flat_mapped(call, call.alias_names))
 
+    def aggregate(self, func: Any) -> AggregatedTable:
+        """What an aggregate function makes of all rows, for ``select()``.
+
+        Args:
+            func: made by `millrace.table.udf.udaf`, whose `accumulate` gets each row as a `Row`; or
+                a call of one as an expression. A row that it gives has a column per field.
+        """
+        return self.group_by().aggregate(func)
+
+    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+        """The rows that a table aggregate function makes of all rows, for ``select()``.
+
+        Args:
+            func: made by `millrace.table.udf.udtaf`; otherwise as of `aggregate`.
+        """
+        return self.group_by().flat_aggregate(func)
+
     # -- rows --------------------------------------------------------------------------
 
     def filter(self, predicate: Expression) -> Table:
@@ -168,7 +198,7 @@ class Table:
 
     def group_by(self, *fields: Expression) -> GroupedTable:
         """Rows with equal values together, for ``select()`` of aggregates."""
-        return GroupedTable(self._operations, self._made, fields)
+        return GroupedTable(self._operations, self._made, fields, self._called)
 
     def window(self, window: GroupWindow) -> GroupWindowedTable:
         """Rows in windows of time, for ``group_by()``.
@@ -176,7 +206,7 @@ class Table:
         Args:
             window: `Tumble`, `Slide` or `Session` of `millrace.table.window`, with a name.
         """
-        return GroupWindowedTable(self._operations, self._made, window)
+        return GroupWindowedTable(self._operations, self._made, window, self._called)
 
     def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
         """Windows of rows around each row, for ``select()`` with `Expression.over`.
@@ -246,15 +276,18 @@ class Table:
 
     # -- results -----------------------------------------------------------------------
 
-    def get_schema(self) -> RowType:
+    def get_schema(self) -> TableSchema:
         """Names and types of the columns."""
-        return self.node.row_type
+        return TableSchema.of(self.node.row_type)
 
-    get_resolved_schema = get_schema
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """Names and types of the columns, which of them are time attributes, and, of a table of a
+        catalog, how they were declared."""
+        return resolved_schema(self.node, self._declared)
 
     def print_schema(self) -> None:
-        """Print names and types of the columns."""
-        print("(\n  " + ",\n  ".join(map(str, self.node.row_type.fields)) + "\n)")
+        """Print the columns as `get_resolved_schema` has them."""
+        print(self.get_resolved_schema())
 
     def execute(self) -> TableResult:
         """Run the query; its rows come as they are made."""
@@ -331,15 +364,56 @@ class Table:
 
 
 _Made = Callable[[RelNode], Table]
+_Called = Callable[[Any], Expression]
 
 
-class GroupedTable:
-    """A table whose rows are grouped by columns, as `Table.group_by` makes it."""
+class _Groups:
+    """Groups of rows: by columns, and perhaps in windows."""
 
     def __init__(
-        self, operations: OperationTreeBuilder, made: _Made, keys: Sequence[Expression]
+        self,
+        operations: OperationTreeBuilder,
+        made: _Made,
+        keys: Sequence[Expression],
+        called: _Called,
+        window: GroupWindow | None = None,
     ) -> None:
         self._operations, self._made, self._keys = operations, made, keys
+        self._called, self._window = called, window
+
+    def aggregate(self, func: Any) -> AggregatedTable:
+        """What an aggregate function makes of each group, for ``select()``.
+
+        Args:
+            func: as of `Table.aggregate`.
+        """
+        call = self._called(func)
+
+        def select(fields: Sequence[Expression]) -> RelNode:
+            return self._operations.aggregated(
+                self._keys, call, call.alias_names, fields, self._window
+            )
+
+        return AggregatedTable(self._made, select)
+
+    def flat_aggregate(self, func: Any) -> FlatAggregateTable:
+        """The rows that a table aggregate function makes of each group, for ``select()``.
+
+        Args:
+            func: as of `Table.flat_aggregate`.
+        """
+        call = self._called(func)
+
+        def select(fields: Sequence[Expression]) -> RelNode:
+            return self._operations.flat_aggregated(
+                self._keys, call, call.alias_names, fields, self._window
+            )
+
+        return FlatAggregateTable(self._made, select)
+
+
+class GroupedTable(_Groups):
+    """A table whose rows are grouped by columns, as `Table.group_by` makes it."""
 
     def select(self, *fields: Expression) -> Table:
         """A row per group: of its columns and of aggregates of its rows."""
@@ -349,29 +423,39 @@ class GroupedTable:
 class GroupWindowedTable:
     """A table whose rows are in windows, as `Table.window` makes it."""
 
-    def __init__(self, operations: OperationTreeBuilder, made: _Made, window: GroupWindow) -> None:
-        self._operations, self._made, self._window = operations, made, window
+    def __init__(
+        self, operations: OperationTreeBuilder, made: _Made, window: GroupWindow, called: _Called
+    ) -> None:
+        self._operations, self._made = operations, made
+        self._window, self._called = window, called
 
     def group_by(self, *fields: Expression) -> WindowGroupedTable:
         """Grouped by the window, which must be among the columns, and others."""
-        return WindowGroupedTable(self._operations, self._made, self._window, fields)
+        return WindowGroupedTable(self._operations, self._made, fields, self._called, self._window)
 
 
-class WindowGroupedTable:
+class WindowGroupedTable(_Groups):
     """A table whose rows are grouped by a window and perhaps columns."""
-
-    def __init__(
-        self,
-        operations: OperationTreeBuilder,
-        made: _Made,
-        window: GroupWindow,
-        keys: Sequence[Expression],
-    ) -> None:
-        self._operations, self._made, self._window, self._keys = operations, made, window, keys
 
     def select(self, *fields: Expression) -> Table:
         """A row per group and window: ``col("w").start``, ``col("w").end``, columns, aggregates."""
         return self._made(self._operations.grouped(self._keys, fields, self._window))
+
+
+class AggregatedTable:
+    """A value or a row per group, as ``aggregate()`` makes it."""
+
+    def __init__(self, made: _Made, select: Callable[[Sequence[Expression]], RelNode]) -> None:
+        self._made, self._select = made, select
+
+    def select(self, *fields: Expression) -> Table:
+        """Columns of the groups and of what the function gives: under the names of its alias, or of
+        the fields of its row, or ``f0``."""
+        return self._made(self._select(fields))
+
+
+class FlatAggregateTable(AggregatedTable):
+    """Any number of rows per group, as ``flat_aggregate()`` makes it."""
 
 
 class OverWindowedTable:

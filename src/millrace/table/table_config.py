@@ -11,6 +11,7 @@ from millrace.common.config import options, table_options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
 from millrace.common.time.amounts import Duration
+from millrace.expressions.asynchronous import AsyncOptions
 from millrace.expressions.session_settings import SessionSettings
 
 __all__ = ["TableConfig"]
@@ -103,7 +104,20 @@ class TableConfig:
         legacy = self._configuration.get(table_options.LEGACY_CAST) == "ENABLED"
         parameters = self._configuration.get(options.GLOBAL_JOB_PARAMETERS)
         return SessionSettings(
-            self.get_local_timezone(), None, legacy, tuple(sorted(parameters.items()))
+            self.get_local_timezone(),
+            None,
+            legacy,
+            tuple(sorted(parameters.items())),
+            self._async_options(),
+        )
+
+    def _async_options(self) -> AsyncOptions:
+        get = self._configuration.get
+        return AsyncOptions(
+            get(table_options.ASYNC_SCALAR_CAPACITY),
+            get(table_options.ASYNC_SCALAR_TIMEOUT).to_millis(),
+            get(table_options.ASYNC_SCALAR_ATTEMPTS),
+            get(table_options.ASYNC_SCALAR_DELAY).to_millis(),
         )
 
     def to_dict(self) -> Mapping[str, str]:

@@ -110,7 +110,8 @@ class TableEnvironment:
             raise not_found("table", path, names)
         if isinstance(found, ResolvedView) and isinstance(found.query, str):
             return self.sql_query(f"SELECT * FROM {'.'.join(map(quoted, parts))}")
-        return Table(self._session, _scan(found))
+        declared = found if isinstance(found, ResolvedTable) else None
+        return Table(self._session, _scan(found), declared)
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """A table without a name.
@@ -119,9 +120,8 @@ class TableEnvironment:
             JobDefinitionError: it has no schema, or the schema is wrong.
         """
         name = self._session.anonymous_name("descriptor")
-        return Table(
-            self._session, _scan(self._session.resolved((name,), described_table(descriptor)))
-        )
+        found = self._session.resolved((name,), described_table(descriptor))
+        return Table(self._session, _scan(found), found)
 
     def from_elements(
         self,

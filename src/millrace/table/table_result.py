@@ -10,7 +10,9 @@ from millrace.common.types.logical.logical_type import RowType, VarCharType
 from millrace.common.types.row import Row, named_row
 from millrace.runtime.table.collect import collected_batch
 from millrace.state.alike import alike
+from millrace.table.catalog.resolved_schema import ResolvedSchema
 from millrace.table.result_kind import ResultKind
+from millrace.table.table_schema import TableSchema
 from millrace.table.tableau import MAX_WIDTH, column_width, tableau
 from millrace.table.values import KIND_TEXTS, cells, python_rows
 
@@ -120,11 +122,13 @@ class TableResult:
             seconds = None if timeout_ms is None else timeout_ms / 1000
             self._client.get_job_execution_result().result(seconds)
 
-    def get_table_schema(self) -> RowType:
+    def get_table_schema(self) -> TableSchema:
         """Names and types of the columns."""
-        return self._row_type
+        return TableSchema.of(self._row_type)
 
-    get_resolved_schema = get_table_schema
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """Names and types of the columns."""
+        return ResolvedSchema.physical(self._row_type.names, self._row_type.children())
 
     def get_result_kind(self) -> ResultKind:
         """Whether there are rows."""

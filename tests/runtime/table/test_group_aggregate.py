@@ -18,6 +18,7 @@ from millrace.common.types.logical.logical_type import (
     RowType,
     VarCharType,
 )
+from millrace.expressions.aggregate_functions import aggregate_function
 from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.table.group_aggregate import (
     GroupAggregateOperator,
@@ -34,6 +35,34 @@ def call(function: str, *arguments: int, type: LogicalType = LONG, **more: Any) 
     return AggregateCall(function, arguments, type, **more)
 
 
+class UserSum:
+    """SUM, as a program writes it."""
+
+    def create_accumulator(self) -> list[int]:
+        return [0, 0]
+
+    def accumulate(self, accumulator: list[int], value: int | None) -> None:
+        self._add(accumulator, value, 1)
+
+    def retract(self, accumulator: list[int], value: int | None) -> None:
+        self._add(accumulator, value, -1)
+
+    def get_value(self, accumulator: list[int]) -> int | None:
+        return accumulator[1] if accumulator[0] else None
+
+    def _add(self, accumulator: list[int], value: int | None, sign: int) -> None:
+        if value is not None:
+            accumulator[0] += sign
+            accumulator[1] += sign * value
+
+
+def pandas_sum(values: Any) -> int | None:
+    return int(values.sum()) if values.count() else None
+
+
+USER_SUM = aggregate_function("user_sum", UserSum(), LONG)
+PANDAS_SUM = aggregate_function("pandas_sum", pandas_sum, LONG, "pandas")
+SUMS = ("SUM", USER_SUM.name, PANDAS_SUM.name)
 CALLS = (
     call("COUNT"),
     call("COUNT", V),
@@ -47,6 +76,9 @@ CALLS = (
     call("SUM", V, filter=F),
     call("COUNT", V, distinct=True, filter=F),
     call("MAX", V, filter=F),
+    call(USER_SUM.name, V, payload=USER_SUM),
+    call(USER_SUM.name, V, payload=USER_SUM, distinct=True),
+    call(PANDAS_SUM.name, V, payload=PANDAS_SUM, filter=F),
 )
 
 
@@ -72,7 +104,7 @@ def value(rows: list[Row], call: AggregateCall) -> Any:
     if not values:
         return None
     single = [each[0] for each in values]
-    if call.function == "SUM":
+    if call.function in SUMS:
         return sum(single)
     if call.function == "AVG":
         return int(sum(single) / len(single))

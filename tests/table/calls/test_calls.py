@@ -136,6 +136,8 @@ METHODS: dict[str, tuple[Expression, str]] = {
     "parse_url": (a.parse_url("HOST"), "PARSE_URL(a, 'HOST')"),
     "percentile": (a.percentile(0.5), "PERCENTILE(a, 0.5E0)"),
     "position": (a.position(b), "POSITION(a IN b)"),
+    "inet_aton": (a.inet_aton(), "INET_ATON(a)"),
+    "inet_ntoa": (a.inet_ntoa(), "INET_NTOA(a)"),
     "printf": (a.printf(1, "x"), "PRINTF(a, 1, 'x')"),
     "quarter": (expressions.lit(1).quarter, "INTERVAL '1' QUARTER"),
     "radians": (a.radians, "RADIANS(a)"),

@@ -44,10 +44,10 @@ def test_tables_come_and_go(t_env: TableEnvironment) -> None:
 def test_temporary_tables_hide_others(t_env: TableEnvironment) -> None:
     t_env.execute_sql(f"CREATE TABLE t (a INT) {BLACKHOLE}")
     t_env.execute_sql(f"CREATE TEMPORARY TABLE t (b INT) {BLACKHOLE}")
-    assert t_env.from_path("t").get_schema().names == ("b",)
+    assert t_env.from_path("t").get_schema().get_field_names() == ["b"]
     assert "DROP TEMPORARY TABLE it first" in refusal(t_env, "DROP TABLE t")
     t_env.execute_sql("DROP TEMPORARY TABLE t")
-    assert t_env.from_path("t").get_schema().names == ("a",)
+    assert t_env.from_path("t").get_schema().get_field_names() == ["a"]
 
 
 def test_describe(t_env: TableEnvironment) -> None:

@@ -45,6 +45,34 @@ NOT_NULL_ENFORCER = known(
     "What happens to a row with NULL for a column that is NOT NULL in the table it is for: ERROR "
     "fails the job, DROP leaves the row out.",
 )
+ASYNC_SCALAR_CAPACITY = known(
+    ConfigOptions.key("table.exec.async-scalar.max-concurrent-operations")
+    .int_type()
+    .default_value(10)
+    .at_least(1),
+    "How many calls of an asynchronous function of the user a task makes at a time.",
+)
+ASYNC_SCALAR_TIMEOUT = known(
+    ConfigOptions.key("table.exec.async-scalar.timeout")
+    .duration_type()
+    .default_value(Duration.of_minutes(3))
+    .at_least(1),
+    "How long a call of an asynchronous function may take, with its retries.",
+)
+ASYNC_SCALAR_ATTEMPTS = known(
+    ConfigOptions.key("table.exec.async-scalar.max-attempts")
+    .int_type()
+    .default_value(3)
+    .at_least(1),
+    "How often an asynchronous function is called for a row that it raises an error for.",
+)
+ASYNC_SCALAR_DELAY = known(
+    ConfigOptions.key("table.exec.async-scalar.retry-delay")
+    .duration_type()
+    .default_value(Duration.of_millis(100))
+    .at_least(0),
+    "How long it waits before the next of these calls.",
+)
 REUSE_SUB_PLAN = known(
     ConfigOptions.key("table.optimizer.reuse-sub-plan-enabled").boolean_type().default_value(True),
     "Whether equal parts of the queries of a job run once.",

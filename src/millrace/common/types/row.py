@@ -18,8 +18,12 @@ class RowKind(Enum):
     UPDATE_AFTER = 2
     DELETE = 3
 
+    def __str__(self) -> str:
+        return _SHORT[self.value]
+
 
 INSERT = RowKind.INSERT
+_SHORT = ("+I", "-U", "+U", "-D")
 _KINDS = tuple(RowKind)
 """By their numbers."""
 

@@ -7,6 +7,8 @@ enough for every slot, and the slots that rows belong to.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,9 @@ class ColumnAccumulator(ABC):
     """Whether rows count whose arguments are null, where values are counted for it."""
     in_order = False
     """Whether the value depends on the order of rows, so that slices are not put together."""
+
+    job_parameters: Mapping[str, str] = MappingProxyType({})
+    """``pipeline.global-job-parameters``, for functions of the user."""
 
     def __init__(self, argument_types: tuple[LogicalType, ...], result_type: LogicalType) -> None:
         self.argument_types = argument_types

@@ -26,7 +26,7 @@ from millrace.expressions.aggregates.sums import (
     SumAccumulator,
 )
 from millrace.expressions.aggregates.variance import VarianceAccumulator
-from millrace.expressions.function_definition import FunctionResolutionError
+from millrace.expressions.function_definition import FunctionDefinition, FunctionResolutionError
 
 __all__ = ["accumulator"]
 
@@ -81,12 +81,18 @@ def accumulator(
         name: of the function.
         argument_types: of its arguments.
         result_type: of its value.
-        payload: of the call: IGNORE of IGNORE NULLS, or the clauses of JSON functions.
+        payload: of the call: IGNORE of IGNORE NULLS, the clauses of JSON functions, or the
+            definition of a function of the user.
         retracts: whether rows may be taken back.
 
     Raises:
-        FunctionResolutionError: the function has no accumulator of its own.
+        FunctionResolutionError: the function has no accumulator of its own, or cannot take rows
+            back.
     """
+    if isinstance(payload, FunctionDefinition):
+        assert payload.kernel is not None
+        of_user: ColumnAccumulator = payload.kernel(argument_types, result_type, retracts)
+        return of_user
     if name in _WITH_PAYLOAD:
         return _WITH_PAYLOAD[name](argument_types, result_type, payload)
     make = (_RETRACTING.get(name) if retracts else None) or _ACCUMULATORS.get(name)

@@ -50,6 +50,22 @@ def _elt(index: int, *items: Any) -> Any:
     return items[index - 1] if 1 <= index <= len(items) else None
 
 
+def _inet_aton(text: str) -> int | None:
+    """MySQL's: what is missing of four parts is 0 and stands before the last one."""
+    parts = text.split(".")
+    if len(parts) > 4 or not all(part.isascii() and part.isdigit() for part in parts):
+        return None
+    *first, last = map(int, parts)
+    numbers = [*first, *[0] * (4 - len(parts)), last]
+    return None if max(numbers) > 255 else int.from_bytes(bytes(numbers), "big")
+
+
+def _inet_ntoa(number: int) -> str | None:
+    if not 0 <= number < 2**32:
+        return None
+    return ".".join(map(str, number.to_bytes(4, "big")))
+
+
 def _printf(template: str, *items: Any) -> str | None:
     try:
         return template.replace("%n", "\n") % items
@@ -176,6 +192,23 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         python(_printf),
         "A text with values in the places of %d, %s and their kin.",
         ("PRINTF('%d %s', 5, 'x')", "5 x"),
+    ),
+    string_function(
+        "INET_ATON",
+        _ONE,
+        fixed("BIGINT"),
+        python(_inet_aton),
+        "The number of an IPv4 address; NULL if the text is none.",
+        ("INET_ATON('127.0.0.1')", "2130706433"),
+        ("INET_ATON('127.1')", "2130706433"),
+    ),
+    string_function(
+        "INET_NTOA",
+        (("BIGINT",),),
+        fixed("STRING"),
+        python(_inet_ntoa),
+        "The IPv4 address of a number; NULL if there is none of it.",
+        ("INET_NTOA(2130706433)", "127.0.0.1"),
     ),
     string_function(
         "BIN",

@@ -13,6 +13,7 @@ from millrace.common.types.logical.logical_type import BigIntType
 from millrace.expressions.registry import with_nested_json
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.planner.binder.calls import definition_of, function_kind
+from millrace.planner.binder.casts import cast_to
 from millrace.planner.binder.context import BindingContext
 from millrace.planner.binder.placeholders import (
     AggregatePlaceholder,
@@ -105,9 +106,7 @@ def _resolved(binder: CallBinder, node: nodes.FunctionCall) -> tuple[str, Any, A
     name = node.name.upper()
     arguments, payload = binder.arguments(node.arguments)
     definition = definition_of(binder.context, node)
-    if definition is not None:
-        payload = definition
-    elif name in ("JSON_ARRAYAGG", "JSON_OBJECTAGG"):
+    if definition is None and name in ("JSON_ARRAYAGG", "JSON_OBJECTAGG"):
         payload = with_nested_json(arguments, payload)
     treatment = _null_treatment(binder, node, name)
     if name == "ARRAY_AGG":
@@ -116,11 +115,13 @@ def _resolved(binder: CallBinder, node: nodes.FunctionCall) -> tuple[str, Any, A
     types = tuple(argument.output_type for argument in arguments)
     distinct = bool(node.args.get("distinct"))
     try:
+        if definition is not None:
+            wanted, kind = definition.infer(types)
+            return definition.name, tuple(map(cast_to, arguments, wanted)), definition, kind
         kind = binder.context.registry.resolve_aggregate(name, types, distinct, payload)
     except JobDefinitionError as error:
         raise binder.context.refusal(node, str(error)) from None
-    if definition is None:
-        name = binder.context.registry.function(name).name  # VARIANCE is VAR_SAMP
+    name = binder.context.registry.function(name).name  # VARIANCE is VAR_SAMP
     return name, arguments, payload, kind
 
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type as logical
-from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.logical.logical_type import CharType, RowType, VarCharType
 from millrace.expressions.parameters import INTERVALS
 from millrace.expressions.resolved import Call, Cast, ResolvedExpression, ValueLiteral
 from millrace.planner.binder.aggregate_calls import bind_aggregate, bind_grouping, bind_over
@@ -21,6 +21,7 @@ from millrace.planner.binder.calls import (
     resolved_call,
     split_arguments,
 )
+from millrace.planner.binder.casts import cast_to
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.literals import LiteralError, bind_literal
@@ -36,6 +37,7 @@ from millrace.sql.position import StatementPlace, position_of
 
 __all__ = ["ExpressionBinder"]
 
+_TEXTS = (CharType, VarCharType)
 GROUPING_FUNCTIONS = ("GROUPING", "GROUPING_ID")
 
 
@@ -182,6 +184,15 @@ class ExpressionBinder:
         if len(parts) == 1:
             return parts[0]
         return self.call(node, "AND" if name == "=" else "OR", *parts)
+
+    def _plus(self, node: exp.Expr) -> ResolvedExpression:
+        operands = self.bind(node.this), self.bind(node.expression)
+        of_texts = [isinstance(each.output_type, _TEXTS) for each in operands]
+        if not any(of_texts):
+            return self.call(node, "+", *operands)
+        pairs = zip(operands, of_texts, strict=True)
+        texts = (each if is_text else cast_to(each, VarCharType()) for each, is_text in pairs)
+        return self.call(node, "||", *texts)
 
     def _logical(self, node: exp.Expr) -> ResolvedExpression:
         kind, name = type(node), BINARY[type(node)]
@@ -363,6 +374,7 @@ class ExpressionBinder:
         nodes.TypedLiteral: _literal,
         nodes.IntervalLiteral: _literal,
         **dict.fromkeys(BINARY, _binary),
+        nodes.Plus: _plus,
         exp.And: _logical,
         exp.Or: _logical,
         exp.Paren: _paren,

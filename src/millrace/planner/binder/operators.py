@@ -6,6 +6,8 @@ from typing import Final
 
 from sqlglot import exp
 
+from millrace.sql.dialect import nodes
+
 __all__ = ["BINARY", "COMPARISONS", "NEGATED_COMPARISONS", "SWAPPED_COMPARISONS"]
 
 COMPARISONS: Final[dict[type[exp.Expr], str]] = {
@@ -19,6 +21,7 @@ COMPARISONS: Final[dict[type[exp.Expr], str]] = {
 BINARY: Final[dict[type[exp.Expr], str]] = {
     **COMPARISONS,
     exp.Add: "+",
+    nodes.Plus: "+",
     exp.Sub: "-",
     exp.Mul: "*",
     exp.Div: "/",

@@ -39,7 +39,7 @@ def translate_aggregate(node: Aggregate, translator: Translator) -> Transformati
     rows = translator.keyed(node.input, positions)
     if node.grouping_sets is not None:
         rows = replace(rows, transformation=_expanded(node, translator))
-    refuse_missing(used, input_type)
+    refuse_missing(used, input_type, not translator.insert_only(node.input))
     spec = GroupAggregateSpec(
         input_type,
         positions,
@@ -68,7 +68,9 @@ def translate_aggregate(node: Aggregate, translator: Translator) -> Transformati
     )
 
 
-def refuse_missing(calls: tuple[AggregateCall, ...], input_type: RowType) -> None:
+def refuse_missing(
+    calls: tuple[AggregateCall, ...], input_type: RowType, retracts: bool = False
+) -> None:
     """Aggregates that no operator computes are refused before the job starts.
 
     Raises:
@@ -77,7 +79,7 @@ def refuse_missing(calls: tuple[AggregateCall, ...], input_type: RowType) -> Non
     for call in calls:
         types = tuple(input_type.fields[index].type for index in call.arguments)
         try:
-            accumulator(call.function, types, call.type, call.payload)
+            accumulator(call.function, types, call.type, call.payload, retracts)
         except FunctionResolutionError as error:
             raise JobDefinitionError(str(error)) from None
 

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type as logical
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import AggregateCall, Cast, ValueLiteral
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.translation import Translator, translates
@@ -192,7 +193,8 @@ def _numbered(group: OverGroup, number: str) -> OverGroup:
 
 
 def _require_streaming(call: AggregateCall) -> None:
-    if call.function not in (*_IN_STREAMS, *_NUMBERING, "LAG"):
+    of_user = isinstance(call.payload, FunctionDefinition)
+    if not of_user and call.function not in (*_IN_STREAMS, *_NUMBERING, "LAG"):
         raise JobDefinitionError(
             f"{call.function} OVER cannot run in stream mode; {', '.join(_IN_STREAMS)}, "
             f"{', '.join(_NUMBERING)} and LAG can; in batch mode every function of OVER does"

@@ -30,6 +30,7 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
         node.partition,
         translator.insert_only(node.input),
         batch=translator.settings.batch,
+        ordinal=translator.sink_ordinal(),
     )
     access: TableAccess = table.source
     sink = access.create_sink(request)

@@ -66,6 +66,7 @@ class SinkRequest:
         columns: of the rows that it gets (``sink_type``).
         insert_only: whether there are no updates and deletes among the rows.
         upsert_key: names of the columns by which the query's rows are unique, or none.
+        ordinal: how many sinks the job has before it.
     """
 
     table: ResolvedTable
@@ -76,6 +77,7 @@ class SinkRequest:
     insert_only: bool = True
     upsert_key: tuple[str, ...] = ()
     batch: bool = False
+    ordinal: int = 0
 
 
 @dataclass(frozen=True)

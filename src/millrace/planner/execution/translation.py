@@ -12,6 +12,7 @@ position, in the types of `millrace.common.types.logical.arrow_type`. Flink: ``E
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -100,6 +101,7 @@ class Translator:
         self._lineage: dict[Transformation, str] = {}
         self._uids: Counter[str] = Counter()
         self._number = 0
+        self._sinks = itertools.count()
 
     def translate(self, node: RelNode) -> Transformation:
         """The transformation that gives a node's rows.
@@ -138,6 +140,10 @@ class Translator:
         """The number of the next operator, which its name shows: ``Calc[2]``."""
         self._number += 1
         return self._number
+
+    def sink_ordinal(self) -> int:
+        """The number of the next sink, from 0."""
+        return next(self._sinks)
 
     def emits_update_before(self, node: RelNode) -> bool:
         """Whether the node must emit -U rows before +U rows."""

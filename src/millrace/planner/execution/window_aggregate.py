@@ -38,7 +38,7 @@ def translate_window_aggregate(node: WindowAggregate, translator: Translator) ->
     time = node.time if node.attached is None else node.attached[1]
     if time is None:
         raise JobDefinitionError("a window aggregate needs the time of its rows, or their windows")
-    refuse_missing(node.calls, node.input.row_type)
+    refuse_missing(node.calls, node.input.row_type, not translator.insert_only(node.input))
     if node.window.kind is WindowKind.SESSION and node.attached is None:
         return translate_session_aggregate(node, time, translator)
     spec = WindowAggregateSpec(

@@ -7,7 +7,7 @@ only a value that comes or goes reaches the accumulator.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,7 @@ class GroupAccumulators:
         input_type: columns of the rows.
         retracts: whether rows may be taken back.
         offset: how many columns of the table are before theirs.
+        job_parameters: for functions of the user.
     """
 
     def __init__(
@@ -76,12 +77,14 @@ class GroupAccumulators:
         input_type: RowType,
         retracts: bool,
         offset: int = 0,
+        job_parameters: Mapping[str, str] | None = None,
     ) -> None:
         self._input_type = input_type
         self._aggregates: list[_Aggregate] = []
         for call in calls:
             types = tuple(input_type.fields[index].type for index in call.arguments)
             made = accumulator(call.function, types, call.type, call.payload, retracts)
+            made.job_parameters = job_parameters or {}
             end = offset + len(made.columns())
             extreme = not made.retracts
             by_value = (call.distinct and not extreme) or (extreme and retracts)

@@ -77,7 +77,9 @@ class GroupAggregateOperator(Operator):
 
     def open(self) -> None:
         spec = self._spec
-        self._accumulators = GroupAccumulators(spec.calls, spec.input_type, spec.retracts, _OWN)
+        self._accumulators = GroupAccumulators(
+            spec.calls, spec.input_type, spec.retracts, _OWN, self.context.job_parameters
+        )
         key = tuple(arrow_type(spec.input_type.fields[index].type) for index in spec.groups)
         uid = self.context.uid
         self._table: SlotTable = self.context.state.table(TableId(uid, "@groups"), COLUMNS)

@@ -105,7 +105,9 @@ class OverAggregateOperator(Operator):
         self._log.bind(RowLog.columns_of(key, types, [*numbers, LAST_USED]))
         self._life = TimeToLive(self._log, _LAST_USED, spec.state_ttl)
         calls, rows = ((), spec.input_type) if spec.lags else _marked(spec)
-        self._accumulators = GroupAccumulators(calls, rows, False, _OWN)
+        self._accumulators = GroupAccumulators(
+            calls, rows, False, _OWN, self.context.job_parameters
+        )
         values = (LAST_USED, *self._accumulators.value_columns)
         self._frame_columns = ColumnsOf((pa.int64(),), values=values)
         if spec.preceding is None:

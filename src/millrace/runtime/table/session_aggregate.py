@@ -74,7 +74,9 @@ class SessionAggregateOperator(WindowingOperator):
         spec, context = self._spec, self.context
         self._dropped = RegisteredGroup(context.metrics).counter("numLateRecordsDropped")
         bounds = len(SESSION_BOUNDS)
-        self._accumulators = GroupAccumulators(spec.calls, spec.input_type, False, bounds)
+        self._accumulators = GroupAccumulators(
+            spec.calls, spec.input_type, False, bounds, self.context.job_parameters
+        )
         key = [arrow_type(spec.input_type.fields[index].type) for index in spec.groups]
         self._log: RowLog = context.state.table(TableId(context.uid, "@sessions"), ROW_LOG)
         numbers = (*SESSION_BOUNDS, *self._accumulators.value_columns)

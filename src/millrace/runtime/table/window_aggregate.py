@@ -86,7 +86,9 @@ class WindowAggregateOperator(WindowingOperator):
         super().open()
         spec, context = self._spec, self.context
         self._dropped = RegisteredGroup(context.metrics).counter("numLateRecordsDropped")
-        self._accumulators = GroupAccumulators(spec.calls, spec.input_type, spec.retracts, _OWN)
+        self._accumulators = GroupAccumulators(
+            spec.calls, spec.input_type, spec.retracts, _OWN, self.context.job_parameters
+        )
         key = tuple(arrow_type(spec.input_type.fields[index].type) for index in spec.groups)
         rows = ValueColumn(np.dtype(np.int64), name="rows")
         self._columns = ColumnsOf(key, (_SLICE,), (), (rows, *self._accumulators.value_columns))

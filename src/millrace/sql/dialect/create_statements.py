@@ -8,7 +8,7 @@ from typing import Any, Never
 from millrace.sql.dialect.queries import QueryParser
 from millrace.sql.statements import (
     Column,
-    ComputedColumn,
+    ComputedColumnClause,
     CreateCatalog,
     CreateDatabase,
     CreateFunction,
@@ -21,9 +21,9 @@ from millrace.sql.statements import (
     DropView,
     LikeClause,
     LikeOption,
-    MetadataColumn,
+    MetadataColumnClause,
     Path,
-    PhysicalColumn,
+    PhysicalColumnClause,
     PrimaryKey,
     Statement,
     TableDistribution,
@@ -241,18 +241,22 @@ class CreateParser(QueryParser):
             start = self.index
             expression = self.expression()
             text = self.written(start)
-            return ComputedColumn(name, expression, text, comment=self.comment(), position=place)
+            return ComputedColumnClause(
+                name, expression, text, comment=self.comment(), position=place
+            )
         kind = self.type()
         if self.take("METADATA"):
             key = self.string() if self.take("FROM") else None
             virtual = self.take("VIRTUAL")
-            return MetadataColumn(name, kind, key, virtual, comment=self.comment(), position=place)
+            return MetadataColumnClause(
+                name, kind, key, virtual, comment=self.comment(), position=place
+            )
         if self.at("PRIMARY", "CONSTRAINT"):
             constraint = self.name() if self.take("CONSTRAINT") else None
             self.need("PRIMARY", "KEY")
             key_of = PrimaryKey((name,), constraint, self._enforced(), position=place)
             self._set_key(schema, key_of, mark)
-        return PhysicalColumn(name, kind, comment=self.comment(), position=place)
+        return PhysicalColumnClause(name, kind, comment=self.comment(), position=place)
 
     def distribution(self) -> TableDistribution:
         """``BY HASH (a) INTO 4 BUCKETS``, ``BY (a)``, ``INTO 4 BUCKETS``."""

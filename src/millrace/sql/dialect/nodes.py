@@ -95,6 +95,10 @@ class Bound(exp.Expression, exp.Condition):
     arg_types: ClassVar[_Arguments] = {"this": True}
 
 
+class Plus(exp.Add):
+    """``+`` of the Table API, which also joins texts."""
+
+
 class FieldAt(exp.Expression, exp.Condition):
     """The field of a row at a position, from 0, which SQL has no text for."""
 

@@ -364,6 +364,7 @@ _WORDS: dict[type[exp.Expr], str] = {
 }
 _SIGNS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
+    nodes.Plus: "+",
     exp.Sub: "-",
     exp.Mul: "*",
     exp.Div: "/",

@@ -13,7 +13,7 @@ from millrace.sql.statements.statement import Path, Statement
 
 __all__ = [
     "Column",
-    "ComputedColumn",
+    "ComputedColumnClause",
     "CreateCatalog",
     "CreateDatabase",
     "CreateFunction",
@@ -22,8 +22,8 @@ __all__ = [
     "TableDistribution",
     "LikeClause",
     "LikeOption",
-    "MetadataColumn",
-    "PhysicalColumn",
+    "MetadataColumnClause",
+    "PhysicalColumnClause",
     "PrimaryKey",
     "Watermark",
 ]
@@ -39,14 +39,14 @@ class _Column:
 
 
 @dataclass(frozen=True)
-class PhysicalColumn(_Column):
+class PhysicalColumnClause(_Column):
     """``name TYPE``."""
 
     type: LogicalType
 
 
 @dataclass(frozen=True)
-class MetadataColumn(_Column):
+class MetadataColumnClause(_Column):
     """``name TYPE METADATA FROM 'key' VIRTUAL``; without a key it has the name of the column."""
 
     type: LogicalType
@@ -55,14 +55,14 @@ class MetadataColumn(_Column):
 
 
 @dataclass(frozen=True)
-class ComputedColumn(_Column):
+class ComputedColumnClause(_Column):
     """``name AS expression``, and the expression as it was written."""
 
     expression: exp.Expr
     expression_text: str
 
 
-Column = PhysicalColumn | MetadataColumn | ComputedColumn
+Column = PhysicalColumnClause | MetadataColumnClause | ComputedColumnClause
 
 
 @dataclass(frozen=True)

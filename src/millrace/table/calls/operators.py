@@ -22,7 +22,7 @@ _PRECEDENCE: dict[type[exp.Expr], int] = {
     exp.Not: 3,
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), 4),
     **dict.fromkeys((exp.Like, exp.Escape, exp.SimilarTo, exp.Is, exp.Between, exp.In), 4),
-    **dict.fromkeys((exp.Add, exp.Sub), 5),
+    **dict.fromkeys((exp.Add, nodes.Plus, exp.Sub), 5),
     **dict.fromkeys((exp.Mul, exp.Div, exp.Mod), 6),
     exp.Neg: 7,
 }
@@ -67,10 +67,10 @@ class Operators(CallBuilder):
         )
 
     def __add__(self, other: Any) -> Self:
-        return self._binary(exp.Add, other)
+        return self._binary(nodes.Plus, other)
 
     def __radd__(self, other: Any) -> Self:
-        return self._reversed(exp.Add, other)
+        return self._reversed(nodes.Plus, other)
 
     def __sub__(self, other: Any) -> Self:
         return self._binary(exp.Sub, other)

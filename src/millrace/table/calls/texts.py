@@ -204,6 +204,14 @@ class TextFunctions(CallBuilder):
         """A part of a URL: HOST, PATH, QUERY, ..."""
         return self._call_with("PARSE_URL", part_to_extract, key)
 
+    def inet_aton(self) -> Self:
+        """The number of an IPv4 address."""
+        return self._call("INET_ATON")
+
+    def inet_ntoa(self) -> Self:
+        """The IPv4 address of a number."""
+        return self._call("INET_NTOA")
+
     def printf(self, *obj: Any) -> Self:
         """Values, written as this format of Java says."""
         return self._call("PRINTF", *obj)

@@ -68,9 +68,14 @@ def bulk_sink(
     writers: BulkWriterFactory[Any],
     assigner: BucketAssigner[Any],
     options: OptionValues,
+    ordinal: int = 0,
 ) -> Sink[Any]:
-    """Files that end with each checkpoint."""
-    return _built(FileSink.for_bulk_format(path, writers), assigner, options)
+    """Files that end with each checkpoint.
+
+    Args:
+        ordinal: of the sink in its job.
+    """
+    return _built(FileSink.for_bulk_format(path, writers), assigner, options, ordinal)
 
 
 def row_sink(
@@ -78,8 +83,13 @@ def row_sink(
     schema: SerializationSchema[Any],
     assigner: BucketAssigner[Any],
     options: OptionValues,
+    ordinal: int = 0,
 ) -> Sink[Any]:
-    """Files of lines, which end with each checkpoint unless options say otherwise."""
+    """Files of lines, which end with each checkpoint unless options say otherwise.
+
+    Args:
+        ordinal: of the sink in its job.
+    """
     builder = FileSink.for_row_format(path, MessageLinesEncoder(schema))
     size, over, idle = (options.get(each) for each in (ROLLING_SIZE, ROLLOVER, INACTIVITY))
     if options.get(COMPACTION):
@@ -99,14 +109,21 @@ def row_sink(
         builder.with_rolling_policy(policy)
     else:
         builder.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
-    return _built(builder, assigner, options)
+    return _built(builder, assigner, options, ordinal)
 
 
 def _built(
-    builder: BulkFormatBuilder, assigner: BucketAssigner[Any], options: OptionValues
+    builder: BulkFormatBuilder,
+    assigner: BucketAssigner[Any],
+    options: OptionValues,
+    ordinal: int,
 ) -> Sink[Any]:
-    suffix = OutputFileConfig.builder().with_part_suffix(f".{options.get(FORMAT)}").build()
-    sink = builder.with_bucket_assigner(assigner).with_output_file_config(suffix).build()
+    names = OutputFileConfig.builder().with_part_suffix(f".{options.get(FORMAT)}")
+    if ordinal:
+        # another sink of the job may write to the same directory
+        names.with_part_prefix(f"part-{ordinal}")
+    builder.with_bucket_assigner(assigner).with_output_file_config(names.build())
+    sink = builder.build()
     if options.get(COMMIT_POLICY) is None:
         return sink
     return MarkingFileSink(sink.settings, options.get(SUCCESS_FILE))

@@ -87,9 +87,9 @@ class FileSystemFactory(TableFactory):
             assigner = BucketAssigner.partition_by(*table.partition_keys)
         if name in BULK_FORMATS:
             writers = BULK_FORMATS[name].writers(in_files, options.get)
-            return keys.bulk_sink(path, writers, assigner, options)
+            return keys.bulk_sink(path, writers, assigner, options, request.ordinal)
         schema = FormatChoice(keys.FORMAT.key, name, options.get).serializer(in_files)
-        return keys.row_sink(path, schema, assigner, options)
+        return keys.row_sink(path, schema, assigner, options, request.ordinal)
 
     def replacing(self, request: SinkRequest, options: OptionValues) -> Callable[[], None]:
         return replaced_files(options.get(keys.PATH), request.table, request.partition)

@@ -6,9 +6,9 @@ from millrace.common.errors import JobDefinitionError
 from millrace.planner.catalog_reader import ColumnKind
 from millrace.sql.statements import (
     Column,
-    ComputedColumn,
+    ComputedColumnClause,
     CreateTable,
-    MetadataColumn,
+    MetadataColumnClause,
     PrimaryKey,
     Watermark,
 )
@@ -25,14 +25,14 @@ __all__ = ["column_of_statement", "key_of", "schema_of_statement", "watermark_of
 
 def column_of_statement(column: Column) -> UnresolvedColumn:
     """A column as the schema keeps it."""
-    if isinstance(column, ComputedColumn):
+    if isinstance(column, ComputedColumnClause):
         return UnresolvedColumn(
             column.name,
             ColumnKind.COMPUTED,
             expression=column.expression_text,
             comment=column.comment,
         )
-    if isinstance(column, MetadataColumn):
+    if isinstance(column, MetadataColumnClause):
         return UnresolvedColumn(
             column.name,
             ColumnKind.METADATA,

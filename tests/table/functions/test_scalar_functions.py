@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -15,6 +17,7 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.expressions.scalar_functions import scalar_function
 from millrace.table import (
+    AsyncScalarFunction,
     DataTypes,
     EnvironmentSettings,
     FunctionContext,
@@ -310,3 +313,77 @@ def test_none_of_a_function_that_is_declared_not_null(
     batch_env.create_temporary_function("nothing", nothing)
     with pytest.raises(JobExecutionError, match="nothing gave None, but its result_type is BIGINT"):
         list(batch_env.execute_sql("SELECT nothing(i) FROM (VALUES (1), (2)) AS t(i)").collect())
+
+
+def test_an_asynchronous_function(pairs: TableEnvironment) -> None:
+    """Calls run beside each other, results stay in order."""
+    running: list[int] = []
+
+    @udf(result_type="BIGINT")
+    async def waits(a: int) -> int:
+        running.append(a)
+        while len(running) < 3:
+            await asyncio.sleep(0)
+        return a * 10
+
+    pairs.create_temporary_function("waits", waits)
+    assert rows(pairs, "SELECT a, waits(a) FROM pairs") == [(1, 10), (2, 20), (3, 30)]
+
+
+class Flaky(AsyncScalarFunction):
+    """Fails at first, or always, for each argument."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures, self.calls = failures, Counter[int]()
+
+    async def eval(self, a: int) -> int:
+        self.calls[a] += 1
+        if self.calls[a] <= self.failures:
+            raise ConnectionError(f"no answer about {a}")
+        return a
+
+
+def test_an_asynchronous_function_is_tried_again(pairs: TableEnvironment) -> None:
+    pairs.get_config().set("table.exec.async-scalar.retry-delay", "0 ms")
+    pairs.create_temporary_function("flaky", udf(Flaky(2), result_type="BIGINT"))
+    assert rows(pairs, "SELECT flaky(a) FROM pairs") == [(1,), (2,), (3,)]
+    pairs.create_temporary_function("dead", udf(Flaky(3), result_type="BIGINT"))
+    with pytest.raises(JobExecutionError, match="no answer about 1"):
+        rows(pairs, "SELECT dead(a) FROM pairs WHERE a = 1")
+
+
+def test_an_asynchronous_function_that_never_ends(pairs: TableEnvironment) -> None:
+    @udf(result_type="BIGINT")
+    async def hangs(a: int) -> int:
+        await asyncio.Event().wait()
+        return a
+
+    pairs.get_config().set("table.exec.async-scalar.timeout", "5 ms")
+    pairs.create_temporary_function("hangs", hangs)
+    with pytest.raises(JobExecutionError, match=r"took longer than 5 ms .*async-scalar\.timeout"):
+        rows(pairs, "SELECT hangs(a) FROM pairs")
+
+
+def test_an_asynchronous_function_is_no_vectorised_one() -> None:
+    async def of_series(values: Any) -> Any:
+        return values
+
+    made = udf(of_series, result_type="BIGINT", func_type="pandas")
+    with pytest.raises(JobDefinitionError, match="its func_type is general"):
+        made.definition("f")
+
+
+def test_rows_as_data_frames(batch_env: TableEnvironment) -> None:
+    """`map` of a pandas function: a DataFrame in, a DataFrame out."""
+    kind = DataTypes.of("ROW<n BIGINT, name STRING>")
+    table = batch_env.from_elements([(1, "a"), (None, "b"), (2**60 + 1, None)], kind)
+    halved = udf(
+        lambda frame: frame.assign(n=frame["n"] + 1)[["name", "n"]],
+        result_type="ROW<who STRING, more BIGINT>",
+        func_type="pandas",
+    )
+    with table.map(halved).execute().collect() as found:
+        assert [tuple(row) for row in found] == [("a", 2), ("b", None), (None, 2**60 + 2)]
+    short = udf(lambda frame: frame[["n"]], result_type="ROW<a INT, b INT>", func_type="pandas")
+    with pytest.raises(JobExecutionError, match="a DataFrame of the columns n"):
+        list(table.map(short).execute().collect())

@@ -1,0 +1,206 @@
+"""`aggregate_function`: a Python aggregate function of the user as a function of expressions.
+
+PyFlink: ``udaf(f, result_type=..., func_type="general" | "pandas")`` and ``udtaf``; ``"arrow"`` is
+ours. The definition is the payload of its calls, and its kernel makes their accumulators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from millrace.common.types.logical.logical_type import ArrayType, LogicalType, RowType
+from millrace.common.types.logical.parser import parse_type
+from millrace.common.types.row import Row
+from millrace.expressions.aggregates.accumulator import ColumnAccumulator
+from millrace.expressions.aggregates.imperative import ImperativeAccumulator, OpenedFunction
+from millrace.expressions.aggregates.vectorized import VectorizedAccumulator
+from millrace.expressions.function_definition import (
+    FunctionDefinition,
+    FunctionKind,
+    FunctionResolutionError,
+)
+from millrace.expressions.scalar_functions import Adjustment, ConstantResult, series_of
+
+__all__ = ["AggregateKernel", "aggregate_function", "table_aggregate_function"]
+
+_COLUMNS: dict[str, Callable[[Any], Any]] = {
+    "pandas": series_of,
+    "arrow": lambda column: column,
+}
+"""What a vectorised function gets of a column."""
+
+
+def aggregate_function(
+    name: str,
+    function: Any,
+    result_type: LogicalType | str,
+    func_type: str = "general",
+    deterministic: bool = True,
+    input_types: Sequence[LogicalType | str] | None = None,
+) -> FunctionDefinition:
+    """The definition of a user's aggregate function.
+
+    Args:
+        name: as calls and errors show it.
+        function: with ``create_accumulator``, ``accumulate``, ``get_value``, perhaps ``retract``
+            and ``merge`` (``general``); or of columns (``pandas``, ``arrow``).
+        result_type: type of its value, or the text of it.
+        func_type: ``general``, ``pandas`` or ``arrow``.
+        deterministic: the same rows give the same value.
+        input_types: types that arguments are cast to where that is possible without loss; None:
+            it takes any.
+
+    Raises:
+        FunctionResolutionError: there is no such ``func_type``, or methods are missing.
+    """
+    kind = _declared(result_type)
+    if func_type in _COLUMNS:
+        kernel: AggregateKernel = _Vectorized(name, function, func_type)
+    elif func_type == "general":
+        kernel = _Imperative(name, function, "get_value")
+    else:
+        raise FunctionResolutionError(
+            f"{name}: func_type is general, pandas or arrow, not {func_type!r}"
+        )
+    return _definition(name, kernel, kind, deterministic, input_types)
+
+
+def table_aggregate_function(
+    name: str,
+    function: Any,
+    row_type: RowType,
+    deterministic: bool = True,
+    input_types: Sequence[LogicalType | str] | None = None,
+) -> FunctionDefinition:
+    """The definition of a user's table aggregate function: its value is an array of rows.
+
+    Args:
+        function: with ``create_accumulator``, ``accumulate``, ``emit_value``, perhaps ``retract``
+            and ``merge``.
+        row_type: columns of the rows.
+        name, deterministic, input_types: as of `aggregate_function`.
+
+    Raises:
+        FunctionResolutionError: methods are missing.
+    """
+    result = ArrayType(row_type.not_null(), nullable=False)
+    kernel = _Imperative(name, function, "emit_value")
+    return _definition(name, kernel, result, deterministic, input_types)
+
+
+def _definition(
+    name: str,
+    kernel: AggregateKernel,
+    result: LogicalType,
+    deterministic: bool,
+    input_types: Sequence[LogicalType | str] | None,
+) -> FunctionDefinition:
+    inputs = None if input_types is None else tuple(map(_declared, input_types))
+    return FunctionDefinition(
+        name,
+        (("<ANY>*",),) if inputs is None else (("<ANY>",) * len(inputs),),
+        ConstantResult(result),
+        kernel,
+        FunctionKind.AGGREGATE,
+        adjust=None if inputs is None else Adjustment(inputs),
+        deterministic=deterministic,
+        category="User-defined",
+        text="An aggregate function of the user.",
+        parameters=None if inputs is None else tuple(map(str, inputs)),
+    )
+
+
+def _declared(kind: LogicalType | str) -> LogicalType:
+    return parse_type(kind) if isinstance(kind, str) else kind
+
+
+class AggregateKernel:
+    """Makes the accumulators of an aggregate function of the user.
+
+    Args:
+        name: for errors.
+        function: of the user.
+    """
+
+    def __init__(self, name: str, function: Any) -> None:
+        self.name, self.function = name, function
+
+    def __call__(
+        self, argument_types: tuple[LogicalType, ...], result_type: LogicalType, retracts: bool
+    ) -> ColumnAccumulator:
+        """The accumulator of a call.
+
+        Args:
+            argument_types: of its arguments.
+            result_type: of its value.
+            retracts: whether rows may be taken back.
+
+        Raises:
+            FunctionResolutionError: they may, and the function cannot.
+        """
+        raise NotImplementedError
+
+
+class _Imperative(AggregateKernel):
+    """Of functions that are called for each row."""
+
+    def __init__(self, name: str, function: Any, value_method: str) -> None:
+        super().__init__(name, function)
+        for method in ("create_accumulator", "accumulate", value_method):
+            if not hasattr(function, method):
+                raise FunctionResolutionError(
+                    f"{name} has no method {method}(); an aggregate function has "
+                    f"create_accumulator(), accumulate() and {value_method}()"
+                )
+        self._value_method = value_method
+
+    def __call__(
+        self, argument_types: tuple[LogicalType, ...], result_type: LogicalType, retracts: bool
+    ) -> ColumnAccumulator:
+        if retracts and not self._has("retract"):
+            raise FunctionResolutionError(
+                f"{self.name} needs a method retract(accumulator, *args) here: rows of the query "
+                "that it aggregates may be updated or deleted"
+            )
+        value_of = _value if self._value_method == "get_value" else _rows
+        opened = OpenedFunction(self.name, self.function)
+        return ImperativeAccumulator(
+            argument_types, result_type, opened, value_of, self._has("merge")
+        )
+
+    def _has(self, method: str) -> bool:
+        """Whether the function has it, rather than the one of the base class, which refuses."""
+        found = getattr(type(self.function), method, None)
+        return found is not None and not getattr(found, "is_refusal", False)
+
+
+class _Vectorized(AggregateKernel):
+    """Of functions of columns."""
+
+    def __init__(self, name: str, function: Any, func_type: str) -> None:
+        super().__init__(name, function)
+        if not callable(function) and not hasattr(function, "accumulate"):
+            raise FunctionResolutionError(
+                f"{name} is no function, nor has it a method accumulate()"
+            )
+        self._func_type = func_type
+
+    def __call__(
+        self, argument_types: tuple[LogicalType, ...], result_type: LogicalType, retracts: bool
+    ) -> ColumnAccumulator:
+        if not argument_types:
+            raise FunctionResolutionError(f"{self.name} needs a column: there are no arguments")
+        opened = OpenedFunction(self.name, self.function)
+        return VectorizedAccumulator(argument_types, result_type, opened, _COLUMNS[self._func_type])
+
+
+def _value(function: Any, accumulator: Any) -> Any:
+    return function.get_value(accumulator)
+
+
+def _rows(function: Any, accumulator: Any) -> list[tuple[Any, ...]]:
+    return [
+        tuple(row) if isinstance(row, (Row, tuple)) else (row,)
+        for row in function.emit_value(accumulator) or ()
+    ]

@@ -1,0 +1,175 @@
+"""`ImperativeAccumulator`: an aggregate function of the user, called for one row after the other.
+
+A group has an accumulator as `create_accumulator` makes it. Before rows of a batch change one it is
+copied, so that what an aborted epoch goes back to is the former object. PyFlink:
+``ImperativeAggregateFunction``.
+"""
+
+from __future__ import annotations
+
+import copy
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.logical.python_values import arrow_column, python_values
+from millrace.common.types.row import Row
+from millrace.expressions.aggregates.accumulator import ColumnAccumulator, Columns, Signs, Slots
+from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.function_context import FunctionContext
+
+__all__ = ["ImperativeAccumulator", "OpenedFunction"]
+
+_SHOWN = 200
+_ATOMS = frozenset({int, float, str, bytes, bool, complex, type(None)})
+_CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
+
+
+class OpenedFunction:
+    """A function of the user that is opened at its first call in a process.
+
+    Args:
+        name: for errors.
+        function: perhaps with methods ``open`` and ``close``.
+    """
+
+    def __init__(self, name: str, function: Any) -> None:
+        self.name, self._function = name, function
+        self._opened = False
+
+    def get(self, job_parameters: Mapping[str, str]) -> Any:
+        """The function, opened."""
+        if not self._opened:
+            if hasattr(self._function, "open"):
+                self._function.open(FunctionContext(dict(job_parameters)))
+            if hasattr(self._function, "close"):
+                weakref.finalize(self, self._function.close)
+            self._opened = True
+        return self._function
+
+
+class ImperativeAccumulator(ColumnAccumulator):
+    """Columns: the accumulator of each group; None of a group without.
+
+    Args:
+        argument_types: of the arguments.
+        result_type: of the value.
+        function: with ``create_accumulator``, ``accumulate``, and what else is asked of it.
+        value_method: ``get_value``, or what gives the rows of a table aggregate function.
+        merges: whether it has a method ``merge``.
+    """
+
+    takes_nulls = True
+
+    def __init__(
+        self,
+        argument_types: tuple[LogicalType, ...],
+        result_type: LogicalType,
+        function: OpenedFunction,
+        value_of: Callable[[Any, Any], Any],
+        merges: bool,
+    ) -> None:
+        super().__init__(argument_types, result_type)
+        self._function, self._value_of = function, value_of
+        self.in_order = not merges
+
+    def columns(self) -> tuple[np.dtype[Any], ...]:
+        return (np.dtype(object),)
+
+    def accumulate(
+        self, slots: Slots, columns: Columns, arguments: list[pa.Array], signs: Signs = None
+    ) -> None:
+        function, held = self._function.get(self.job_parameters), columns[0]
+        pairs = zip(arguments, self.argument_types, strict=True)
+        values = [python_values(*pair) for pair in pairs]
+        changing: dict[int, Any] = {}
+        back = None if signs is None else (signs < 0).tolist()
+        row: tuple[Any, ...] = ()
+        try:
+            for index, slot in enumerate(slots.tolist()):
+                accumulator = changing.get(slot)
+                if accumulator is None:
+                    former = held[slot]
+                    made = function.create_accumulator() if former is None else _copied(former)
+                    accumulator = changing[slot] = made
+                row = tuple(column[index] for column in values)
+                if back is not None and back[index]:
+                    function.retract(accumulator, *row)
+                else:
+                    function.accumulate(accumulator, *row)
+        except Exception as error:
+            shown = ", ".join(repr(value)[:_SHOWN] for value in row)
+            self._note(error, f"for the arguments ({shown})")
+            raise
+        for slot, accumulator in changing.items():
+            held[slot] = accumulator
+
+    def merge(self, slots: Slots, columns: Columns, other_slots: Slots, others: Columns) -> None:
+        function, held = self._function.get(self.job_parameters), columns[0]
+        changed: set[int] = set()
+        for slot, other in zip(slots.tolist(), others[0][other_slots].tolist(), strict=True):
+            if other is None:
+                continue
+            if slot not in changed:
+                former = held[slot]
+                held[slot] = function.create_accumulator() if former is None else _copied(former)
+                changed.add(slot)
+            try:
+                function.merge(held[slot], [_copied(other)])
+            except Exception as error:
+                self._note(error, "when accumulators were merged")
+                raise
+
+    def value(self, slots: Slots, columns: Columns) -> pa.Array:
+        function = self._function.get(self.job_parameters)
+        values: list[Any] = []
+        try:
+            for accumulator in columns[0][slots].tolist():
+                given = function.create_accumulator() if accumulator is None else accumulator
+                values.append(self._value_of(function, given))
+        except Exception as error:
+            self._note(error, "when the value was asked for")
+            raise
+        return self._array(values)
+
+    def _array(self, values: list[Any]) -> pa.Array:
+        try:
+            return arrow_column(values, self.result_type)
+        except _CONVERSION_ERRORS as error:
+            wrong = next((each for each in values if not self._fits(each)), values)
+            raise EvaluationError(
+                f"{self._function.name} gave {repr(wrong)[:_SHOWN]}, of the type "
+                f"{type(wrong).__name__}; its result_type is {self.result_type}"
+            ) from error
+
+    def _fits(self, value: Any) -> bool:
+        try:
+            arrow_column([value], self.result_type)
+        except _CONVERSION_ERRORS:
+            return False
+        return True
+
+    def _note(self, error: Exception, where: str) -> None:
+        error.add_note(f"in the function {self._function.name}, called in a statement, {where}")
+
+
+def _copied(value: Any) -> Any:
+    """A copy that shares nothing that can be changed; of the usual containers without the cost of
+    `copy.deepcopy`."""
+    kind = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind is list:
+        return [each if type(each) in _ATOMS else _copied(each) for each in value]
+    if kind is dict:
+        return {key: each if type(each) in _ATOMS else _copied(each) for key, each in value.items()}
+    if kind is Row:
+        return copy.copy(value) if all(type(each) in _ATOMS for each in value) else _deep(value)
+    return _deep(value)
+
+
+_deep = copy.deepcopy

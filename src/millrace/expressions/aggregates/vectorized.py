@@ -1,0 +1,87 @@
+"""`VectorizedAccumulator`: an aggregate function of the user over whole columns of a group.
+
+The rows of a group are kept, and the function is called with all of them. Flink docs: "Vectorized
+User-defined Functions", "Vectorized Aggregate Functions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.logical.python_values import arrow_column
+from millrace.expressions.aggregates.accumulator import Columns, Slots
+from millrace.expressions.aggregates.collecting import CollectingAccumulator, ElementCodec
+from millrace.expressions.aggregates.imperative import OpenedFunction
+from millrace.expressions.evaluation_error import EvaluationError
+
+__all__ = ["VectorizedAccumulator"]
+
+_SHOWN = 200
+_CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
+
+
+class VectorizedAccumulator(CollectingAccumulator):
+    """Columns: the rows of a group, as a tuple of tuples.
+
+    Args:
+        argument_types: of the arguments.
+        result_type: of the value.
+        function: of columns; or an object with a method ``accumulate`` of an accumulator, which is
+            a list, and columns, that appends the value.
+        column: makes what the function gets of a column.
+    """
+
+    takes_nulls = True
+
+    def __init__(
+        self,
+        argument_types: tuple[LogicalType, ...],
+        result_type: LogicalType,
+        function: OpenedFunction,
+        column: Callable[[pa.Array], Any],
+    ) -> None:
+        super().__init__(argument_types, result_type)
+        self._function, self._column = function, column
+        self._codecs = [ElementCodec(kind) for kind in argument_types]
+        self._by_text = True
+
+    def _items(self, arguments: list[pa.Array]) -> list[Any]:
+        pairs = zip(self._codecs, arguments, strict=True)
+        return list(zip(*(codec.objects(argument) for codec, argument in pairs), strict=True))
+
+    def value(self, slots: Slots, columns: Columns) -> pa.Array:
+        values = [self._value(rows or ()) for rows in columns[0][slots].tolist()]
+        try:
+            return arrow_column(values, self.result_type)
+        except _CONVERSION_ERRORS as error:
+            raise EvaluationError(
+                f"{self._function.name} gave {repr(values)[:_SHOWN]}; its result_type is "
+                f"{self.result_type}"
+            ) from error
+
+    def _value(self, rows: tuple[Any, ...]) -> Any:
+        columns = [*zip(*rows, strict=True)] if rows else [()] * len(self._codecs)
+        pairs = zip(self._codecs, columns, strict=True)
+        given = [self._column(codec.array(column)) for codec, column in pairs]
+        function = self._function.get(self.job_parameters)
+        try:
+            if not hasattr(function, "accumulate"):
+                return _plain(function(*given))
+            accumulator = function.create_accumulator()
+            function.accumulate(accumulator, *given)
+            return _plain(function.get_value(accumulator))
+        except Exception as error:
+            error.add_note(f"in the function {self._function.name}, called in a statement")
+            raise
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy, or a scalar of Arrow, as one of Python; NaN of pandas is what is missing
+    there."""
+    if hasattr(value, "as_py"):
+        return value.as_py()
+    return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value

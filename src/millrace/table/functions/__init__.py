@@ -1,0 +1,1 @@
+"""Functions of the user: scalar, table, aggregate and table aggregate functions."""

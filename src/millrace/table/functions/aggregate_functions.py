@@ -1,0 +1,283 @@
+"""`udaf` and `udtaf`: aggregate functions of the user in SQL and the Table API.
+
+Flink docs: "Aggregate Functions", "Table Aggregate Functions", "Vectorized Aggregate Functions".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.aggregate_functions import (
+    aggregate_function,
+    table_aggregate_function,
+)
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.scalar_functions import FUNC_TYPES
+from millrace.table.data_types import declared_type
+from millrace.table.expression import Expression
+from millrace.table.functions.user_defined_function import (
+    Declared,
+    UserDefinedFunction,
+    UserDefinedFunctionWrapper,
+    declared_types,
+    row_type_of,
+)
+
+__all__ = [
+    "AggregateFunction",
+    "ImperativeAggregateFunction",
+    "TableAggregateFunction",
+    "UserDefinedAggregateFunctionWrapper",
+    "udaf",
+    "udtaf",
+]
+
+
+def _refusal(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a method of a base class that says only what is missing."""
+    method.is_refusal = True  # type: ignore[attr-defined]
+    return method
+
+
+class ImperativeAggregateFunction(UserDefinedFunction, ABC):
+    """What `AggregateFunction` and `TableAggregateFunction` have in common.
+
+    An accumulator is what is kept of a group: a list, a dict, a `Row`, a number in one of these, or
+    an object of a class of the program, with `ListView` and `MapView` in it. It is part of
+    checkpoints.
+    """
+
+    @abstractmethod
+    def create_accumulator(self) -> Any:
+        """The accumulator of a group without rows."""
+
+    @abstractmethod
+    def accumulate(self, accumulator: Any, *args: Any) -> None:
+        """Change the accumulator by the arguments of a row."""
+
+    @_refusal
+    def retract(self, accumulator: Any, *args: Any) -> None:
+        """Take a row back. Needed where rows may be updated or deleted."""
+        raise JobDefinitionError(f"{type(self).__name__} has no method retract()")
+
+    @_refusal
+    def merge(self, accumulator: Any, accumulators: Any) -> None:
+        """Add other accumulators to one. Without it, windows keep their rows until they end."""
+        raise JobDefinitionError(f"{type(self).__name__} has no method merge()")
+
+    @_refusal
+    def get_result_type(self) -> Declared:
+        """Type of the value, unless `udaf` or `udtaf` is told it."""
+        raise JobDefinitionError(
+            f"{type(self).__name__} has no method get_result_type(), and no result_type was given"
+        )
+
+    def get_accumulator_type(self) -> Declared | None:
+        """Type of the accumulator; it is not needed here."""
+        return None
+
+
+class AggregateFunction(ImperativeAggregateFunction):
+    """A function that makes one value of the rows of a group.
+
+    Example:
+        >>> class WeightedAverage(AggregateFunction):
+        ...     def create_accumulator(self):
+        ...         return [0, 0]
+        ...
+        ...     def accumulate(self, accumulator, value, weight):
+        ...         accumulator[0] += value * weight
+        ...         accumulator[1] += weight
+        ...
+        ...     def retract(self, accumulator, value, weight):
+        ...         accumulator[0] -= value * weight
+        ...         accumulator[1] -= weight
+        ...
+        ...     def get_value(self, accumulator):
+        ...         return accumulator[0] / accumulator[1] if accumulator[1] else None
+        >>> udaf(WeightedAverage(), result_type="DOUBLE")
+        udaf(WeightedAverage) -> DOUBLE
+    """
+
+    @abstractmethod
+    def get_value(self, accumulator: Any) -> Any:
+        """The value of a group. It must leave the accumulator as it is."""
+
+
+class TableAggregateFunction(ImperativeAggregateFunction):
+    """A function that makes any number of rows of the rows of a group.
+
+    Example:
+        >>> class Top2(TableAggregateFunction):
+        ...     def create_accumulator(self):
+        ...         return []
+        ...
+        ...     def accumulate(self, accumulator, value):
+        ...         accumulator.append(value)
+        ...         accumulator.sort(reverse=True)
+        ...         del accumulator[2:]
+        ...
+        ...     def emit_value(self, accumulator):
+        ...         yield from accumulator
+        >>> udtaf(Top2(), result_type="ROW<a BIGINT>")
+        udtaf(Top2) -> ROW<`a` BIGINT>
+    """
+
+    @abstractmethod
+    def emit_value(self, accumulator: Any) -> Any:
+        """The rows of a group: yielded, or a list of them: tuples, `Row` or, of one column,
+        values."""
+
+
+class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
+    """An aggregate or table aggregate function, as `udaf` and `udtaf` make it.
+
+    Args:
+        func, input_types, deterministic, name: as of the base.
+        result_type: of the value; of a table aggregate function, of its rows.
+        func_type: ``general``, ``pandas`` or ``arrow``.
+        is_table_aggregate: whether it makes rows.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any] | UserDefinedFunction,
+        input_types: tuple[Declared, ...] | None,
+        result_type: Declared | None,
+        func_type: str,
+        deterministic: bool | None,
+        name: str | None,
+        is_table_aggregate: bool,
+    ) -> None:
+        self.MADE_BY = "udtaf" if is_table_aggregate else "udaf"
+        self.METHOD = "accumulate"
+        super().__init__(func, input_types, deterministic, name)
+        if func_type not in FUNC_TYPES or (is_table_aggregate and func_type != "general"):
+            raise JobDefinitionError(
+                f"func_type of {self.MADE_BY}() is general"
+                f"{'' if is_table_aggregate else ', pandas or arrow'}, not {func_type!r}"
+            )
+        if result_type is None:
+            if not hasattr(func, "get_result_type"):
+                raise JobDefinitionError(
+                    f"{self.MADE_BY}() needs a result_type, for example result_type='BIGINT'"
+                )
+            result_type = func.get_result_type()
+        self._result_type = declared_type(result_type)
+        self._func_type = func_type
+        self.is_table_aggregate = is_table_aggregate
+        self._alias_names: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"{self.MADE_BY}({self._name}) -> {self._result_type}"
+
+    def __call__(self, *args: Any) -> Expression:
+        """A call of the function, for ``select()``, `Table.aggregate` or `Table.flat_aggregate`."""
+        made = super().__call__(*args)
+        return made.alias(*self._alias_names) if self._alias_names else made
+
+    def alias(self, *alias_names: str) -> UserDefinedAggregateFunctionWrapper:
+        """The same function, with names of its columns."""
+        made = copy(self)
+        made._alias_names = alias_names
+        return made
+
+    def definition(self, name: str) -> FunctionDefinition:
+        """The function as the planner knows it, under the name of its registration."""
+        if self.is_table_aggregate:
+            return table_aggregate_function(
+                name,
+                self._func,
+                row_type_of((self._result_type,)),
+                self._deterministic,
+                self._input_types,
+            )
+        return aggregate_function(
+            name,
+            self._func,
+            self._result_type,
+            self._func_type,
+            self._deterministic,
+            self._input_types,
+        )
+
+
+def udaf(
+    f: Callable[..., Any] | UserDefinedFunction | None = None,
+    input_types: Sequence[Declared] | Declared | None = None,
+    result_type: Declared | None = None,
+    accumulator_type: Declared | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Make an aggregate function callable in statements; a decorator, or a call.
+
+    Args:
+        f: an `AggregateFunction`; or, unless ``func_type`` is ``general``, a function of columns.
+            None: what is returned is a decorator.
+        input_types: as of `udf`.
+        result_type: type of the value; None: what ``get_result_type()`` says.
+        accumulator_type: not needed: accumulators are kept as the Python objects they are.
+        deterministic, name: as of `udf`.
+        func_type: ``general``: its methods are called for each row; ``pandas``: it is called with a
+            `pandas.Series` of all rows of a group, and gives one value; ``arrow``: with a
+            `pyarrow.Array` (not in PyFlink).
+
+    Raises:
+        JobDefinitionError: there is no result type, or ``f`` is no such function.
+
+    Example:
+        >>> @udaf(result_type="DOUBLE", func_type="pandas")
+        ... def spread(values):
+        ...     return values.max() - values.min()
+        >>> spread
+        udaf(spread) -> DOUBLE
+    """
+    return _aggregate(f, input_types, result_type, func_type, deterministic, name, False)
+
+
+def udtaf(
+    f: Callable[..., Any] | UserDefinedFunction | None = None,
+    input_types: Sequence[Declared] | Declared | None = None,
+    result_type: Declared | None = None,
+    accumulator_type: Declared | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Make an aggregate function that gives rows callable by `Table.flat_aggregate`.
+
+    Args:
+        f: a `TableAggregateFunction`; None: what is returned is a decorator.
+        result_type: columns of the rows, a ROW; None: what ``get_result_type()`` says.
+        input_types, accumulator_type, deterministic, name: as of `udaf`.
+        func_type: ``general``.
+
+    Raises:
+        JobDefinitionError: there is no result type, or ``f`` is no such function.
+    """
+    return _aggregate(f, input_types, result_type, func_type, deterministic, name, True)
+
+
+def _aggregate(
+    f: Callable[..., Any] | UserDefinedFunction | None,
+    input_types: Sequence[Declared] | Declared | None,
+    result_type: Declared | None,
+    func_type: str,
+    deterministic: bool | None,
+    name: str | None,
+    is_table_aggregate: bool,
+) -> Any:
+    inputs = declared_types(input_types)
+
+    def made(func: Callable[..., Any] | UserDefinedFunction) -> UserDefinedAggregateFunctionWrapper:
+        return UserDefinedAggregateFunctionWrapper(
+            func, inputs, result_type, func_type, deterministic, name, is_table_aggregate
+        )
+
+    return made if f is None else made(f)

@@ -1,0 +1,153 @@
+"""`udf`: scalar functions of the user in SQL and the Table API.
+
+Flink docs: "General User-defined Functions", "Vectorized User-defined Functions".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.scalar_functions import FUNC_TYPES, scalar_function
+from millrace.table.data_types import declared_type
+from millrace.table.functions.user_defined_function import (
+    Declared,
+    UserDefinedFunction,
+    UserDefinedFunctionWrapper,
+    declared_types,
+)
+
+__all__ = [
+    "AsyncScalarFunction",
+    "ScalarFunction",
+    "UserDefinedScalarFunctionWrapper",
+    "udf",
+]
+
+
+class ScalarFunction(UserDefinedFunction, ABC):
+    """A function of values, or of columns, with state of its own that is not checkpointed.
+
+    Example:
+        >>> class Multiply(ScalarFunction):
+        ...     def open(self, function_context):
+        ...         self.factor = int(function_context.get_job_parameter("factor", "12"))
+        ...
+        ...     def eval(self, value):
+        ...         return value * self.factor
+        >>> udf(Multiply(), result_type="BIGINT")
+        udf(Multiply) -> BIGINT
+    """
+
+    @abstractmethod
+    def eval(self, *args: Any) -> Any:
+        """The value for arguments: of a row, or of a batch (``func_type="pandas"``)."""
+
+
+class AsyncScalarFunction(UserDefinedFunction, ABC):
+    """A function of values that waits for something, for many rows at a time.
+
+    Example:
+        >>> class Lookup(AsyncScalarFunction):
+        ...     async def eval(self, key):
+        ...         return f"value of {key}"
+        >>> udf(Lookup(), result_type="STRING")
+        udf(Lookup) -> STRING
+    """
+
+    @abstractmethod
+    async def eval(self, *args: Any) -> Any:
+        """The value for the arguments of a row."""
+
+
+class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
+    """A scalar function, as `udf` makes it.
+
+    Args:
+        func, input_types, deterministic, name: as of the base.
+        result_type: of the value.
+        func_type: ``general``, ``pandas`` or ``arrow``.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any] | UserDefinedFunction,
+        input_types: tuple[Declared, ...] | None,
+        result_type: Declared,
+        func_type: str,
+        deterministic: bool | None,
+        name: str | None,
+    ) -> None:
+        super().__init__(func, input_types, deterministic, name)
+        if func_type not in FUNC_TYPES:
+            raise JobDefinitionError(f"func_type is general, pandas or arrow, not {func_type!r}")
+        self._result_type = declared_type(result_type)
+        self._func_type = func_type
+
+    def __repr__(self) -> str:
+        return f"udf({self._name}) -> {self._result_type}"
+
+    def definition(self, name: str) -> FunctionDefinition:
+        """The function as the planner knows it, under the name of its registration."""
+        return scalar_function(
+            name,
+            self._func,
+            self._result_type,
+            self._func_type,
+            self._deterministic,
+            self._input_types,
+        )
+
+
+def udf(
+    f: Callable[..., Any] | UserDefinedFunction | None = None,
+    input_types: Sequence[Declared] | Declared | None = None,
+    result_type: Declared | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+    udf_type: str | None = None,
+) -> Any:
+    """Make a function callable in statements; a decorator, or a call.
+
+    Args:
+        f: a function, perhaps a coroutine (``async def``), a `ScalarFunction` or an
+            `AsyncScalarFunction`; None: what is returned is a decorator.
+        input_types: types of the arguments, as `DataTypes` or text; without, any are taken. An
+            argument is cast where that loses nothing, else the statement is refused.
+        result_type: type of the value.
+        deterministic: whether the same arguments always give the same value; if not, it is
+            evaluated where it stands, once per row.
+        name: for errors.
+        func_type: ``general``: called for each row with Python values, None for NULL; ``pandas``:
+            called for each batch with `pandas.Series`, and gives one; ``arrow``: with
+            `pyarrow.Array`, and gives one (not in PyFlink, the fastest).
+        udf_type: the old name of ``func_type``.
+
+    Raises:
+        JobDefinitionError: there is no result type, or ``f`` is no function.
+
+    Example:
+        >>> @udf(result_type="BIGINT")
+        ... def add(i, j):
+        ...     return i + j
+        >>> from millrace.table import EnvironmentSettings, TableEnvironment
+        >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        >>> t_env.create_temporary_function("add", add)
+        >>> t_env.list_user_defined_functions()
+        ['add']
+    """
+    if result_type is None:
+        raise JobDefinitionError("udf() needs a result_type, for example result_type='BIGINT'")
+    inputs = declared_types(input_types)
+    kind = udf_type or func_type
+
+    def made(func: Callable[..., Any] | UserDefinedFunction) -> UserDefinedScalarFunctionWrapper:
+        return UserDefinedScalarFunctionWrapper(
+            func, inputs, result_type, kind, deterministic, name
+        )
+
+    return made if f is None else made(f)

@@ -1,0 +1,134 @@
+"""`udtf`: table functions of the user in SQL and the Table API.
+
+Flink docs: "Table Functions".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.table_functions import table_function
+from millrace.table.data_types import declared_type
+from millrace.table.expression import Expression
+from millrace.table.functions.user_defined_function import (
+    Declared,
+    UserDefinedFunction,
+    UserDefinedFunctionWrapper,
+    declared_types,
+    row_type_of,
+)
+
+__all__ = [
+    "TableFunction",
+    "UserDefinedTableFunctionWrapper",
+    "udtf",
+]
+
+
+class TableFunction(UserDefinedFunction, ABC):
+    """A function that makes any number of rows of its arguments.
+
+    Example:
+        >>> class Split(TableFunction):
+        ...     def eval(self, line):
+        ...         for word in line.split():
+        ...             yield word, len(word)
+        >>> udtf(Split(), result_types=["STRING", "INT"])
+        udtf(Split) -> ROW<`f0` STRING, `f1` INT>
+    """
+
+    @abstractmethod
+    def eval(self, *args: Any) -> Any:
+        """The rows: yielded, or a list of them: tuples, `Row` or, of one column, values."""
+
+
+class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
+    """A table function, as `udtf` makes it.
+
+    Args:
+        func, input_types, deterministic, name: as of the base.
+        row_type: columns of its rows.
+    """
+
+    MADE_BY = "udtf"
+
+    def __init__(
+        self,
+        func: Callable[..., Any] | UserDefinedFunction,
+        input_types: tuple[Declared, ...] | None,
+        row_type: RowType,
+        deterministic: bool | None,
+        name: str | None,
+    ) -> None:
+        super().__init__(func, input_types, deterministic, name)
+        self._row_type = row_type
+        self._alias_names: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"udtf({self._name}) -> {self._row_type}"
+
+    def __call__(self, *args: Any) -> Expression:
+        """A call of the function, for `Table.join_lateral` and `Table.flat_map`."""
+        made = super().__call__(*args)
+        return made.alias(*self._alias_names) if self._alias_names else made
+
+    def alias(self, *alias_names: str) -> UserDefinedTableFunctionWrapper:
+        """The same function, with names of its columns."""
+        made = copy(self)
+        made._alias_names = alias_names
+        return made
+
+    def definition(self, name: str) -> FunctionDefinition:
+        """The function as the planner knows it, under the name of its registration."""
+        return table_function(
+            name, self._func, self._row_type, self._deterministic, self._input_types
+        )
+
+
+def udtf(
+    f: Callable[..., Any] | UserDefinedFunction | None = None,
+    input_types: Sequence[Declared] | Declared | None = None,
+    result_types: Sequence[Declared] | Declared | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Make a function that gives rows callable in statements; a decorator, or a call.
+
+    Args:
+        f: a function or a `TableFunction`, which yields rows, or gives a list of them; None: what
+            is returned is a decorator.
+        input_types: as of `udf`.
+        result_types: types of the columns, which are called f0, f1, ...; or a ROW, whose fields
+            they are.
+        deterministic: as of `udf`.
+        name: for errors.
+
+    Raises:
+        JobDefinitionError: there are no result types, or ``f`` is no function.
+
+    Example:
+        >>> @udtf(result_types=["STRING"])
+        ... def split(line):
+        ...     yield from line.split()
+        >>> from millrace.table import EnvironmentSettings, TableEnvironment
+        >>> from millrace.table.expressions import col
+        >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        >>> lines = t_env.from_elements([("to be", 1)], ["line", "number"])
+        >>> lines.join_lateral(split(col("line")).alias("word")).get_schema().get_field_names()
+        ['line', 'number', 'word']
+    """
+    if result_types is None:
+        raise JobDefinitionError("udtf() needs result_types, for example result_types=['STRING']")
+    inputs, columns = declared_types(input_types), declared_types(result_types) or ()
+    row = row_type_of(tuple(map(declared_type, columns)))
+
+    def made(func: Callable[..., Any] | UserDefinedFunction) -> UserDefinedTableFunctionWrapper:
+        return UserDefinedTableFunctionWrapper(func, inputs, row, deterministic, name)
+
+    return made if f is None else made(f)

@@ -1,0 +1,108 @@
+"""`UserDefinedFunction` and what `udf` and its kin make of one.
+
+PyFlink: ``pyflink.table.udf``; Flink docs: "General User-defined Functions".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.expressions.function_context import FunctionContext
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.table.calls.call_builder import node_of
+from millrace.table.data_types import declared_type
+from millrace.table.expression import Expression
+from millrace.table.syntax import call_node
+
+__all__ = [
+    "Declared",
+    "UserDefinedFunction",
+    "UserDefinedFunctionWrapper",
+    "declared_types",
+    "row_type_of",
+]
+
+Declared = LogicalType | str
+
+
+class UserDefinedFunction:
+    """A function that is opened in each process that calls it, before the first call."""
+
+    def open(self, function_context: FunctionContext) -> None:
+        """Get what calls need."""
+
+    def close(self) -> None:
+        """Release it; a process that is killed does not come to it."""
+
+    def is_deterministic(self) -> bool:
+        """Whether the same arguments always give the same value."""
+        return True
+
+
+class UserDefinedFunctionWrapper(ABC):
+    """A function with its types, as `udf` and `udtf` make it. It is registered under a name, or
+    named by ``CREATE FUNCTION``, and called in statements; or called with expressions.
+
+    Args:
+        func: a function, or an object with a method ``eval``.
+        input_types: what arguments are cast to; None: any are taken.
+        deterministic: None: what ``is_deterministic()`` says, else True.
+        name: for errors; None: the function's own.
+    """
+
+    MADE_BY = "udf"
+    METHOD = "eval"
+
+    def __init__(
+        self,
+        func: Callable[..., Any] | UserDefinedFunction,
+        input_types: tuple[Declared, ...] | None,
+        deterministic: bool | None,
+        name: str | None,
+    ) -> None:
+        if not callable(func) and not hasattr(func, self.METHOD):
+            raise JobDefinitionError(
+                f"{self.MADE_BY}() takes a function or an object with a method {self.METHOD}(), "
+                f"not {func!r}"
+            )
+        if isinstance(func, type):
+            raise JobDefinitionError(
+                f"{self.MADE_BY}() takes an object, not its class: write {func.__name__}()"
+            )
+        self._func = func
+        self._input_types = None if input_types is None else tuple(map(declared_type, input_types))
+        opinion = getattr(func, "is_deterministic", lambda: True)()
+        self._deterministic: bool = opinion if deterministic is None else deterministic
+        self._name: str = name or str(getattr(func, "__name__", type(func).__name__))
+        self.__doc__ = getattr(func, "__doc__", None)
+
+    def __call__(self, *args: Any) -> Expression:
+        """A call of the function in an expression of the Table API, without a registered name."""
+        return Expression(call_node(self._name, map(node_of, args), definition=self._inline))
+
+    @cached_property
+    def _inline(self) -> FunctionDefinition:
+        return self.definition(self._name)
+
+    @abstractmethod
+    def definition(self, name: str) -> FunctionDefinition:
+        """The function as the planner knows it, under the name of its registration."""
+
+
+def row_type_of(kinds: tuple[LogicalType, ...]) -> RowType:
+    """The one ROW there is, or a row of columns f0, f1, ..."""
+    if len(kinds) == 1 and isinstance(kinds[0], RowType):
+        return kinds[0]
+    return RowType.of(*((f"f{index}", kind) for index, kind in enumerate(kinds)))
+
+
+def declared_types(given: Sequence[Declared] | Declared | None) -> tuple[Declared, ...] | None:
+    """Types that a program gives as one, or as several; None: it gives none."""
+    if isinstance(given, (LogicalType, str)):
+        return (given,)
+    return None if given is None else tuple(given)
