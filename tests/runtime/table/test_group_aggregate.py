@@ -224,7 +224,7 @@ def test_with_a_time_to_live_an_equal_result_is_given_again() -> None:
 def test_one_group_of_no_rows_has_a_row_in_batch_mode_only() -> None:
     factory = partial(GroupAggregateOperator, spec((), batch=True))
     assert Subtask(factory).epoch([], ended=True) == [
-        ("+I", (0, 0, None, None, None, None, 0, None, 0, None, 0, None))
+        ("+I", (0, 0, None, None, None, None, 0, None, 0, None, 0, *[None] * 4))
     ]
     assert Subtask(partial(GroupAggregateOperator, spec(()))).epoch([], ended=True) == []
 

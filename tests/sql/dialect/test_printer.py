@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -174,6 +174,7 @@ def test_expressions_print_to_what_they_were(text: str) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(QUERIES)
+@example("SELECT 1 FROM t WHERE 1 + NOT 1 IS NULL")
 def test_queries_print_to_what_they_were(text: str) -> None:
     """All clauses, tables and hints."""
     tree = parse_query(text)

@@ -127,7 +127,12 @@ def _word(word: str) -> _Printer:
 
 
 def _binary(sign: str) -> _Printer:
-    return lambda node: f"{to_sql(node.this)} {sign} {to_sql(node.expression)}"
+    return lambda node: f"{to_sql(node.this)} {sign} {_right(node.expression)}"
+
+
+def _right(node: exp.Expr) -> str:
+    """A right operand: behind an operator ``a IS NOT NULL`` would take the whole left side."""
+    return f"NOT {to_sql(node.this)}" if isinstance(node, exp.Not) else to_sql(node)
 
 
 def _joined(sign: str) -> _Printer:
@@ -169,7 +174,7 @@ def _not(node: exp.Not) -> str:
 
 
 def _neg(node: exp.Neg) -> str:
-    inner = to_sql(node.this)
+    inner = _right(node.this)
     return f"- {inner}" if inner.startswith("-") else f"-{inner}"
 
 
