@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow as pa
 from discarding_sink import DiscardingSink
 from patterns import expected_strict, find_strict
 
@@ -23,6 +24,7 @@ from millrace.common.time.watermark_strategy import TimestampAssigner
 from millrace.connectors import NumberSequenceSource
 from millrace.datastream import (
     AggregateFunction,
+    BatchProcessFunction,
     DataStream,
     EmbeddedRocksDBStateBackend,
     KeyedBroadcastProcessFunction,
@@ -30,7 +32,11 @@ from millrace.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from millrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
+from millrace.datastream.state import (
+    MapStateDescriptor,
+    ReducingColumnDescriptor,
+    ValueStateDescriptor,
+)
 from millrace.datastream.window import (
     EventTimeSessionWindows,
     SlidingEventTimeWindows,
@@ -84,6 +90,21 @@ def keyed_count(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
 def expected_keyed_count(n: int) -> Counter[Any]:
     totals = Counter(i * PRIME % COUNT_KEYS for i in range(n))
     return Counter((key, seen + 1) for key, total in totals.items() for seen in range(total))
+
+
+def with_keys(batch: pa.RecordBatch) -> pa.RecordBatch:
+    keys = batch["value"].to_numpy() * PRIME % COUNT_KEYS
+    return pa.record_batch({"key": keys})
+
+
+def count_batch(batch: pa.RecordBatch, ctx: BatchProcessFunction.Context) -> pa.RecordBatch:
+    return batch.append_column("count", ctx.state("count").accumulate(1))
+
+
+def keyed_count_batches(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
+    keyed = numbers(env, n).map_batches(with_keys).key_by("key")
+    state = ReducingColumnDescriptor("count", pa.int64())
+    return keyed.process_batch(count_batch, [state], records="tuple")
 
 
 def rocksdb_access(env: StreamExecutionEnvironment, n: int) -> DataStream[Any]:
@@ -283,6 +304,7 @@ def expected_strict_pattern(n: int) -> Counter[Any]:
 Workload = Callable[[StreamExecutionEnvironment, int], DataStream[Any]]
 WORKLOADS: dict[str, tuple[Workload, Callable[[int], Counter[Any]], int]] = {
     "keyed_count": (keyed_count, expected_keyed_count, 1),
+    "keyed_count_batches": (keyed_count_batches, expected_keyed_count, 1),
     "word_count": (word_count, expected_word_count, WORDS_PER_LINE),
     "tumbling_window": (tumbling_window, expected_tumbling_window, 1),
     "map_filter": (map_filter, expected_map_filter, 1),

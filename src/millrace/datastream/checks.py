@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.base import Function
+from millrace.common.state.column_descriptors import ColumnDescriptor
 from millrace.common.types.key_types import key_type_refusal
 from millrace.common.types.type_information import TypeInformation
 from millrace.common.window import WindowAssigner
@@ -45,6 +48,21 @@ def checked_key_type(
     if refusal is not None:
         raise JobDefinitionError(f"{where}() cannot have keys of type {key_type.name}: {refusal}")
     return key_type
+
+
+def checked_states(states: Sequence[ColumnDescriptor]) -> tuple[ColumnDescriptor, ...]:
+    """Descriptors of state in columns; raises JobDefinitionError if one is none, or two are of one
+    name."""
+    for each in states:
+        if not isinstance(each, ColumnDescriptor):
+            raise JobDefinitionError(
+                "states of process_batch() are described by ValueColumnDescriptor, "
+                f"ReducingColumnDescriptor or AggregatingColumnDescriptor, got {each!r}"
+            )
+    for name, count in Counter(each.name for each in states).items():
+        if count > 1:
+            raise JobDefinitionError(f"process_batch() got {count} states of the name {name!r}")
+    return tuple(states)
 
 
 def checked_assigner(where: str, assigner: A) -> A:

@@ -23,7 +23,11 @@ from millrace.common.functions.base import (
     SourceFunction,
     WindowFunction,
 )
-from millrace.common.functions.batch_functions import MapBatchFunction
+from millrace.common.functions.batch_functions import (
+    BatchProcessFunction,
+    ColumnTimerService,
+    MapBatchFunction,
+)
 from millrace.common.functions.broadcast_functions import (
     BaseBroadcastProcessFunction,
     BroadcastProcessFunction,
@@ -65,12 +69,14 @@ __all__ = [
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
     "BaseBroadcastProcessFunction",
+    "BatchProcessFunction",
     "BroadcastProcessFunction",
     "CheckpointedFunction",
     "CoFlatMapFunction",
     "CoGroupFunction",
     "CoMapFunction",
     "CoProcessFunction",
+    "ColumnTimerService",
     "FilterFunction",
     "FlatJoinFunction",
     "FlatMapFunction",

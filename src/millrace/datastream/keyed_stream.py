@@ -16,6 +16,8 @@ from millrace.common.functions.base import (
     ProcessFunction,
     ReduceFunction,
 )
+from millrace.common.functions.batch_functions import BatchProcessFunction
+from millrace.common.state.column_descriptors import ColumnDescriptor
 from millrace.common.state.descriptors import ReducingStateDescriptor, ValueStateDescriptor
 from millrace.common.types.row import Row
 from millrace.common.types.typeinfo import TypeInformation
@@ -25,7 +27,12 @@ from millrace.common.window import (
     CountWindow,
     WindowAssigner,
 )
-from millrace.datastream.checks import checked_assigner, checked_field, checked_function
+from millrace.datastream.checks import (
+    checked_assigner,
+    checked_field,
+    checked_function,
+    checked_states,
+)
 from millrace.datastream.data_stream_sink import DataStreamSink
 from millrace.datastream.joined_streams import IntervalJoin
 from millrace.datastream.stream import DataStream
@@ -35,6 +42,7 @@ from millrace.runtime.aggregations import Extreme, ExtremeBy, Sum
 from millrace.runtime.operators.keyed_function import with_keyed_state
 from millrace.runtime.operators.keyed_process import KeyedProcessOperator
 from millrace.runtime.operators.map import MapOperator
+from millrace.runtime.operators.map_batches import BatchSpec, checked_batches
 from millrace.runtime.operators.queryable_sink import QueryableSink
 from millrace.runtime.operators.reduce import ReduceOperator
 
@@ -77,6 +85,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         super().__init__(env, inputs)
         assert keys.key_batch is not None
         self._key_batch = keys.key_batch
+        self._selector = keys.key_selector
 
     def map(
         self,
@@ -122,6 +131,49 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         checked_function(func, KeyedProcessFunction, "process", plain=False)
         factory = partial(KeyedProcessOperator, func, self._key_batch)
         return self._then("Keyed Process", factory, func, output_type=output_type)
+
+    def process_batch(
+        self,
+        func: BatchProcessFunction | Callable[[Any, BatchProcessFunction.Context], Any],
+        states: Sequence[ColumnDescriptor] = (),
+        batch_format: str = "arrow",
+        records: str = "dict",
+        timestamp_column: str | None = None,
+    ) -> DataStream[Any]:
+        """Call a vectorised function with batches of records and the state of their keys, in
+        columns.
+
+        ``key_by`` has to name the columns of the key. How many records a batch has depends on the
+        input; see `BatchProcessFunction` for state and timers.
+
+        Args:
+            func: takes a batch and its context; returns one, an iterator of several, or None.
+            states: those of a plain function; a `BatchProcessFunction` has them itself.
+            batch_format, records, timestamp_column: as in `DataStream.map_batches`.
+
+        Raises:
+            JobDefinitionError: the key is a function, or an argument is none of these.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> from millrace.datastream import StreamExecutionEnvironment
+            >>> from millrace.datastream.state import ReducingColumnDescriptor
+            >>> env = StreamExecutionEnvironment.get_execution_environment()
+            >>> def count(batch, ctx):
+            ...     return batch.append_column("n", ctx.state("n").accumulate(1))
+            >>> words = env.from_collection([{"word": "to"}, {"word": "be"}]).key_by("word")
+            >>> words.process_batch(count, [ReducingColumnDescriptor("n", pa.int64())]).get_name()
+            'Process Batch'
+        """
+        from millrace.runtime.operators.process_batch import ProcessBatchOperator, key_fields
+
+        if not isinstance(func, BatchProcessFunction):
+            checked_function(func, BatchProcessFunction, "process_batch")
+        spec = checked_batches("process_batch", BatchSpec(batch_format, records, timestamp_column))
+        own = func.states() if isinstance(func, BatchProcessFunction) else states
+        fields = key_fields(self._selector)
+        factory = partial(ProcessBatchOperator, func, spec, fields, checked_states(own))
+        return self._then("Process Batch", factory, func)
 
     def reduce(self, func: ReduceFunction[T] | Callable[[T, T], T]) -> DataStream[T]:
         """Combine each record with what its key has so far, and emit that; a `ReduceFunction` may

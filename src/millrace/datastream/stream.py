@@ -26,7 +26,6 @@ from millrace.common.functions.partitioner import Partitioner
 from millrace.common.sink.sink import Sink
 from millrace.common.state.descriptors import MapStateDescriptor
 from millrace.common.time.watermark_strategy import WatermarkStrategy
-from millrace.common.types.columns import FORMS
 from millrace.common.types.typeinfo import TypeInformation
 from millrace.common.window import (
     CountSlidingWindowAssigner,
@@ -55,7 +54,7 @@ from millrace.runtime.operators.map import MapOperator
 from millrace.runtime.operators.map_batches import (
     BatchSpec,
     MapBatchesOperator,
-    checked_format,
+    checked_batches,
 )
 from millrace.runtime.operators.process import ProcessOperator
 from millrace.runtime.operators.sink import SinkOperator
@@ -151,9 +150,7 @@ class DataStream(OperatorSettings, Generic[T]):
         """
         if not isinstance(func, MapBatchFunction):
             checked_function(func, MapBatchFunction, "map_batches")
-        if records not in FORMS:
-            raise JobDefinitionError(f"records is one of {', '.join(FORMS)}, got {records!r}")
-        spec = BatchSpec(checked_format(batch_format), records, timestamp_column)
+        spec = checked_batches("map_batches", BatchSpec(batch_format, records, timestamp_column))
         return self._then("Map Batches", partial(MapBatchesOperator, func, spec), func)
 
     def project(self, *field_indexes: int | str) -> DataStream[tuple[Any, ...]]:

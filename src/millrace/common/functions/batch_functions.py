@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from millrace.common.functions.base import Function
+from millrace.common.state.column_descriptors import ColumnDescriptor
+from millrace.common.time.time_domain import TimeDomain
 
-__all__ = ["MapBatchFunction"]
+__all__ = ["BatchProcessFunction", "ColumnTimerService", "MapBatchFunction"]
 
 
 class MapBatchFunction(Function):
@@ -24,3 +27,93 @@ class MapBatchFunction(Function):
     @abstractmethod
     def map_batch(self, batch: Any) -> Any:
         """The batch that takes the place of ``batch``: one, an iterator of several, or None."""
+
+
+class ColumnTimerService(ABC):
+    """Time, and timers for the keys of a batch's rows.
+
+    Columns have a time (ms since 1970) for each row, null for none.
+    """
+
+    @abstractmethod
+    def current_processing_time(self) -> int:
+        """The time of the clock, in ms since 1970."""
+
+    @abstractmethod
+    def current_watermark(self) -> int:
+        """The event time that has been reached, in ms since 1970."""
+
+    @abstractmethod
+    def register_event_time_timers(self, times: Any) -> None:
+        """Set a timer for each row's key; one that is set already stays as it is."""
+
+    @abstractmethod
+    def register_processing_time_timers(self, times: Any) -> None:
+        """As `register_event_time_timers`, by the clock."""
+
+    @abstractmethod
+    def delete_event_time_timers(self, times: Any) -> None:
+        """Remove the timers of rows' keys that are set."""
+
+    @abstractmethod
+    def delete_processing_time_timers(self, times: Any) -> None:
+        """As `delete_event_time_timers`, of those by the clock."""
+
+
+class BatchProcessFunction(Function):
+    """A function for `KeyedStream.process_batch`: state per key in columns, and timers.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from millrace.datastream.state import ReducingColumnDescriptor
+        >>> class Count(BatchProcessFunction):
+        ...     def states(self):
+        ...         return [ReducingColumnDescriptor("count", pa.int64())]
+        ...     def process_batch(self, batch, ctx):
+        ...         return batch.append_column("count", ctx.state("count").accumulate(1))
+    """
+
+    class Context(ABC):
+        """What a function sees of its keys while it has a batch."""
+
+        @abstractmethod
+        def state(self, name: str) -> Any:
+            """The state of that name, its columns aligned with the rows of the batch.
+
+            ``get()`` gives a column, null where a key has nothing. ``put(column)`` sets values, of
+            rows with the same key the last one; null clears. ``add(column)`` adds to what is
+            there and skips nulls. ``accumulate(column)`` adds too, and gives what each row's key
+            has after this row. ``clear(mask)`` forgets the keys of the rows where the mask is true,
+            by default of all.
+            """
+
+        @abstractmethod
+        def last_rows(self) -> Any:
+            """The numbers of the rows that are the last ones of their keys in this batch, in
+            ascending order: ``batch.take(ctx.last_rows())`` has every key once."""
+
+        @abstractmethod
+        def timer_service(self) -> ColumnTimerService:
+            """Time and timers."""
+
+        @abstractmethod
+        def time_domain(self) -> TimeDomain:
+            """Of the timers that `BatchProcessFunction.on_timer` is called with."""
+
+    def states(self) -> Sequence[ColumnDescriptor]:
+        """The states that it has; none by default."""
+        return ()
+
+    @abstractmethod
+    def process_batch(self, batch: Any, ctx: Context) -> Any:
+        """What to emit for a batch: one, an iterator of several, or None."""
+
+    def on_timer(self, timers: Any, ctx: Context) -> Any:
+        """What to emit for timers that fire.
+
+        Args:
+            timers: a batch of the key's columns and the column ``timestamp``, in the order of time.
+                A key is there as often as it has timers that are due. Timers that this sets and
+                that are due already are another batch.
+            ctx: its rows are those of ``timers``.
+        """

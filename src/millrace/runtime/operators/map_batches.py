@@ -9,6 +9,7 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.types.columns import FORMS
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 
 
@@ -27,6 +28,8 @@ class MapBatchesOperator(FunctionOperator):
     """Calls a function with every batch, in columns."""
 
     takes = BatchForm.COLUMNS
+    method = "map_batch"
+    """Of function objects."""
 
     def __init__(self, function: Any, spec: BatchSpec) -> None:
         super().__init__(function)
@@ -34,15 +37,19 @@ class MapBatchesOperator(FunctionOperator):
 
     def open(self) -> None:
         super().open()
-        self._map = as_callable(self.function, "map_batch")
+        self._map = as_callable(self.function, self.method)
         self._wrap, self._unwrap = _conversions(self._spec.format)
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        self.emit_batches(batch, self._map)
+
+    def emit_batches(self, batch: ColumnBatch, function: Callable[[Any], Any]) -> None:
+        """Emit what a function makes of a batch, in the format of the program."""
         data: Any = batch.data
         column = self._spec.timestamp_column
         if column is not None:
             data = self._with_times(data, column, batch.timestamps)
-        for result in _batches(self._map(self._wrap(data)), self._unwrap):
+        for result in _batches(function(self._wrap(data)), self._unwrap):
             self._emit(result, batch)
 
     def _with_times(self, data: Any, column: str, timestamps: Any) -> Any:
@@ -190,18 +197,21 @@ def _from_polars(result: Any) -> list[Any]:
     return _from_arrow(result.to_arrow())
 
 
-def checked_format(batch_format: str) -> str:
-    """The format; raises JobDefinitionError unless it is known and its library installed."""
-    if batch_format not in ("arrow", "pandas", "polars"):
+def checked_batches(method: str, spec: BatchSpec) -> BatchSpec:
+    """The format of batches; raises JobDefinitionError unless it is known and its library
+    installed."""
+    if spec.records not in FORMS:
+        raise JobDefinitionError(f"records is one of {', '.join(FORMS)}, got {spec.records!r}")
+    if spec.format not in ("arrow", "pandas", "polars"):
         raise JobDefinitionError(
-            f"map_batches() works on arrow, pandas or polars, got {batch_format!r}"
+            f"{method}() works on arrow, pandas or polars, got {spec.format!r}"
         )
-    if batch_format != "arrow":
+    if spec.format != "arrow":
         try:
-            import_module(batch_format)
+            import_module(spec.format)
         except ImportError:
             raise JobDefinitionError(
-                f"map_batches() with batch_format={batch_format!r} needs the package "
-                f"{batch_format}; install it"
+                f"{method}() with batch_format={spec.format!r} needs the package {spec.format}; "
+                "install it"
             ) from None
-    return batch_format
+    return spec

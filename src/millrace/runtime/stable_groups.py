@@ -1,0 +1,104 @@
+"""Rows grouped by slot in the order in which they came, and running values within the groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from millrace.state.columns.hash_index import Positions
+
+__all__ = ["StableGroups", "running"]
+
+_FEW = 64
+"""Groups are continued together, a row each at a time, as long as there are so many."""
+
+
+@dataclass(frozen=True)
+class StableGroups:
+    """Rows in the order of their slots; those of one slot as they came.
+
+    Attributes:
+        order: the rows' numbers.
+        starts: where in the order each group begins.
+        lengths: of the groups.
+    """
+
+    order: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int64]
+
+    @staticmethod
+    def of(slots: Positions) -> StableGroups:
+        """Group rows.
+
+        >>> groups = StableGroups.of(np.array([7, 3, 7]))
+        >>> groups.order.tolist(), groups.starts.tolist()
+        ([1, 0, 2], [0, 1])
+        """
+        order = _order(slots)
+        arranged = slots.take(order)
+        starts = np.flatnonzero(np.concatenate([[True], arranged[1:] != arranged[:-1]]))
+        return StableGroups(order, starts, np.diff(np.append(starts, slots.size)))
+
+    @property
+    def last(self) -> npt.NDArray[np.int64]:
+        """The number of the last row of each group."""
+        return self.order.take(self.starts + self.lengths - 1)
+
+
+def running(
+    ufunc: np.ufunc, groups: StableGroups, begin: npt.NDArray[Any], values: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """What each row's group has after this row.
+
+    Args:
+        ufunc: combines what a group has with the next value.
+        begin: what each group has before.
+        values: of the rows.
+    """
+    arranged = values.take(groups.order)
+    starts = groups.starts
+    if ufunc is np.add and arranged.dtype.kind in "iu":  # exact, even where it wraps around
+        sums = np.cumsum(arranged, dtype=arranged.dtype)
+        sums += np.repeat(begin - sums.take(starts) + arranged.take(starts), groups.lengths)
+        arranged = sums
+    else:
+        arranged[starts] = ufunc(begin, arranged.take(starts))
+        _continue(ufunc, arranged, starts, groups.lengths)
+    found = np.empty_like(arranged)
+    found[groups.order] = arranged
+    return found
+
+
+def _continue(
+    ufunc: np.ufunc,
+    arranged: npt.NDArray[Any],
+    starts: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+) -> None:
+    row = 1
+    longer = lengths > row
+    starts, lengths = starts[longer], lengths[longer]
+    while starts.size >= _FEW:
+        places = starts + row
+        arranged[places] = ufunc(arranged.take(places - 1), arranged.take(places))
+        row += 1
+        longer = lengths > row
+        starts, lengths = starts[longer], lengths[longer]
+    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+        part = arranged[start + row - 1 : start + length]
+        part[:] = ufunc.accumulate(part)
+
+
+def _order(slots: Positions) -> npt.NDArray[np.int64]:
+    """As a stable argsort. NumPy sorts 16 bits by radix, several times as fast as wider numbers."""
+    if not slots.size or int(slots.max()) >> 32:
+        return np.argsort(slots, kind="stable")
+    order = np.argsort(slots.astype(np.uint16), kind="stable")
+    high = (slots >> 16).astype(np.uint16)
+    if high.any():
+        order = order.take(np.argsort(high.take(order), kind="stable"))
+    return order
