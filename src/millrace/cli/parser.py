@@ -6,10 +6,20 @@ import argparse
 from collections.abc import Sequence
 
 from millrace import __version__
-from millrace.cli.commands import cancel, list_jobs, rescale, run, savepoint, stacks, status, stop
+from millrace.cli.commands import (
+    cancel,
+    list_jobs,
+    rescale,
+    run,
+    savepoint,
+    sql,
+    stacks,
+    status,
+    stop,
+)
 from millrace.cli.helpful_parser import HelpfulParser
 
-COMMANDS = (run, list_jobs, status, stacks, savepoint, stop, cancel, rescale)
+COMMANDS = (run, sql, list_jobs, status, stacks, savepoint, stop, cancel, rescale)
 
 
 def create_parser() -> argparse.ArgumentParser:

@@ -247,7 +247,7 @@ WITHOUT_EFFECT: dict[str, str] = {
     "state.size-track.": _STATE,
     "state.storage.fs.write-buffer-size": _CHECKPOINT_FILES,
     "state.ttl.": _STATE,
-    "sql-client.": "there is no SQL client yet",
+    "sql-client.": "`millrace sql` reads its result mode only, from `SET`",
     "table.asynchronous.": _TABLE,
     "table.catalog-modification.": _TABLE,
     "table.catalog-store.": _TABLE,

@@ -1,0 +1,1 @@
+"""``millrace sql``: statements from a terminal, a file or standard input."""

@@ -1,0 +1,187 @@
+"""`SqlClient`: carries out statements one after the other and says what became of them."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from pathlib import Path
+from threading import current_thread, main_thread
+from typing import TYPE_CHECKING
+
+from millrace.cli.printing import printable
+from millrace.cli.sql_client.result_display import RESULT_MODES, show_table
+from millrace.cli.sql_client.statement_texts import divided
+from millrace.common.errors import JobCancelledError, MillraceError
+from millrace.sql.parser import parse_statement
+from millrace.sql.statements import Insert, InsertSet
+from millrace.table import TableEnvironment
+from millrace.table.table_result import TableResult
+
+if TYPE_CHECKING:
+    from millrace.engine.embedded_job_client import EmbeddedJobClient
+
+__all__ = ["RESULT_MODE", "SqlClient"]
+
+RESULT_MODE = "sql-client.execution.result-mode"
+HELP = """\
+Statements end with a semicolon; they may have several lines. Besides those of Flink SQL:
+  HELP                            this text
+  SET 'key' = 'value', SET        set an option; show those that are set
+  RESET 'key', RESET              forget an option; forget all
+  SOURCE 'file.sql'               carry out the statements of a file
+  BEGIN STATEMENT SET; ... END    several INSERTs as one job
+  CLEAR                           empty the screen
+  QUIT, EXIT                      leave; jobs that still run are cancelled
+Results are shown as SET 'sql-client.execution.result-mode' says: table, changelog or tableau.
+Ctrl-C cancels the query that runs."""
+_COMMAND = re.compile(r"(?is)(help|clear|quit|exit|source\s+(?:'(?P<file>[^']+)'|(?P<bare>\S+)))\Z")
+_MODE = re.compile(
+    rf"(?is)(?P<word>set|reset)\s+'?{re.escape(RESULT_MODE)}'?\s*(?:=\s*(?P<value>.*))?\Z"
+)
+
+
+class SqlClient:
+    """A session of statements.
+
+    Args:
+        mode: how results of queries are shown, until the session sets another.
+    """
+
+    def __init__(self, t_env: TableEnvironment, mode: str) -> None:
+        self.t_env = t_env
+        self.mode = self._first_mode = mode
+        self.ended = False
+        """The session was told to QUIT."""
+        self._jobs: list[EmbeddedJobClient] = []
+        self._sources: list[Path] = []
+
+    def execute_file(self, path: Path) -> bool:
+        """Carry out the statements of a file up to the first that fails; False: one did."""
+        resolved = path.resolve()
+        if resolved in self._sources:
+            return self._failed(f"{path} reads itself by SOURCE")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            return self._failed(f"cannot read {path}: {getattr(error, 'strerror', error)}")
+        self._sources.append(resolved)
+        try:
+            return self.execute_all(text)
+        finally:
+            self._sources.pop()
+
+    def execute_all(self, text: str) -> bool:
+        """Carry out statements up to the first that fails; False: one did."""
+        statements, rest = divided(text)
+        for statement in [*statements, rest] if rest else statements:
+            if self.ended:
+                break
+            if not self.execute(statement):
+                return False
+        return True
+
+    def execute(self, statement: str) -> bool:
+        """Carry out one statement; False: it failed, and what is wrong was said.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C; the query that was running has been cancelled.
+        """
+        try:
+            if command := _COMMAND.match(statement):
+                return self._command(command)
+            if mode := _MODE.match(statement):
+                return self._set_mode(mode)
+            self._statement(statement)
+        except MillraceError as error:
+            return self._failed(str(error))
+        except ImportError as error:
+            return self._failed(f"a package is missing: {error}")
+        except (OSError, ValueError, TypeError, ArithmeticError, LookupError) as error:
+            return self._failed(f"{type(error).__name__}: {error}")
+        return True
+
+    def wait(self) -> bool:
+        """Wait for the jobs of INSERTs; False: one failed."""
+        done = True
+        for client in self._jobs:
+            try:
+                client.get_job_execution_result().result()
+            except MillraceError as error:
+                done = self._failed(str(error))
+        return done
+
+    def running(self) -> list[EmbeddedJobClient]:
+        """Jobs of INSERTs that have not ended."""
+        return [j for j in self._jobs if not j.get_job_status().result().is_terminal_state()]
+
+    def close(self) -> None:
+        """Cancel what still runs, and wait until it has ended."""
+        running = self.running()
+        for client in running:
+            client.cancel()
+        for client in running:
+            try:
+                client.get_job_execution_result().result()
+            except MillraceError:
+                continue
+        if running:
+            count = len(running)
+            print(f"[INFO] {count} job{'s were' if count > 1 else ' was'} cancelled")
+
+    def _command(self, command: re.Match[str]) -> bool:
+        word = command[1].split()[0].upper()
+        if word == "SOURCE":
+            return self.execute_file(Path(command["file"] or command["bare"]))
+        if word == "HELP":
+            print(HELP)
+        elif word == "CLEAR":
+            if sys.stdout.isatty():
+                print("\x1b[H\x1b[2J", end="", flush=True)
+        else:
+            self.ended = True
+        return True
+
+    def _set_mode(self, found: re.Match[str]) -> bool:
+        value = self._first_mode
+        if found["word"].upper() == "SET":
+            value = (found["value"] or "").strip().strip("'").lower()
+        if value not in RESULT_MODES:
+            return self._failed(f"{RESULT_MODE} is one of {', '.join(RESULT_MODES)}")
+        self.mode = value
+        print("OK")
+        return True
+
+    def _statement(self, statement: str) -> None:
+        result = self.t_env.execute_sql(statement)
+        if current_thread() is main_thread():
+            # PySpark takes Ctrl-C over when it makes its context
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        client = result.get_job_client()
+        if client is None:
+            result.print()
+        elif isinstance(parse_statement(statement), (Insert, InsertSet)):
+            self._jobs.append(client)
+            ended = client.get_job_status().result().is_terminal_state()
+            print(f"[INFO] the job {'has ended' if ended else 'runs in the background'}")
+        else:
+            self._show(result)
+
+    def _show(self, result: TableResult) -> None:
+        try:
+            if self.mode == "table":
+                show_table(result, self.t_env.get_config().get_local_timezone(), sys.stdout)
+            else:
+                result.print()
+        except KeyboardInterrupt:
+            print("\n[INFO] the query is being cancelled")
+            raise
+        except JobCancelledError:
+            print("[INFO] the query was cancelled")
+        finally:
+            result.collect().close()
+
+    def _failed(self, reason: str) -> bool:
+        sys.stdout.flush()
+        print(f"[ERROR] {printable(reason.rstrip(), keep=chr(10) + chr(9))}", file=sys.stderr)
+        return False

@@ -1,0 +1,86 @@
+"""Shows the rows of a query in the result modes of Flink's client."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from typing import TextIO
+
+from millrace.common.types.row import Row
+from millrace.table.table_result import TableResult, materialized
+from millrace.table.tableau import tableau
+from millrace.table.values import cells
+
+__all__ = ["RESULT_MODES", "show_table"]
+
+RESULT_MODES = ("table", "changelog", "tableau")
+REDRAW_SECONDS = 0.2
+MAX_KEPT_CHANGES = 10_000
+"""Changes after which those that cancel each other out are put together."""
+
+
+def show_table(result: TableResult, time_zone: str, output: TextIO) -> None:
+    """The rows that there are at the moment, drawn again in place whenever they change.
+
+    Where the output is no terminal, those of the end. Ctrl-C leaves the last state on the screen.
+    """
+    types = result.get_table_schema().to_row_data_type()
+
+    def lines(rows: list[Row]) -> Iterator[str]:
+        texts = [
+            [
+                cells([value], field.type, time_zone)[0]
+                for value, field in zip(row, types.fields, strict=True)
+            ]
+            for row in rows
+        ]
+        return tableau(list(types.names), texts)
+
+    live = _LivePicture(output, lines) if output.isatty() else None
+    rows: list[Row] = []
+    settled = 0
+    try:
+        for row in result.collect():
+            rows.append(row)
+            if len(rows) > settled + MAX_KEPT_CHANGES:
+                rows = materialized(iter(rows))
+                settled = len(rows)
+            if live is not None:
+                live.draw(rows)
+    finally:
+        left = materialized(iter(rows))
+        if live is not None:
+            live.erase()
+        for line in lines(left):
+            print(line, file=output)
+
+
+class _LivePicture:
+    """The last rows of a table, at the bottom of a terminal."""
+
+    def __init__(self, output: TextIO, lines: Callable[[list[Row]], Iterator[str]]) -> None:
+        self._output = output
+        self._lines = lines
+        self._height = 0
+        self._drawn = 0.0
+
+    def draw(self, changes: list[Row]) -> None:
+        """Draw again, unless that was done a moment ago."""
+        if time.monotonic() - self._drawn < REDRAW_SECONDS:
+            return
+        size = shutil.get_terminal_size()
+        rows = materialized(iter(changes))
+        shown = [*self._lines(rows[-max(1, size.lines - 6) :])][:-1]
+        self.erase()
+        for line in [*shown, f"{len(rows)} rows so far; Ctrl-C ends the query"]:
+            self._output.write(line[: size.columns - 1] + "\n")
+            self._height += 1
+        self._output.flush()
+        self._drawn = time.monotonic()
+
+    def erase(self) -> None:
+        """Remove what is drawn."""
+        if self._height:
+            self._output.write(f"\x1b[{self._height}A\x1b[J")
+            self._height = 0

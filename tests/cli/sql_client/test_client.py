@@ -1,0 +1,95 @@
+"""A session: results in all modes, errors with carets and without tracebacks, files, jobs."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from millrace.cli.main import main
+from millrace.cli.sql_client.client import SqlClient
+from millrace.table import EnvironmentSettings, TableEnvironment
+from millrace.testing import run_local
+
+NUMBERS = (
+    "CREATE TABLE numbers (n BIGINT) WITH ('connector' = 'datagen', 'fields.n.kind' = 'sequence',"
+    " 'fields.n.start' = '1', 'fields.n.end' = '3');"
+)
+COUNT = "SELECT COUNT(*) AS c FROM numbers;"
+
+
+@pytest.fixture
+def client() -> Iterator[SqlClient]:
+    with run_local():
+        settings = EnvironmentSettings.in_streaming_mode()
+        yield SqlClient(TableEnvironment.create(settings), "tableau")
+
+
+def test_a_mistake_has_a_caret_and_the_session_goes_on(
+    client: SqlClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not client.execute("SELECT a FORM t WHERE b")
+    error = capsys.readouterr().err
+    assert error.endswith("SELECT a FORM t WHERE b\n         ^^^^\n")
+    assert "Traceback" not in error
+    assert client.execute_all(NUMBERS + "SHOW TABLES;")
+    assert "numbers" in capsys.readouterr().out
+
+
+def test_modes(client: SqlClient, capsys: pytest.CaptureFixture[str]) -> None:
+    assert client.execute_all(NUMBERS + COUNT)
+    assert "| op |" in capsys.readouterr().out
+    assert client.execute_all(f"SET 'sql-client.execution.result-mode' = 'table'; {COUNT}")
+    assert capsys.readouterr().out == "OK\n+---+\n| c |\n+---+\n| 3 |\n+---+\n1 row in set\n"
+    assert client.execute_all(f"RESET 'sql-client.execution.result-mode'; {COUNT}")
+    assert "| op |" in capsys.readouterr().out
+    assert not client.execute("SET 'sql-client.execution.result-mode' = 'tables'")
+    assert "table, changelog, tableau" in capsys.readouterr().err
+
+
+def test_a_statement_set_is_one_job(client: SqlClient, capsys: pytest.CaptureFixture[str]) -> None:
+    assert client.execute_all(
+        NUMBERS
+        + "CREATE TABLE a (n BIGINT) WITH ('connector' = 'blackhole');"
+        + "BEGIN STATEMENT SET; INSERT INTO a SELECT n FROM numbers;"
+        + "INSERT INTO a SELECT n + 1 FROM numbers; END;"
+    )
+    assert client.wait()
+    assert capsys.readouterr().out.count("[INFO] the job") == 1
+
+
+def test_source_stops_at_the_first_failure(
+    client: SqlClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.sql"
+    path.write_text(NUMBERS + "SELECT x FROM numbers; CREATE VIEW later AS SELECT 1;")
+    assert not client.execute(f"SOURCE '{path}'")
+    assert client.t_env.list_tables() == ["numbers"]
+    path.write_text(f"SOURCE '{path}';")
+    assert not client.execute(f"SOURCE '{path}'")
+    assert "reads itself" in capsys.readouterr().err
+
+
+def test_quit_ends_a_session(client: SqlClient, capsys: pytest.CaptureFixture[str]) -> None:
+    assert client.execute_all("HELP; QUIT; SELECT nothing;")
+    assert client.ended
+    assert "SOURCE" in capsys.readouterr().out
+
+
+def test_exit_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, init = tmp_path / "a.sql", tmp_path / "init.sql"
+    init.write_text(NUMBERS)
+    path.write_text("SELECT n FROM numbers")
+    with run_local():
+        assert main(["sql", "-i", str(init), "-f", str(path)]) == 0
+        assert "3 rows in set" in capsys.readouterr().out
+        assert main(["sql", "-f", str(path)]) == 1
+        assert main(["sql", "-f", str(tmp_path / "none.sql")]) == 1
+        monkeypatch.setattr(sys, "stdin", io.StringIO("SHOW CATALOGS;"))
+        assert main(["sql"]) == 0
+    assert "default_catalog" in capsys.readouterr().out
