@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TextIO
 
-from millrace.common.types.row import Row
+from millrace.common.types.row import Row, RowKind
 from millrace.table.table_result import TableResult, materialized
 from millrace.table.tableau import tableau
 from millrace.table.values import cells
@@ -46,7 +46,8 @@ def show_table(result: TableResult, time_zone: str, output: TextIO) -> None:
             if len(rows) > settled + MAX_KEPT_CHANGES:
                 rows = materialized(iter(rows))
                 settled = len(rows)
-            if live is not None:
+            # between both halves of an update the table is not what it ever was
+            if live is not None and row.get_row_kind() is not RowKind.UPDATE_BEFORE:
                 live.draw(rows)
     finally:
         left = materialized(iter(rows))
