@@ -81,3 +81,19 @@ def test_batches_with_other_metadata_of_the_same_columns_can_be_one() -> None:
     data = pa.record_batch({"x": [1]})
     noted = data.replace_schema_metadata({"pandas": "index of 1"})
     assert ColumnBatch(data).same_columns(ColumnBatch(noted))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "changes"),
+    [(None, False), ([], False), ([0, 0], False), ([0, 3], True), ([1, 0], True)],
+)
+def test_a_batch_says_whether_it_has_more_than_inserts(kinds, changes) -> None:
+    row_kinds = None if kinds is None else pa.array(kinds, pa.int8())
+    data = pa.record_batch({"x": pa.array(kinds or [], pa.int64())})
+    assert ColumnBatch(data, row_kinds=row_kinds).has_changes() is changes
+
+
+def test_a_slice_has_only_the_changes_within_it() -> None:
+    batch = ColumnBatch(pa.record_batch({"x": [1, 2, 3]}), row_kinds=pa.array([0, 0, 2], pa.int8()))
+    assert not batch.slice(0, 2).has_changes()
+    assert batch.slice(2, 3).has_changes()

@@ -56,3 +56,16 @@ def test_records_without_event_times() -> None:
     subtask = Subtask(partial(DataStreamScanOperator, COLUMNS, ("n",), ("at",)))
     with pytest.raises(JobExecutionError, match="assign_timestamps_and_watermarks"):
         subtask.epoch([records(100, timed=False)])
+
+
+def test_changes_are_refused_where_the_query_was_made_for_inserts() -> None:
+    data = pa.RecordBatch.from_pydict({"n": pa.array([1, 2], pa.int64())})
+    inserts = ColumnBatch(data, None, pa.array([0, 0], pa.int8()), "row")
+    changes = ColumnBatch(data, None, pa.array([0, 3], pa.int8()), "row")
+    numbers = RowType.of(("n", BigIntType()))
+    subtask = Subtask(partial(DataStreamScanOperator, numbers, ("n",)))
+    assert len(subtask.epoch([inserts])) == 2
+    with pytest.raises(JobExecutionError, match="from_changelog_stream"):
+        subtask.epoch([changes])
+    taking = Subtask(partial(DataStreamScanOperator, numbers, ("n",), inserts_only=False))
+    assert len(taking.epoch([changes])) == 2

@@ -116,6 +116,12 @@ class ColumnBatch:
             and self.data.schema.equals(other.data.schema)
         )
 
+    def has_changes(self) -> bool:
+        """Whether any record is an update or a deletion."""
+        if self.row_kinds is None:
+            return False
+        return bool(self.row_kinds.to_numpy(zero_copy_only=False).any())
+
     def slice(self, start: int, end: int) -> ColumnBatch:
         """The records from ``start`` up to ``end``, without copying."""
         times, kinds, length = self.timestamps, self.row_kinds, end - start

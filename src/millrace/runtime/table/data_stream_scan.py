@@ -65,8 +65,7 @@ class DataStreamScanOperator(TimestampsOperator):
         if not len(batch):
             return
         columns = self._with_rowtime(self._convert(batch))
-        kinds = columns.row_kinds
-        if self._inserts_only and kinds is not None and any(kinds.to_pylist()):
+        if self._inserts_only and columns.has_changes():
             raise JobExecutionError(
                 "the stream has rows that update or delete others: take from_changelog_stream(), "
                 "not from_data_stream()"

@@ -64,8 +64,7 @@ class TableSourceOperator(SourceOperator):
 
     def emit_batch(self, split: ActiveSplit, batch: Batch) -> None:
         columns = self._convert(batch)
-        kinds = columns.row_kinds
-        if self._inserts_only and kinds is not None and any(kinds.to_pylist()):
+        if self._inserts_only and columns.has_changes():
             raise JobExecutionError(
                 f"the source of {self.context.name} gives updates or deletes, although its table "
                 "is one of inserted rows; see the options of its connector for changes"
