@@ -23,11 +23,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.example_outputs import ENDLESS, EXPECTED, INPUT, SERVERS, WAITING, Expected
+from conformance.example_outputs import (
+    BROKEN,
+    ENDLESS,
+    EXPECTED,
+    INPUT,
+    SERVERS,
+    WAITING,
+    Expected,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 PIN = "apache-flink==2.3.0"
-FOLDER = "pyflink/examples/datastream/"
+FOLDER = "pyflink/examples/"
 SECONDS = 180
 """A program may take so long, Spark's start included."""
 FIRST = 10
@@ -117,11 +125,21 @@ def waiting_problem(ended: Ended, sentence: str) -> str:
     return "" if sentence in last else f"it failed otherwise: {last}"
 
 
+def broken_problem(ended: Ended, sentence: str) -> str:
+    """What is wrong with a program that fails in PyFlink, too; empty if it fails in that way."""
+    if ended.code == 0:
+        return "it runs: give its expected output"
+    return "" if sentence in ended.errors else "it failed otherwise"
+
+
 def problems(name: str, directory: Path) -> Iterator[tuple[str, str]]:
     """Per run of a program, how it was run and what is wrong; empty if nothing is."""
     program = directory / name
     if name in WAITING:
         yield f"waits: {WAITING[name]}", waiting_problem(run(program, ()), WAITING[name])
+    if name in BROKEN:
+        how = f"fails as in PyFlink: {BROKEN[name]}"
+        yield how, broken_problem(run(program, ()), BROKEN[name])
     for number, expected in enumerate(EXPECTED.get(name, ())):
         scratch = directory.parent / f"run-{number}"
         scratch.mkdir(exist_ok=True)
@@ -130,7 +148,7 @@ def problems(name: str, directory: Path) -> Iterator[tuple[str, str]]:
         yield "until it is stopped", _problem_of_endless(program, ENDLESS[name])
     if name in SERVERS:
         yield f"not run: needs {SERVERS[name]}", ""
-    elif name not in (WAITING.keys() | EXPECTED.keys() | ENDLESS.keys()):
+    elif name not in (WAITING.keys() | BROKEN.keys() | EXPECTED.keys() | ENDLESS.keys()):
         yield "unknown", "a new program: give its expected output, or the part it waits for"
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from conformance.example_outputs import ENDLESS, EXPECTED, SERVERS, WAITING, Expected
+from conformance.example_outputs import BROKEN, ENDLESS, EXPECTED, SERVERS, WAITING, Expected
 from conformance.pyflink_examples import (
     FOLDER,
     Ended,
+    broken_problem,
     endless_problem,
     problems,
     unpacked,
@@ -48,6 +49,19 @@ def test_a_waiting_program_must_say_why() -> None:
     assert waiting_problem(Ended(0, [], ""), "no Table") == "it runs: give its expected output"
 
 
+def test_a_program_that_fails_in_pyflink_too() -> None:
+    """It must fail in the same way."""
+    assert broken_problem(Ended(1, [], "Trace\nKeyError: x\nnote"), "KeyError: x") == ""
+    assert broken_problem(Ended(1, [], "Trace\nTypeError"), "KeyError") == "it failed otherwise"
+    assert broken_problem(Ended(0, [], ""), "KeyError") == "it runs: give its expected output"
+
+
+def test_random_results_are_counted() -> None:
+    expected = Expected(results=r"\d+", count=2)
+    assert expected.difference(["1", "words", "22"]) == ""
+    assert expected.difference(["1", "words"]) == "1 results, not 2"
+
+
 def test_first_results_of_a_program_without_an_end() -> None:
     """As many as are looked at, each as expected."""
     lines = ["Printing result to stdout.\n", *["('a', 1)\n"] * 11]
@@ -58,7 +72,7 @@ def test_first_results_of_a_program_without_an_end() -> None:
 
 def test_every_program_is_either_expected_or_waiting(tmp_path: Path) -> None:
     """With the sentence that the import of the missing module or name gives; or needs a server."""
-    kinds = EXPECTED, WAITING, SERVERS, ENDLESS
+    kinds = EXPECTED, WAITING, SERVERS, ENDLESS, BROKEN
     assert len({name for kind in kinds for name in kind}) == sum(map(len, kinds))
     names = [sentence for found in MISSING_NAMES.values() for sentence in found.values()]
     for sentence in WAITING.values():
