@@ -16,11 +16,6 @@ from types import ModuleType
 
 __all__ = ["MISSING", "MISSING_NAMES", "MissingModules", "missing_name"]
 
-_FUNCTIONS = (
-    "Millrace has no aggregate and asynchronous functions in Python yet: udf() and udtf() make "
-    "scalar and table functions, and table.to_pandas() or a DataStream does the rest"
-)
-
 
 def _connector(name: str) -> str:
     return (
@@ -30,7 +25,21 @@ def _connector(name: str) -> str:
     )
 
 
-MISSING: dict[str, str] = {"millrace.table.data_view": _FUNCTIONS}
+_PLANS = (
+    "Millrace has no compiled plans yet: a savepoint of the same statement goes on with its state, "
+    "and EXPLAIN shows its plan"
+)
+MISSING: dict[str, str] = {
+    "millrace.table.compiled_plan": _PLANS,
+    "millrace.table.plan_reference": _PLANS,
+    "millrace.table.model_descriptor": (
+        "Millrace has no models in catalogs yet: a function that udf(func_type='arrow') has made "
+        "applies a model to columns"
+    ),
+    "millrace.table.module": (
+        "Millrace has no modules of Python yet: LOAD MODULE and USE MODULES are statements of SQL"
+    ),
+}
 """Modules of PyFlink that are not there, and what to say."""
 
 
@@ -78,10 +87,6 @@ _CASSANDRA = {
         "enable_ignore_null_fields() do what they are for"
     ),
 }
-_FUNCTION_CLASSES = (
-    *("AggregateFunction", "AsyncScalarFunction", "TableAggregateFunction"),
-    *("DataView", "ListView", "MapView"),
-)
 _PULSAR = {
     "RangeGenerator": (
         "Millrace has no RangeGenerator yet: it reads each partition of Pulsar in one subtask and "
@@ -89,7 +94,6 @@ _PULSAR = {
     )
 }
 MISSING_NAMES: dict[str, dict[str, str]] = {
-    "millrace.table": dict.fromkeys(_FUNCTION_CLASSES, _FUNCTIONS),
     "millrace.datastream.connectors": _FORMER_KAFKA,
     "millrace.datastream.connectors.cassandra": _CASSANDRA,
     "millrace.datastream.connectors.elasticsearch": _ELASTICSEARCH_6,
