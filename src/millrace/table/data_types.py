@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField
 from millrace.common.types.logical.parser import parse_type
+from millrace.table.resolution import IntervalUnit, Resolution
 
 __all__ = ["DataTypes", "declared_type"]
 
@@ -131,6 +132,52 @@ class DataTypes:
         return logical.LocalZonedTimestampType(precision, nullable=nullable)
 
     TIMESTAMP_WITH_LOCAL_TIME_ZONE = TIMESTAMP_LTZ
+
+    @staticmethod
+    def INTERVAL(
+        upper_resolution: Resolution, lower_resolution: Resolution | None = None
+    ) -> LogicalType:
+        """A span of time: of days and parts of them, or of years and months.
+
+        Raises:
+            JobDefinitionError: there is no such interval.
+
+        Example:
+            >>> DataTypes.INTERVAL(DataTypes.DAY(2), DataTypes.SECOND(3))
+            INTERVAL DAY(2) TO SECOND(3)
+        """
+        lower = "" if lower_resolution is None else f" TO {lower_resolution}"
+        return parse_type(f"INTERVAL {upper_resolution}{lower}")
+
+    @staticmethod
+    def YEAR(precision: int = 2) -> Resolution:
+        """Years with so many digits, for `INTERVAL`."""
+        return Resolution(IntervalUnit.YEAR, precision)
+
+    @staticmethod
+    def MONTH() -> Resolution:
+        """Months, for `INTERVAL`."""
+        return Resolution(IntervalUnit.MONTH)
+
+    @staticmethod
+    def DAY(precision: int = 2) -> Resolution:
+        """Days with so many digits, for `INTERVAL`."""
+        return Resolution(IntervalUnit.DAY, precision)
+
+    @staticmethod
+    def HOUR() -> Resolution:
+        """Hours, for `INTERVAL`."""
+        return Resolution(IntervalUnit.HOUR)
+
+    @staticmethod
+    def MINUTE() -> Resolution:
+        """Minutes, for `INTERVAL`."""
+        return Resolution(IntervalUnit.MINUTE)
+
+    @staticmethod
+    def SECOND(precision: int = 6) -> Resolution:
+        """Seconds with so many digits behind the point, for `INTERVAL`."""
+        return Resolution(IntervalUnit.SECOND, precision)
 
     @staticmethod
     def ARRAY(element_type: LogicalType | str, nullable: bool = True) -> LogicalType:

@@ -16,6 +16,16 @@ from millrace.table.catalog.errors import CatalogError
 from millrace.table.catalog.file_catalog import FileCatalog
 from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
 from millrace.table.catalog.object_path import ObjectPath
+from millrace.table.catalog.resolved_schema import (
+    Column,
+    ComputedColumn,
+    Constraint,
+    MetadataColumn,
+    PhysicalColumn,
+    ResolvedSchema,
+    UniqueConstraint,
+    WatermarkSpec,
+)
 from millrace.table.catalog.spark_catalog import SparkCatalog
 
 __all__ = [
@@ -28,8 +38,16 @@ __all__ = [
     "CatalogTable",
     "CatalogTableStatistics",
     "CatalogView",
+    "Column",
+    "ComputedColumn",
+    "Constraint",
     "FileCatalog",
     "GenericInMemoryCatalog",
+    "MetadataColumn",
     "ObjectPath",
+    "PhysicalColumn",
+    "ResolvedSchema",
     "SparkCatalog",
+    "UniqueConstraint",
+    "WatermarkSpec",
 ]

@@ -29,6 +29,7 @@ __all__ = [
     "DecimalType",
     "DoubleType",
     "FloatType",
+    "FractionalType",
     "IntType",
     "IntegralType",
     "LocalZonedTimestampType",
@@ -36,6 +37,7 @@ __all__ = [
     "MapType",
     "MultisetType",
     "NullType",
+    "NumericType",
     "RawType",
     "RowField",
     "RowType",
@@ -112,7 +114,13 @@ class BooleanType(LogicalType):
     NAME = "BOOLEAN"
 
 
-class IntegralType(LogicalType):
+class NumericType(LogicalType):
+    """Numbers."""
+
+    __slots__ = ()
+
+
+class IntegralType(NumericType):
     """Whole numbers of a number of bits."""
 
     __slots__ = ()
@@ -161,14 +169,20 @@ class BigIntType(IntegralType):
     NAME, BITS = "BIGINT", 64
 
 
-class FloatType(LogicalType):
+class FractionalType(NumericType):
+    """Numbers with digits after the point."""
+
+    __slots__ = ()
+
+
+class FloatType(FractionalType):
     """Four bytes, IEEE 754."""
 
     __slots__ = ()
     NAME = "FLOAT"
 
 
-class DoubleType(LogicalType):
+class DoubleType(FractionalType):
     """Eight bytes, IEEE 754."""
 
     __slots__ = ()
@@ -234,7 +248,7 @@ class VarBinaryType(_SizedType):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class DecimalType(LogicalType):
+class DecimalType(FractionalType):
     """Exact numbers of ``precision`` digits, ``scale`` of them after the point."""
 
     precision: int = 10
