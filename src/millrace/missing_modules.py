@@ -36,9 +36,6 @@ MISSING: dict[str, str] = {
         "Millrace has no models in catalogs yet: a function that udf(func_type='arrow') has made "
         "applies a model to columns"
     ),
-    "millrace.table.module": (
-        "Millrace has no modules of Python yet: LOAD MODULE and USE MODULES are statements of SQL"
-    ),
 }
 """Modules of PyFlink that are not there, and what to say."""
 
@@ -94,6 +91,19 @@ _PULSAR = {
     )
 }
 MISSING_NAMES: dict[str, dict[str, str]] = {
+    "millrace.table": {
+        "CompiledPlan": _PLANS,
+        "PlanReference": _PLANS,
+        "Module": (
+            "Millrace has no modules of Python yet: create_temporary_system_function() gives a "
+            "function a name that goes before all others"
+        ),
+        "SqlDialect": "Millrace has no other dialects yet: statements are Flink SQL",
+        "UserDefinedType": (
+            "Millrace has no user-defined types yet: a ROW, or RAW with a serializer, holds values "
+            "of a class"
+        ),
+    },
     "millrace.datastream.connectors": _FORMER_KAFKA,
     "millrace.datastream.connectors.cassandra": _CASSANDRA,
     "millrace.datastream.connectors.elasticsearch": _ELASTICSEARCH_6,

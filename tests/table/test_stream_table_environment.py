@@ -214,3 +214,37 @@ def test_wrong_columns_of_streams(t_env: StreamTableEnvironment) -> None:
     )
     with pytest.raises(JobDefinitionError, match="needs an expression of its columns"):
         t_env.execute_sql("SELECT * FROM d")
+
+
+def test_a_changelog_for_upserts_leaves_former_rows_out(t_env: StreamTableEnvironment) -> None:
+    kinds = [RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER]
+    table = t_env.from_elements([Row.of_kind(kind, "a") for kind in kinds], ["k"])
+    for mode, left in ((ChangelogMode.all(), kinds), (ChangelogMode.upsert(), kinds[::2])):
+        changes = t_env.to_changelog_stream(table, changelog_mode=mode).execute_and_collect()
+        assert [row.get_row_kind() for row in changes] == left
+    with pytest.raises(JobDefinitionError, match="to_changelog_stream"):
+        t_env.to_changelog_stream(table, None, ChangelogMode.insert_only())
+
+
+def test_a_changelog_has_the_columns_of_a_schema(t_env: StreamTableEnvironment) -> None:
+    table = t_env.from_elements([(1, "a")], ["id", "name"])
+    schema = Schema.new_builder().column("name", "STRING").column("id", "STRING").build()
+    [row] = t_env.to_changelog_stream(table, schema).execute_and_collect()
+    assert (row.name, row.id) == ("a", "1")
+    schema = Schema.new_builder().column("nme", "STRING").build()
+    with pytest.raises(MillraceError, match="nme"):
+        t_env.to_changelog_stream(table, schema)
+
+
+def test_older_forms_of_streams(t_env: StreamTableEnvironment) -> None:
+    table = t_env.from_elements([(1, "a")], ["id", "name"])
+    pair = Types.TUPLE([Types.LONG(), Types.STRING()])
+    assert list(t_env.to_append_stream(table, pair).execute_and_collect()) == [(1, "a")]
+    named = Types.ROW_NAMED(["x", "y"], [Types.LONG(), Types.STRING()])
+    [row] = t_env.to_append_stream(table, named).execute_and_collect()
+    assert row == Row(x=1, y="a")
+    changes = t_env.from_elements([Row(1), Row.of_kind(RowKind.DELETE, 1)], ["id"])
+    retracted = t_env.to_retract_stream(changes, Types.TUPLE([Types.LONG()]))
+    assert list(retracted.execute_and_collect()) == [(True, (1,)), (False, (1,))]
+    with pytest.raises(JobDefinitionError, match="to_changelog_stream"):
+        t_env.to_append_stream(changes, pair)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pandas
 import pytest
 
-from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.errors import JobDefinitionError, JobExecutionError, MillraceError
 from millrace.common.types.row import Row, RowKind
 from millrace.planner.relational.sink_nodes import CollectSink
 from millrace.table import (
@@ -161,3 +163,45 @@ def test_a_source_keeps_its_uid_when_its_options_change(t_env: TableEnvironment)
         return end.uid or ""
 
     assert uid(10) == uid(20) != ""
+
+
+def test_tables_and_views_come_and_go(t_env: TableEnvironment) -> None:
+    descriptor = TableDescriptor.for_connector("blackhole").schema(
+        Schema.new_builder().column("id", DataTypes.BIGINT()).build()
+    )
+    assert t_env.create_table("t", descriptor.build())
+    assert not t_env.create_table("t", descriptor.build(), ignoreIfExists=True)
+    t_env.create_temporary_table("tmp", descriptor.build())
+    t_env.create_temporary_table("tmp", descriptor.build(), ignoreIfExists=True)
+    with pytest.raises(CatalogError, match="tmp"):
+        t_env.create_temporary_table("tmp", descriptor.build())
+    assert t_env.create_view("v", t_env.from_path("t"))
+    with pytest.raises(CatalogError, match="v"):
+        t_env.create_view("v", t_env.from_path("t"))
+    assert t_env.drop_view("v")
+    assert t_env.drop_table("t")
+    assert not t_env.drop_table("t")
+    with pytest.raises(CatalogError, match="t"):
+        t_env.drop_table("t", ignore_if_not_exists=False)
+    assert t_env.list_tables() == ["tmp"]
+
+
+def test_the_one_module(t_env: TableEnvironment) -> None:
+    t_env.use_modules("core")
+    assert t_env.list_modules() == ["core"]
+    [entry] = t_env.list_full_modules()
+    assert (entry.name(), entry.used()) == ("core", True)
+    with pytest.raises(MillraceError, match="core"):
+        t_env.unload_module("core")
+    with pytest.raises(MillraceError, match="hive"):
+        t_env.use_modules("hive")
+    assert t_env.list_materialized_tables() == []
+
+
+def test_what_workers_get_is_an_option(t_env: TableEnvironment, tmp_path: Path) -> None:
+    module = tmp_path / "shop.py"
+    module.write_text("TAX = 7\n")
+    t_env.add_python_file(str(module))
+    assert str(module) in t_env.get_config().to_map()["python.files"]
+    t_env.get_config().set_python_executable(sys.executable)
+    assert t_env.get_config().get_python_executable() == sys.executable

@@ -21,6 +21,13 @@ class JobDependencies:
 
     _configuration: Configuration
 
+    @staticmethod
+    def of(configuration: Configuration) -> JobDependencies:
+        """Those that a configuration names; it gets the ones that are added."""
+        made = JobDependencies()
+        made._configuration = configuration
+        return made
+
     def add_python_file(self, file_path: str) -> None:
         """Let functions import from a ``.py`` file, a zip, egg or wheel, or a directory.
 

@@ -11,6 +11,7 @@ from millrace.table.inserts import insert_sink, sink_to
 from millrace.table.plan_text import explained_plan
 from millrace.table.table import Table
 from millrace.table.table_descriptor import TableDescriptor
+from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
@@ -47,6 +48,26 @@ class StatementSet:
         sink = sink_to(self._session, target_path_or_descriptor, table.node, overwrite)
         self._sinks.append(sink)
         return self
+
+    def add(self, table_pipeline: TablePipeline) -> StatementSet:
+        """Add what `Table.insert_into` has made."""
+        self._sinks.append(table_pipeline.sink)
+        return self
+
+    def attach_as_datastream(self) -> None:
+        """Let the environment's next job run the inserts, and forget them.
+
+        Raises:
+            JobDefinitionError: there are none, or there is no environment of streams.
+        """
+        if not self._sinks:
+            raise JobDefinitionError("the statement set has no INSERT")
+        sinks, self._sinks = self._sinks, []
+        self._session.attach(sinks)
+
+    def print_explain(self, *extra_details: ExplainDetail) -> None:
+        """Print how the job would run."""
+        print(self.explain(*extra_details))
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """How the job would run."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.types.row import Row
+from millrace.common.typeinfo import TypeInformation, Types
+from millrace.common.types.composite_types import TupleTypeInfo
+from millrace.common.types.row import Row, RowKind, named_row
 from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millrace.plan.transformation import Input
@@ -13,7 +17,9 @@ from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.table.changelog_mode import ChangelogMode
 from millrace.table.data_stream_tables import INSERTS, schema_of_fields, stream_rows
 from millrace.table.environment_settings import EnvironmentSettings
-from millrace.table.schema import Schema
+from millrace.table.expression import Expression
+from millrace.table.expressions import col
+from millrace.table.schema import Schema, UnresolvedColumn
 from millrace.table.table import Table
 from millrace.table.table_environment import TableEnvironment
 from millrace.table.table_session import TableSession
@@ -121,16 +127,75 @@ class StreamTableEnvironment(TableEnvironment):
         Raises:
             JobDefinitionError: the query updates or deletes rows.
         """
+        return self.to_changelog_stream(table, changelog_mode=ChangelogMode.insert_only())
+
+    def to_changelog_stream(
+        self,
+        table: Table,
+        target_schema: Schema | None = None,
+        changelog_mode: ChangelogMode | None = None,
+    ) -> DataStream[Row]:
+        """The rows of a query as a stream, each with its kind (`Row.get_row_kind`). It is run with
+        the environment's next job.
+
+        Args:
+            target_schema: columns of the query that the rows have, and what these are cast to.
+            changelog_mode: the kinds that the rows may have: all of them if it is not given;
+                `ChangelogMode.upsert` leaves out the rows before updates.
+
+        Raises:
+            JobDefinitionError: a column is missing, or the query gives other kinds.
+        """
+        mode = changelog_mode or ChangelogMode.all()
+        if mode == ChangelogMode.insert_only():
+            self._require_inserts(table)
+        if target_schema is not None:
+            table = table.select(*map(_cast_column, target_schema.columns))
+        [made] = self._session.transformations([table.node])
+        rows: DataStream[Row] = DataStream(self._session.env, [Input(made)])
+        return rows.filter(_is_no_former_row) if mode == ChangelogMode.upsert() else rows
+
+    def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
+        """The rows of a query that only inserts, as records of a type: rows or tuples. An older
+        form of `to_data_stream`.
+
+        Raises:
+            JobDefinitionError: the query updates or deletes rows.
+        """
+        return self.to_data_stream(table).map(_made_of(type_info), type_info)
+
+    def to_retract_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
+        """The changes of a query as pairs: True with a row that comes, False with one that goes. An
+        older form of `to_changelog_stream`."""
+        pairs = Types.TUPLE([Types.BOOLEAN(), type_info])
+        return self.to_changelog_stream(table).map(partial(_signed, _made_of(type_info)), pairs)
+
+    def _require_inserts(self, table: Table) -> None:
         modes = ChangelogModes([table.node], self._session.streaming)
         if not modes.insert_only(table.node):
             raise JobDefinitionError(
                 "the query updates rows, which a stream of inserts cannot say; take "
                 "to_changelog_stream(), whose rows have their kinds"
             )
-        return self.to_changelog_stream(table)
 
-    def to_changelog_stream(self, table: Table) -> DataStream[Row]:
-        """The rows of a query as a stream, each with its kind (`Row.get_row_kind`). It is run with
-        the environment's next job."""
-        [made] = self._session.transformations([table.node])
-        return DataStream(self._session.env, [Input(made)])
+
+def _cast_column(column: UnresolvedColumn) -> Expression:
+    named = col(column.name)
+    return named if column.type is None else named.cast(column.type).alias(column.name)
+
+
+def _is_no_former_row(row: Row) -> bool:
+    return row.get_row_kind() is not RowKind.UPDATE_BEFORE
+
+
+def _made_of(type_info: TypeInformation[Any]) -> Callable[[Row], Any]:
+    """Makes of a row what a type has as values: tuples, or rows with its names."""
+    if isinstance(type_info, TupleTypeInfo):
+        return tuple
+    names = getattr(type_info, "get_field_names", lambda: None)()
+    return partial(named_row, None if names is None else tuple(names))
+
+
+def _signed(made: Callable[[Row], Any], row: Row) -> tuple[bool, Any]:
+    comes = row.get_row_kind() in (RowKind.INSERT, RowKind.UPDATE_AFTER)
+    return comes, made(row)

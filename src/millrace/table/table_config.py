@@ -120,6 +120,18 @@ class TableConfig:
             get(table_options.ASYNC_SCALAR_DELAY).to_millis(),
         )
 
+    def get_python_executable(self) -> str | None:
+        """The interpreter of the workers; None: the driver's."""
+        return self._configuration.get(options.PYTHON_EXECUTABLE)
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Run the workers with this interpreter: a path on every host, or one in an archive."""
+        self._configuration.set(options.PYTHON_EXECUTABLE, python_exec)
+
+    def to_map(self) -> dict[str, str]:
+        """All options that are set, in order of their keys."""
+        return dict(self.to_dict())
+
     def to_dict(self) -> Mapping[str, str]:
         """All options that are set, in order of their keys."""
         return dict(sorted(self._configuration.to_dict().items()))

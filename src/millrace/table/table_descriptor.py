@@ -31,6 +31,14 @@ class FormatDescriptor:
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
 
+    def get_format(self) -> str:
+        """Its name."""
+        return self.format
+
+    def get_options(self) -> dict[str, str]:
+        """Its options, without its name before them."""
+        return dict(self.options)
+
     @staticmethod
     def for_format(format: str) -> FormatDescriptor.Builder:
         """A builder of a format."""
@@ -67,6 +75,22 @@ class TableDescriptor:
     options: Mapping[str, str]
     partition_keys: tuple[str, ...] = ()
     comment: str | None = None
+
+    def get_schema(self) -> Schema | None:
+        """Columns, watermark and primary key, as they were declared."""
+        return self.schema
+
+    def get_options(self) -> dict[str, str]:
+        """Options of WITH."""
+        return dict(self.options)
+
+    def get_partition_keys(self) -> list[str]:
+        """Names of the columns that it is partitioned by."""
+        return list(self.partition_keys)
+
+    def get_comment(self) -> str | None:
+        """Its comment."""
+        return self.comment
 
     @staticmethod
     def for_connector(connector: str) -> TableDescriptor.Builder:

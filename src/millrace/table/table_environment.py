@@ -7,22 +7,37 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import LogicalType, RowType, quoted
+from millrace.datastream.job_dependencies import JobDependencies
 from millrace.expressions.registry import functions
 from millrace.planner.binder.tables import table_rows
 from millrace.planner.catalog_reader import NameKind, ResolvedTable, ResolvedView
 from millrace.planner.relational.rel_node import RelNode
 from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.sql.parser import parse_query, parse_statement
-from millrace.sql.statements import Explain
+from millrace.sql.statements import (
+    CreateCatalog,
+    DropTable,
+    DropView,
+    Explain,
+    UnloadModule,
+    UseModules,
+)
 from millrace.table.catalog.catalog import Catalog
-from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable, CatalogView
+from millrace.table.catalog.catalog_objects import (
+    CatalogDescriptor,
+    CatalogFunction,
+    CatalogTable,
+    CatalogView,
+)
 from millrace.table.catalog.errors import not_found
 from millrace.table.catalog.imported_functions import function_of
 from millrace.table.catalog.object_path import parts_of
+from millrace.table.ddl.modules import CORE
 from millrace.table.ddl.statements import execute_statement
 from millrace.table.elements import elements_table, frame_batch
 from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.explain_detail import ExplainDetail
+from millrace.table.module import ModuleEntry
 from millrace.table.schema import Schema
 from millrace.table.statement_set import StatementSet
 from millrace.table.table import Table
@@ -160,38 +175,84 @@ class TableEnvironment:
         table = CatalogTable(builder.build(), access=access, bounded=True)
         return Table(self._session, _scan(self._session.resolved((name,), table)))
 
-    def create_temporary_view(self, view_path: str, table: Table) -> None:
+    def create_temporary_view(
+        self, view_path: str, table_or_data_stream: Table, *fields_or_schema: Any
+    ) -> None:
         """Give a query a name, as long as the session lives.
+
+        Args:
+            fields_or_schema: of a stream, which a `StreamTableEnvironment` takes.
 
         Raises:
             CatalogError: the name is taken.
         """
         path = self._session.catalogs.qualified(parts_of(view_path))
-        self._session.catalogs.create_temporary(path, CatalogView("", table.node))
+        self._session.catalogs.create_temporary(path, CatalogView("", table_or_data_stream.node))
 
-    def create_temporary_table(self, path: str, descriptor: TableDescriptor) -> None:
+    def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:
+        """Add a query to a catalog as a view; False: there is one of this name already, and stays.
+
+        Raises:
+            CatalogError: the name is taken, or the catalog keeps text only.
+        """
+        return self._create(view_path, CatalogView("", table.node), ignore_if_exists)
+
+    def create_temporary_table(
+        self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool = False
+    ) -> None:
         """Make a table known, as long as the session lives.
+
+        Args:
+            ignoreIfExists: a temporary table of this name stays (the name is PyFlink's).
 
         Raises:
             CatalogError: the name is taken.
         """
         name = self._session.catalogs.qualified(parts_of(path))
-        self._session.catalogs.create_temporary(name, described_table(descriptor))
+        if not (ignoreIfExists and self._session.catalogs.is_temporary(name)):
+            self._session.catalogs.create_temporary(name, described_table(descriptor))
 
     def create_table(
-        self, path: str, descriptor: TableDescriptor, ignore_if_exists: bool = False
+        self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool = False
     ) -> bool:
         """Add a table to a catalog; False: there is one of this name already, and stays.
 
+        Args:
+            ignoreIfExists: whether one may be there (the name is PyFlink's).
+
         Raises:
             CatalogError: the name is taken.
         """
+        return self._create(path, described_table(descriptor), ignoreIfExists)
+
+    def _create(self, path: str, table: CatalogTable | CatalogView, ignore: bool) -> bool:
         name = self._session.catalogs.qualified(parts_of(path))
         catalog = self._session.catalogs.catalog(name.catalog)
-        if ignore_if_exists and catalog.table(name.path) is not None:
+        if ignore and catalog.table_exists(name.path):
             return False
-        catalog.create_table(name.path, described_table(descriptor))
+        catalog.create_table(name.path, table)
         return True
+
+    def drop_table(self, table_path: str, ignore_if_not_exists: bool = True) -> bool:
+        """Drop a table of a catalog; False: there is none of that name.
+
+        Raises:
+            CatalogError: there is none and it may not be missing, or a temporary one hides it.
+        """
+        return self._drop(DropTable(parts_of(table_path), if_exists=ignore_if_not_exists))
+
+    def drop_view(self, view_path: str, ignore_if_not_exists: bool = True) -> bool:
+        """Drop a view of a catalog; False: there is none of that name.
+
+        Raises:
+            CatalogError: there is none and it may not be missing, or a temporary one hides it.
+        """
+        return self._drop(DropView(parts_of(view_path), if_exists=ignore_if_not_exists))
+
+    def _drop(self, statement: DropTable | DropView) -> bool:
+        there = self._session.catalogs.table(self._session.catalogs.qualified(statement.path))
+        execute_statement(self._session, statement)
+        return there is not None
 
     def drop_temporary_table(self, table_path: str) -> bool:
         """Forget a temporary table; False: there is none of that name."""
@@ -257,6 +318,16 @@ class TableEnvironment:
         """Add a catalog under a name."""
         self._session.catalogs.register_catalog(catalog_name, catalog)
 
+    def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
+        """Add a catalog under a name, as CREATE CATALOG does: the option ``type`` says which.
+
+        Raises:
+            CatalogError: the name is taken, or there is no such type.
+        """
+        options = dict(catalog_descriptor.options)
+        statement = CreateCatalog(catalog_name, options, catalog_descriptor.comment)
+        execute_statement(self._session, statement)
+
     def get_catalog(self, catalog_name: str) -> Catalog:
         """The catalog of a name."""
         return self._session.catalogs.catalog(catalog_name)
@@ -305,6 +376,60 @@ class TableEnvironment:
     def list_user_defined_functions(self) -> list[str]:
         """Names of the functions that programs have registered."""
         return self._session.catalogs.list_functions()
+
+    def list_materialized_tables(self) -> list[str]:
+        """Names of materialized tables, of which there are none here."""
+        return []
+
+    # -- modules -----------------------------------------------------------------------
+
+    def list_modules(self) -> list[str]:
+        """Names of the modules in use: ``core``, which has the built-in functions."""
+        return [CORE]
+
+    def list_full_modules(self) -> list[ModuleEntry]:
+        """The modules, and whether they are in use."""
+        return [ModuleEntry(name, True) for name in self.list_modules()]
+
+    def use_modules(self, *module_names: str) -> None:
+        """Use modules in this order.
+
+        Raises:
+            CatalogError: there is no module of a name.
+        """
+        execute_statement(self._session, UseModules(module_names))
+
+    def unload_module(self, module_name: str) -> None:
+        """Always refused: ``core`` stays, and there is no other module.
+
+        Raises:
+            JobDefinitionError: says so.
+        """
+        execute_statement(self._session, UnloadModule(module_name))
+
+    # -- dependencies ------------------------------------------------------------------
+
+    def add_python_file(self, file_path: str) -> None:
+        """Let functions import from a ``.py`` file, a zip, egg or wheel, or a directory."""
+        self._dependencies().add_python_file(file_path)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Unpack an archive in the working directory of the workers, in ``target_dir`` or in a
+        directory with the archive's name."""
+        self._dependencies().add_python_archive(archive_path, target_dir)
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Give the workers the packages of a requirements file.
+
+        Args:
+            requirements_cache_dir: a directory of packages; then nothing is downloaded.
+        """
+        self._dependencies().set_python_requirements(requirements_file_path, requirements_cache_dir)
+
+    def _dependencies(self) -> JobDependencies:
+        return JobDependencies.of(self.get_config().get_configuration())
 
 
 class _BatchAccess:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millrace.planner.relational.sink_nodes import LogicalSink
+from millrace.table.catalog.object_path import ObjectIdentifier
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.plan_text import explained_plan
 from millrace.table.table_result import TableResult
@@ -16,15 +17,20 @@ class TablePipeline:
 
     def __init__(self, session: TableSession, sink: LogicalSink) -> None:
         self._session = session
-        self._sink = sink
+        self.sink = sink
 
     def execute(self) -> TableResult:
         """Run it as a job of its own."""
-        return self._session.insert([self._sink])
+        return self._session.insert([self.sink])
+
+    def get_sink_identifier(self) -> ObjectIdentifier | None:
+        """The table that is written; None: it has no name."""
+        path = self.sink.table.path
+        return ObjectIdentifier(*path) if len(path) == 3 else None
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """How the job would run."""
-        return explained_plan(self._session, [self._sink], extra_details)
+        return explained_plan(self._session, [self.sink], extra_details)
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         """Print how the job would run."""

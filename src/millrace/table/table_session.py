@@ -135,8 +135,7 @@ class TableSession:
     def insert(self, sinks: Sequence[LogicalSink]) -> TableResult:
         """Run inserts as one job."""
         names = [".".join(sink.table.path) for sink in sinks]
-        for end in self.transformations(sinks):
-            self.env.add_sink_transformation(end)
+        self.attach(sinks)
         self._configure()
         replacing = [_replacing(sink) for sink in sinks if sink.overwrite]
         client = self.env.build_client(self._job_name(f"insert-into_{','.join(names)}")).start()
@@ -145,6 +144,11 @@ class TableSession:
         for finish in replacing:
             finish()
         return inserted(names, client)
+
+    def attach(self, sinks: Sequence[LogicalSink]) -> None:
+        """Add inserts to the environment's next job."""
+        for end in self.transformations(sinks):
+            self.env.add_sink_transformation(end)
 
     def transformations(self, nodes: Sequence[RelNode]) -> list[Transformation]:
         """What trees become: nothing is run.

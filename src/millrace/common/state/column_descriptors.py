@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = [
+    "AggregatePart",
     "AggregatingColumnDescriptor",
     "ColumnAggregate",
     "ColumnDescriptor",
     "Mean",
-    "AggregatePart",
     "ReducingColumnDescriptor",
     "ValueColumnDescriptor",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millrace.table.catalog.catalog import Catalog
 from millrace.table.catalog.catalog_objects import (
+    CatalogBaseTable,
     CatalogColumnStatistics,
     CatalogDatabase,
     CatalogDescriptor,
@@ -15,7 +16,8 @@ from millrace.table.catalog.catalog_objects import (
 from millrace.table.catalog.errors import CatalogError
 from millrace.table.catalog.file_catalog import FileCatalog
 from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
-from millrace.table.catalog.object_path import ObjectPath
+from millrace.table.catalog.jdbc_catalog import JdbcCatalog
+from millrace.table.catalog.object_path import ObjectIdentifier, ObjectPath
 from millrace.table.catalog.resolved_schema import (
     Column,
     ComputedColumn,
@@ -30,6 +32,7 @@ from millrace.table.catalog.spark_catalog import SparkCatalog
 
 __all__ = [
     "Catalog",
+    "CatalogBaseTable",
     "CatalogColumnStatistics",
     "CatalogDatabase",
     "CatalogDescriptor",
@@ -43,7 +46,9 @@ __all__ = [
     "Constraint",
     "FileCatalog",
     "GenericInMemoryCatalog",
+    "JdbcCatalog",
     "MetadataColumn",
+    "ObjectIdentifier",
     "ObjectPath",
     "PhysicalColumn",
     "ResolvedSchema",

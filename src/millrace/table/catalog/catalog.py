@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from millrace.table.catalog.catalog_objects import (
     CatalogDatabase,
     CatalogFunction,
     CatalogTable,
+    CatalogTableStatistics,
     CatalogView,
 )
-from millrace.table.catalog.errors import CatalogError
+from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.catalog.object_path import ObjectPath
 
 __all__ = ["Catalog"]
@@ -39,14 +41,14 @@ class Catalog(ABC):
         """A database."""
 
     @abstractmethod
-    def list_tables(self, database: str) -> list[str]:
+    def list_tables(self, database_name: str) -> list[str]:
         """Names of the tables and views of a database."""
 
     @abstractmethod
     def table(self, path: ObjectPath) -> CatalogTable | CatalogView | None:
         """A table or view; None: there is none of this name."""
 
-    def list_functions(self, database: str) -> list[str]:
+    def list_functions(self, database_name: str) -> list[str]:
         """Names of the functions of a database."""
         return []
 
@@ -54,40 +56,239 @@ class Catalog(ABC):
         """A function; None: there is none of this name."""
         return None
 
-    def create_database(self, name: str, database: CatalogDatabase) -> None:
-        """Add a database."""
+    # -- what there is -----------------------------------------------------------------
+
+    def get_default_database(self) -> str:
+        """The database that is current after USE CATALOG."""
+        return self.default_database
+
+    def database_exists(self, database_name: str) -> bool:
+        """Whether there is a database of this name."""
+        return database_name in self.list_databases()
+
+    def get_database(self, database_name: str) -> CatalogDatabase:
+        """A database.
+
+        Raises:
+            CatalogError: there is none of this name.
+        """
+        return self.database(database_name)
+
+    def list_views(self, database_name: str) -> list[str]:
+        """Names of the views of a database."""
+        return [
+            name
+            for name in self.list_tables(database_name)
+            if isinstance(self.table(ObjectPath(database_name, name)), CatalogView)
+        ]
+
+    def table_exists(self, table_path: ObjectPath) -> bool:
+        """Whether there is a table or view of this name."""
+        return self.database_exists(table_path.database) and self.table(table_path) is not None
+
+    def get_table(self, table_path: ObjectPath) -> CatalogTable | CatalogView:
+        """A table or view.
+
+        Raises:
+            CatalogError: there is none of this name.
+        """
+        found = self.table(table_path)
+        if found is None:
+            names = self.list_tables(table_path.database)
+            raise not_found("table", table_path.name, names)
+        return found
+
+    def get_table_statistics(self, table_path: ObjectPath) -> CatalogTableStatistics:
+        """What ANALYZE TABLE counted in all rows of a table; of a table that it has not looked at,
+        -1 rows.
+
+        Raises:
+            CatalogError: there is no table of this name.
+        """
+        table = self.get_table(table_path)
+        unknown = CatalogTableStatistics(-1)
+        return table.statistics.get("", unknown) if isinstance(table, CatalogTable) else unknown
+
+    def function_exists(self, function_path: ObjectPath) -> bool:
+        """Whether there is a function of this name."""
+        return self.function(function_path) is not None
+
+    def get_function(self, function_path: ObjectPath) -> CatalogFunction:
+        """A function.
+
+        Raises:
+            CatalogError: there is none of this name.
+        """
+        found = self.function(function_path)
+        if found is None:
+            names = self.list_functions(function_path.database)
+            raise not_found("function", function_path.name, names)
+        return found
+
+    # -- changes -----------------------------------------------------------------------
+
+    def create_database(
+        self, name: str, database: CatalogDatabase, ignore_if_exists: bool = False
+    ) -> None:
+        """Add a database; with ``ignore_if_exists`` one that is there stays.
+
+        Raises:
+            CatalogError: it is there already.
+        """
+        if not (ignore_if_exists and self.database_exists(name)):
+            self._create_database(name, database)
+
+    def alter_database(
+        self, name: str, new_database: CatalogDatabase, ignore_if_not_exists: bool = False
+    ) -> None:
+        """Replace a database's properties.
+
+        Raises:
+            CatalogError: it is not there.
+        """
+        if not ignore_if_not_exists or self.database_exists(name):
+            self._alter_database(name, new_database)
+
+    def drop_database(
+        self, name: str, ignore_if_exists: bool = False, cascade: bool = False
+    ) -> None:
+        """Remove a database; one that is not empty with ``cascade`` only.
+
+        Args:
+            ignore_if_exists: whether it may be missing (the name is PyFlink's).
+
+        Raises:
+            CatalogError: it is not there, or not empty.
+        """
+        if not ignore_if_exists or self.database_exists(name):
+            self._drop_database(name, cascade)
+
+    def create_table(
+        self,
+        table_path: ObjectPath,
+        table: CatalogTable | CatalogView,
+        ignore_if_exists: bool = False,
+    ) -> None:
+        """Add a table or view; with ``ignore_if_exists`` one that is there stays.
+
+        Raises:
+            CatalogError: it is there already.
+        """
+        if not (ignore_if_exists and self.table_exists(table_path)):
+            self._create_table(table_path, table)
+
+    def alter_table(
+        self,
+        table_path: ObjectPath,
+        new_table: CatalogTable | CatalogView,
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        """Replace a table or view.
+
+        Raises:
+            CatalogError: it is not there.
+        """
+        if not ignore_if_not_exists or self.table_exists(table_path):
+            self._alter_table(table_path, new_table)
+
+    def alter_table_statistics(
+        self,
+        table_path: ObjectPath,
+        table_statistics: CatalogTableStatistics,
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        """Replace what is known of all rows of a table.
+
+        Raises:
+            CatalogError: it is not there, or is a view.
+        """
+        if ignore_if_not_exists and not self.table_exists(table_path):
+            return
+        table = self.get_table(table_path)
+        if not isinstance(table, CatalogTable):
+            raise CatalogError(f"{table_path} is a view: it has no statistics")
+        kept = {**table.statistics, "": table_statistics}
+        self._alter_table(table_path, replace(table, statistics=kept))
+
+    def rename_table(
+        self, table_path: ObjectPath, new_table_name: str, ignore_if_not_exists: bool = False
+    ) -> None:
+        """Give a table or view another name in its database.
+
+        Raises:
+            CatalogError: it is not there, or the name is taken.
+        """
+        if not ignore_if_not_exists or self.table_exists(table_path):
+            self._rename_table(table_path, new_table_name)
+
+    def drop_table(self, table_path: ObjectPath, ignore_if_not_exists: bool = False) -> None:
+        """Remove a table or view.
+
+        Raises:
+            CatalogError: it is not there.
+        """
+        if not ignore_if_not_exists or self.table_exists(table_path):
+            self._drop_table(table_path)
+
+    def create_function(
+        self, function_path: ObjectPath, function: CatalogFunction, ignore_if_exists: bool = False
+    ) -> None:
+        """Add a function, or replace it; with ``ignore_if_exists`` one that is there stays."""
+        if not (ignore_if_exists and self.function_exists(function_path)):
+            self._create_function(function_path, function)
+
+    def alter_function(
+        self,
+        function_path: ObjectPath,
+        new_function: CatalogFunction,
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        """Replace a function.
+
+        Raises:
+            CatalogError: it is not there.
+        """
+        if ignore_if_not_exists and not self.function_exists(function_path):
+            return
+        self.get_function(function_path)
+        self._create_function(function_path, new_function)
+
+    def drop_function(self, function_path: ObjectPath, ignore_if_not_exists: bool = False) -> None:
+        """Remove a function.
+
+        Raises:
+            CatalogError: it is not there.
+        """
+        if not ignore_if_not_exists or self.function_exists(function_path):
+            self._drop_function(function_path)
+
+    # -- for catalogs that can be changed ----------------------------------------------
+
+    def _create_database(self, name: str, database: CatalogDatabase) -> None:
         raise self._read_only("databases")
 
-    def alter_database(self, name: str, database: CatalogDatabase) -> None:
-        """Replace a database's properties."""
+    def _alter_database(self, name: str, database: CatalogDatabase) -> None:
         raise self._read_only("databases")
 
-    def drop_database(self, name: str, cascade: bool) -> None:
-        """Remove a database; one that is not empty with ``cascade`` only."""
+    def _drop_database(self, name: str, cascade: bool) -> None:
         raise self._read_only("databases")
 
-    def create_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
-        """Add a table or view."""
+    def _create_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
         raise self._read_only("tables")
 
-    def alter_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
-        """Replace a table or view."""
+    def _alter_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
         raise self._read_only("tables")
 
-    def rename_table(self, path: ObjectPath, name: str) -> None:
-        """Give a table or view another name in its database."""
+    def _rename_table(self, path: ObjectPath, name: str) -> None:
         raise self._read_only("tables")
 
-    def drop_table(self, path: ObjectPath) -> None:
-        """Remove a table or view."""
+    def _drop_table(self, path: ObjectPath) -> None:
         raise self._read_only("tables")
 
-    def create_function(self, path: ObjectPath, function: CatalogFunction) -> None:
-        """Add a function, or replace it."""
+    def _create_function(self, path: ObjectPath, function: CatalogFunction) -> None:
         raise self._read_only("functions")
 
-    def drop_function(self, path: ObjectPath) -> None:
-        """Remove a function."""
+    def _drop_function(self, path: ObjectPath) -> None:
         raise self._read_only("functions")
 
     def _read_only(self, what: str) -> CatalogError:

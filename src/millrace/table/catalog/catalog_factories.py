@@ -8,11 +8,18 @@ from millrace.common.errors import JobDefinitionError
 from millrace.table.catalog.catalog import Catalog
 from millrace.table.catalog.file_catalog import FileCatalog
 from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
+from millrace.table.catalog.jdbc_catalog import JdbcCatalog
 from millrace.table.catalog.spark_catalog import SparkCatalog
 
 __all__ = ["catalog_of"]
 
-_TYPES = ("generic_in_memory", "file", "spark")
+_OPTIONS = {
+    "generic_in_memory": (),
+    "file": ("path",),
+    "spark": (),
+    "jdbc": ("base-url", "username", "password"),
+}
+"""Of each type, the options that it needs."""
 
 
 def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
@@ -23,7 +30,11 @@ def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
     """
     kind = options.get("type")
     database = options.get("default-database", "default")
-    known = {"type", "default-database"} | ({"path"} if kind == "file" else set())
+    if kind not in _OPTIONS:
+        raise JobDefinitionError(
+            f"CREATE CATALOG needs 'type' = one of {', '.join(_OPTIONS)}, got {kind!r}"
+        )
+    known = {"type", "default-database", *_OPTIONS[kind]}
     for key in options:
         if key not in known:
             raise JobDefinitionError(
@@ -34,10 +45,12 @@ def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
         return GenericInMemoryCatalog(name, database)
     if kind == "spark":
         return SparkCatalog(name, database)
+    missing = [key for key in _OPTIONS[kind] if key not in options]
+    if missing:
+        raise JobDefinitionError(
+            f"a catalog of 'type' = '{kind}' needs the option {', '.join(map(repr, missing))}"
+        )
     if kind == "file":
-        if "path" not in options:
-            raise JobDefinitionError("a catalog of 'type' = 'file' needs the option 'path'")
         return FileCatalog(name, options["path"], database)
-    raise JobDefinitionError(
-        f"CREATE CATALOG needs 'type' = one of {', '.join(_TYPES)}, got {kind!r}"
-    )
+    user, password = options["username"], options["password"]
+    return JdbcCatalog(name, database, user, password, options["base-url"])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
+from millrace.common.config.configuration import Configuration
+from millrace.common.errors import JobDefinitionError
 from millrace.table.schema import Schema
+from millrace.table.table_schema import TableSchema
 
 __all__ = [
+    "CatalogBaseTable",
     "CatalogColumnStatistics",
     "CatalogDatabase",
     "CatalogDescriptor",
@@ -19,20 +24,62 @@ __all__ = [
 ]
 
 
+class _Described(ABC):
+    """What catalogs keep with options and a comment."""
+
+    options: Mapping[str, str]
+    comment: str | None
+
+    def get_comment(self) -> str | None:
+        """What its maker says of it."""
+        return self.comment
+
+    def get_description(self) -> str | None:
+        """What its maker says of it."""
+        return self.comment
+
+    def get_detailed_description(self) -> str | None:
+        """What its maker says of it."""
+        return self.comment
+
+    def copy(self) -> Self:
+        """The same one: it cannot be changed."""
+        return self
+
+
 @dataclass(frozen=True)
-class CatalogDatabase:
+class CatalogDatabase(_Described):
     """A database: properties and a comment."""
 
     options: Mapping[str, str] = field(default_factory=dict)
     comment: str | None = None
 
+    @staticmethod
+    def create_instance(
+        properties: Mapping[str, str], comment: str | None = None
+    ) -> CatalogDatabase:
+        """A database with these properties."""
+        return CatalogDatabase(dict(properties), comment)
+
+    def get_properties(self) -> dict[str, str]:
+        """Its properties."""
+        return dict(self.options)
+
 
 @dataclass(frozen=True)
 class CatalogDescriptor:
-    """What a catalog was made with. Flink: ``CatalogDescriptor``."""
+    """What a catalog is made with. Flink: ``CatalogDescriptor``."""
 
     options: Mapping[str, str]
     comment: str | None = None
+    catalog_name: str = ""
+
+    @staticmethod
+    def of(
+        catalog_name: str, configuration: Configuration, comment: str | None = None
+    ) -> CatalogDescriptor:
+        """The catalog of a name with the options of ``CREATE CATALOG``."""
+        return CatalogDescriptor(configuration.to_dict(), comment, catalog_name)
 
 
 @dataclass(frozen=True)
@@ -59,9 +106,65 @@ class CatalogTableStatistics:
     row_count: int
     columns: Mapping[str, CatalogColumnStatistics] = field(default_factory=dict)
 
+    def get_row_count(self) -> int:
+        """How many rows there are; -1: that is not known."""
+        return self.row_count
+
+    def copy(self) -> CatalogTableStatistics:
+        """The same one: it cannot be changed."""
+        return self
+
+
+class CatalogBaseTable(_Described):
+    """A table or a view. Flink: ``CatalogBaseTable``."""
+
+    @staticmethod
+    def create_table(
+        schema: TableSchema | Schema,
+        partition_keys: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+        comment: str | None = None,
+    ) -> CatalogTable:
+        """A table with these columns and options."""
+        return CatalogTable(
+            _unresolved(schema), dict(properties or {}), tuple(partition_keys), comment
+        )
+
+    @staticmethod
+    def create_view(
+        original_query: str,
+        expanded_query: str,
+        schema: TableSchema | Schema,
+        properties: Mapping[str, str] | None = None,
+        comment: str | None = None,
+    ) -> CatalogView:
+        """A view of a query, with these names of its columns.
+
+        Args:
+            original_query: as it was written.
+            expanded_query: with every name in full: what is run.
+            properties: a view has none.
+        """
+        names = tuple(column.name for column in _unresolved(schema).columns)
+        return CatalogView(expanded_query or original_query, None, names, comment)
+
+    @abstractmethod
+    def get_options(self) -> dict[str, str]:
+        """Its options."""
+
+    @abstractmethod
+    def get_unresolved_schema(self) -> Schema:
+        """Its columns, as they were declared."""
+
+
+def _unresolved(schema: TableSchema | Schema) -> Schema:
+    if isinstance(schema, Schema):
+        return schema
+    return Schema.new_builder().from_row_data_type(schema.to_row_data_type()).build()
+
 
 @dataclass(frozen=True)
-class CatalogTable:
+class CatalogTable(CatalogBaseTable):
     """A table: its schema, options and partition columns. Flink: ``CatalogTable``.
 
     Attributes:
@@ -79,9 +182,15 @@ class CatalogTable:
     bounded: bool = False
     statistics: Mapping[str, CatalogTableStatistics] = field(default_factory=dict)
 
+    def get_options(self) -> dict[str, str]:
+        return dict(self.options)
+
+    def get_unresolved_schema(self) -> Schema:
+        return self.schema
+
 
 @dataclass(frozen=True)
-class CatalogView:
+class CatalogView(CatalogBaseTable):
     """A view: a query as SQL text, or as a tree (of a `Table`).
 
     Attributes:
@@ -98,6 +207,21 @@ class CatalogView:
     comment: str | None = None
     place: tuple[str, str] | None = None
 
+    def get_options(self) -> dict[str, str]:
+        return {}
+
+    def get_unresolved_schema(self) -> Schema:
+        """Columns of a view that was made of a `Table`; those of a text are found when it is used.
+
+        Raises:
+            JobDefinitionError: it is of a text.
+        """
+        if self.query is None:
+            raise JobDefinitionError(
+                "the columns of a view are those of its query: t_env.from_path(...).get_schema()"
+            )
+        return Schema.new_builder().from_row_data_type(self.query.row_type).build()
+
 
 @dataclass(frozen=True)
 class CatalogFunction:
@@ -106,3 +230,26 @@ class CatalogFunction:
     class_name: str
     language: str = "PYTHON"
     function: Any = None
+
+    @staticmethod
+    def create_instance(class_name: str, function_language: str = "Python") -> CatalogFunction:
+        """The function that is called ``module.function``.
+
+        Raises:
+            JobDefinitionError: it is of another language.
+        """
+        if function_language.upper() != "PYTHON":
+            raise JobDefinitionError(f"functions are of Python, not of {function_language}")
+        return CatalogFunction(class_name)
+
+    def get_class_name(self) -> str:
+        """``module.function``."""
+        return self.class_name
+
+    def get_function_language(self) -> str:
+        """``PYTHON``."""
+        return self.language
+
+    def copy(self) -> CatalogFunction:
+        """The same one: it cannot be changed."""
+        return self

@@ -50,12 +50,12 @@ class FileCatalog(GenericInMemoryCatalog):
             self._load(self._seen)
         self._loading = False
 
-    def create_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
+    def _create_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
         if isinstance(table, CatalogTable) and table.access is not None:
             raise CatalogError(f"table {path} is of Python objects: make it a temporary one")
         if isinstance(table, CatalogView) and table.query is not None:
             raise CatalogError(f"view {path} is no SQL text: make it a temporary one")
-        super().create_table(path, table)
+        super()._create_table(path, table)
 
     def changed(self) -> None:
         if self._loading:
@@ -131,13 +131,13 @@ class FileCatalog(GenericInMemoryCatalog):
     def _load_database(self, name: str, content: Any) -> None:
         database = CatalogDatabase(content["options"], content["comment"])
         if name in self.list_databases():
-            self.alter_database(name, database)
+            self._alter_database(name, database)
         else:
-            self.create_database(name, database)
+            self._create_database(name, database)
         for table, written in content["tables"].items():
-            super().create_table(ObjectPath(name, table), _read(written))
+            super()._create_table(ObjectPath(name, table), _read(written))
         for function, class_name in content["functions"].items():
-            self.create_function(ObjectPath(name, function), CatalogFunction(class_name))
+            self._create_function(ObjectPath(name, function), CatalogFunction(class_name))
 
 
 def _written(table: CatalogTable | CatalogView | None) -> dict[str, Any]:

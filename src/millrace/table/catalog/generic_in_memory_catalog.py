@@ -51,17 +51,17 @@ class GenericInMemoryCatalog(Catalog):
     def database(self, name: str) -> CatalogDatabase:
         return self._database(name).properties
 
-    def create_database(self, name: str, database: CatalogDatabase) -> None:
+    def _create_database(self, name: str, database: CatalogDatabase) -> None:
         if name in self._databases:
             raise already_exists("database", name)
         self._databases[name] = _Database(database)
         self.changed()
 
-    def alter_database(self, name: str, database: CatalogDatabase) -> None:
+    def _alter_database(self, name: str, database: CatalogDatabase) -> None:
         self._database(name).properties = database
         self.changed()
 
-    def drop_database(self, name: str, cascade: bool) -> None:
+    def _drop_database(self, name: str, cascade: bool) -> None:
         found = self._database(name)
         if name == self._default:
             raise CatalogError(f"the default database {name} of a catalog cannot be dropped")
@@ -74,49 +74,49 @@ class GenericInMemoryCatalog(Catalog):
 
     # -- tables and views --------------------------------------------------------------
 
-    def list_tables(self, database: str) -> list[str]:
-        return sorted(self._database(database).tables)
+    def list_tables(self, database_name: str) -> list[str]:
+        return sorted(self._database(database_name).tables)
 
     def table(self, path: ObjectPath) -> CatalogTable | CatalogView | None:
         found = self._databases.get(path.database)
         return None if found is None else found.tables.get(path.name)
 
-    def create_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
+    def _create_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
         tables = self._database(path.database).tables
         if path.name in tables:
             raise already_exists(_kind(tables[path.name]), path)
         tables[path.name] = table
         self.changed()
 
-    def alter_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
+    def _alter_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None:
         self._tables_with(path)[path.name] = table
         self.changed()
 
-    def rename_table(self, path: ObjectPath, name: str) -> None:
+    def _rename_table(self, path: ObjectPath, name: str) -> None:
         tables = self._tables_with(path)
         if name in tables:
             raise already_exists(_kind(tables[name]), name)
         tables[name] = tables.pop(path.name)
         self.changed()
 
-    def drop_table(self, path: ObjectPath) -> None:
+    def _drop_table(self, path: ObjectPath) -> None:
         del self._tables_with(path)[path.name]
         self.changed()
 
     # -- functions ---------------------------------------------------------------------
 
-    def list_functions(self, database: str) -> list[str]:
-        return sorted(self._database(database).functions)
+    def list_functions(self, database_name: str) -> list[str]:
+        return sorted(self._database(database_name).functions)
 
     def function(self, path: ObjectPath) -> CatalogFunction | None:
         found = self._databases.get(path.database)
         return None if found is None else found.functions.get(path.name.lower())
 
-    def create_function(self, path: ObjectPath, function: CatalogFunction) -> None:
+    def _create_function(self, path: ObjectPath, function: CatalogFunction) -> None:
         self._database(path.database).functions[path.name.lower()] = function
         self.changed()
 
-    def drop_function(self, path: ObjectPath) -> None:
+    def _drop_function(self, path: ObjectPath) -> None:
         functions = self._database(path.database).functions
         if path.name.lower() not in functions:
             raise not_found("function", path, functions)

@@ -37,9 +37,9 @@ class SparkCatalog(Catalog):
             raise not_found("database", name, known)
         return CatalogDatabase()
 
-    def list_tables(self, database: str) -> list[str]:
-        self.database(database)
-        return sorted(_spark().tables(database))
+    def list_tables(self, database_name: str) -> list[str]:
+        self.database(database_name)
+        return sorted(_spark().tables(database_name))
 
     def table(self, path: ObjectPath) -> CatalogTable | CatalogView | None:
         frame = _spark().table(path.database, path.name)

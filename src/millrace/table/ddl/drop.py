@@ -68,7 +68,7 @@ def drop_database(session: TableSession, statement: DropDatabase) -> TableResult
         return TableResult.ok()
     if (catalog_name, database) == (catalogs.current_catalog, catalogs.current_database):
         raise CatalogError(f"database {database} is the current one; USE another one first")
-    catalog.drop_database(database, statement.cascade)
+    catalog.drop_database(database, cascade=statement.cascade)
     return TableResult.ok()
 
 
