@@ -24,6 +24,7 @@ from millrace.testing import run_local
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = (
+    "sql/functions.md",
     "sql/statements.md",
     *sorted(f"sql/queries/{page.name}" for page in (DOCS / "sql/queries").glob("*.md")),
 )

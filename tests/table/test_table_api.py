@@ -550,7 +550,7 @@ def test_table_functions_follow_changes(t_env: TableEnvironment) -> None:
         (lambda t: t.select(words(col("line"))), "words gives a table"),
         (lambda t: t.join_lateral(col("line")), "takes a call of a table function"),
         (lambda t: t.flat_map(call("UPPER", col("line"))), "UPPER is no table function"),
-        (lambda t: udtf(lambda x: x), "udtf.. needs result_types"),
+        (lambda t: udtf(lambda x: x), "udtf.. needs the result_types"),
         (lambda t: udtf(Series, result_types=["INT"]), r"write Series\(\)"),
     ],
 )

@@ -11,7 +11,6 @@ from typing import Any
 
 from millrace.common.types.logical.logical_type import ArrayType, LogicalType, RowType
 from millrace.common.types.logical.parser import parse_type
-from millrace.common.types.row import Row
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator
 from millrace.expressions.aggregates.imperative import ImperativeAccumulator, OpenedFunction
 from millrace.expressions.aggregates.vectorized import VectorizedAccumulator
@@ -21,6 +20,7 @@ from millrace.expressions.function_definition import (
     FunctionResolutionError,
 )
 from millrace.expressions.scalar_functions import Adjustment, ConstantResult, series_of
+from millrace.expressions.table_functions import row_values
 
 __all__ = ["AggregateKernel", "aggregate_function", "table_aggregate_function"]
 
@@ -200,7 +200,4 @@ def _value(function: Any, accumulator: Any) -> Any:
 
 
 def _rows(function: Any, accumulator: Any) -> list[tuple[Any, ...]]:
-    return [
-        tuple(row) if isinstance(row, (Row, tuple)) else (row,)
-        for row in function.emit_value(accumulator) or ()
-    ]
+    return [row_values(row) for row in function.emit_value(accumulator) or ()]

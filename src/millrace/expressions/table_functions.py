@@ -7,7 +7,7 @@ it joins, pads and filters like any other array.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from millrace.common.types.logical.logical_type import ArrayType, LogicalType, RowType
@@ -16,7 +16,7 @@ from millrace.expressions.function_context import FunctionContext
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.scalar_functions import scalar_function
 
-__all__ = ["table_function"]
+__all__ = ["row_values", "table_function"]
 
 
 def table_function(
@@ -68,11 +68,15 @@ class _Rows:
         if made is None:
             return []
         if isinstance(made, (list, range, Generator)):
-            return [_row(each) for each in made]
-        return [_row(made)]
+            return [row_values(each) for each in made]
+        return [row_values(made)]
 
 
-def _row(value: Any) -> tuple[Any, ...]:
+def row_values(value: Any) -> tuple[Any, ...]:
+    """The fields of what a function gives for a row: a row, a tuple, a data class, or the value of
+    the one column."""
     if isinstance(value, Row):
         return tuple(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return tuple(getattr(value, field.name) for field in fields(value))
     return value if isinstance(value, tuple) else (value,)

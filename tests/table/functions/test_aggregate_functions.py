@@ -313,9 +313,9 @@ def test_views_and_parameters(epoch: int) -> None:
 
 
 def test_wrong_declarations(table: Table) -> None:
-    with pytest.raises(JobDefinitionError, match=r"udaf\(\) needs a result_type"):
+    with pytest.raises(JobDefinitionError, match=r"udaf\(\) needs the result_type"):
         udaf(lambda values: values.sum(), func_type="pandas")
-    with pytest.raises(JobDefinitionError, match="get_result_type"):
+    with pytest.raises(JobDefinitionError, match="needs the result_type of Range.get_value"):
         udaf(Range())
     with pytest.raises(JobDefinitionError, match="func_type of udtaf"):
         udtaf(Top2(), func_type="pandas")

@@ -206,7 +206,7 @@ def test_values_that_are_not_of_the_declared_type(
 
 def test_wrong_declarations(batch_env: TableEnvironment) -> None:
     for wrong, said in (
-        (lambda: udf(lambda a: a), "needs a result_type"),
+        (lambda: udf(lambda a: a), "needs the result_type"),
         (lambda: udf(5, result_type="INT"), "takes a function or an object with a method eval"),
         (lambda: udf(Labelled, result_type="INT"), r"write Labelled\(\)"),
         (lambda: udf(len, result_type="INT", func_type="fast"), "not 'fast'"),

@@ -19,6 +19,7 @@ from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.scalar_functions import FUNC_TYPES
 from millrace.table.data_types import declared_type
 from millrace.table.expression import Expression
+from millrace.table.functions.annotated_types import annotated_inputs, annotated_result
 from millrace.table.functions.user_defined_function import (
     Declared,
     UserDefinedFunction,
@@ -162,15 +163,25 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
                 f"{'' if is_table_aggregate else ', pandas or arrow'}, not {func_type!r}"
             )
         if result_type is None:
-            if not hasattr(func, "get_result_type"):
-                raise JobDefinitionError(
-                    f"{self.MADE_BY}() needs a result_type, for example result_type='BIGINT'"
-                )
-            result_type = func.get_result_type()
+            result_type = self._own_result_type(func, is_table_aggregate)
         self._result_type = declared_type(result_type)
         self._func_type = func_type
         self.is_table_aggregate = is_table_aggregate
         self._alias_names: tuple[str, ...] = ()
+
+    def _own_result_type(self, func: Any, is_table_aggregate: bool) -> Declared:
+        """What ``get_result_type()`` says, or its type hints, which also say those of its
+        arguments."""
+        own = getattr(type(func), "get_result_type", None)
+        if own is not None and not getattr(own, "is_refusal", False):
+            declared: Declared = func.get_result_type()
+            return declared
+        method = "emit_value" if is_table_aggregate else "get_value"
+        found = annotated_result(func, method, self.MADE_BY, is_table_aggregate)
+        if self._input_types is None:
+            skipped = 1 if hasattr(func, self.METHOD) else 0
+            self._input_types = annotated_inputs(func, self.METHOD, self.MADE_BY, skipped)
+        return found
 
     def __repr__(self) -> str:
         return f"{self.MADE_BY}({self._name}) -> {self._result_type}"
@@ -221,7 +232,8 @@ def udaf(
         f: an `AggregateFunction`; or, unless ``func_type`` is ``general``, a function of columns.
             None: what is returned is a decorator.
         input_types: as of `udf`.
-        result_type: type of the value; None: what ``get_result_type()`` says.
+        result_type: type of the value; None: what ``get_result_type()`` says, or
+            the type hints of ``get_value`` and ``accumulate``.
         accumulator_type: not needed: accumulators are kept as the Python objects they are.
         deterministic, name: as of `udf`.
         func_type: ``general``: its methods are called for each row; ``pandas``: it is called with a
@@ -254,7 +266,8 @@ def udtaf(
 
     Args:
         f: a `TableAggregateFunction`; None: what is returned is a decorator.
-        result_type: columns of the rows, a ROW; None: what ``get_result_type()`` says.
+        result_type: columns of the rows, a ROW; None: what ``get_result_type()`` says,
+            or the type hints of ``emit_value`` and ``accumulate``.
         input_types, accumulator_type, deterministic, name: as of `udaf`.
         func_type: ``general``.
 

@@ -13,6 +13,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.scalar_functions import FUNC_TYPES, scalar_function
 from millrace.table.data_types import declared_type
+from millrace.table.functions.annotated_types import annotated_inputs, annotated_result
 from millrace.table.functions.user_defined_function import (
     Declared,
     UserDefinedFunction,
@@ -68,7 +69,7 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
 
     Args:
         func, input_types, deterministic, name: as of the base.
-        result_type: of the value.
+        result_type: of the value; None: its type hints say it.
         func_type: ``general``, ``pandas`` or ``arrow``.
     """
 
@@ -76,7 +77,7 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
         self,
         func: Callable[..., Any] | UserDefinedFunction,
         input_types: tuple[Declared, ...] | None,
-        result_type: Declared,
+        result_type: Declared | None,
         func_type: str,
         deterministic: bool | None,
         name: str | None,
@@ -84,6 +85,11 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
         super().__init__(func, input_types, deterministic, name)
         if func_type not in FUNC_TYPES:
             raise JobDefinitionError(f"func_type is general, pandas or arrow, not {func_type!r}")
+        if result_type is None:
+            result_type = annotated_result(func, self.METHOD, self.MADE_BY)
+            self._input_types = self._input_types or annotated_inputs(
+                func, self.METHOD, self.MADE_BY
+            )
         self._result_type = declared_type(result_type)
         self._func_type = func_type
 
@@ -118,7 +124,8 @@ def udf(
             `AsyncScalarFunction`; None: what is returned is a decorator.
         input_types: types of the arguments, as `DataTypes` or text; without, any are taken. An
             argument is cast where that loses nothing, else the statement is refused.
-        result_type: type of the value.
+        result_type: type of the value; None: what the type hints of ``f`` say, which are those of
+            its arguments, too, unless ``input_types`` are given.
         deterministic: whether the same arguments always give the same value; if not, it is
             evaluated where it stands, once per row.
         name: for errors.
@@ -131,8 +138,8 @@ def udf(
         JobDefinitionError: there is no result type, or ``f`` is no function.
 
     Example:
-        >>> @udf(result_type="BIGINT")
-        ... def add(i, j):
+        >>> @udf
+        ... def add(i: int, j: int) -> int:
         ...     return i + j
         >>> from millrace.table import EnvironmentSettings, TableEnvironment
         >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
@@ -140,8 +147,6 @@ def udf(
         >>> t_env.list_user_defined_functions()
         ['add']
     """
-    if result_type is None:
-        raise JobDefinitionError("udf() needs a result_type, for example result_type='BIGINT'")
     inputs = declared_types(input_types)
     kind = udf_type or func_type
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.table_functions import table_function
 from millrace.table.data_types import declared_type
 from millrace.table.expression import Expression
+from millrace.table.functions.annotated_types import annotated_inputs, annotated_result
 from millrace.table.functions.user_defined_function import (
     Declared,
     UserDefinedFunction,
@@ -53,7 +53,7 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
 
     Args:
         func, input_types, deterministic, name: as of the base.
-        row_type: columns of its rows.
+        row_type: columns of its rows; None: its type hints say them.
     """
 
     MADE_BY = "udtf"
@@ -62,11 +62,17 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
         self,
         func: Callable[..., Any] | UserDefinedFunction,
         input_types: tuple[Declared, ...] | None,
-        row_type: RowType,
+        row_type: RowType | None,
         deterministic: bool | None,
         name: str | None,
     ) -> None:
         super().__init__(func, input_types, deterministic, name)
+        if row_type is None:
+            found = annotated_result(func, self.METHOD, self.MADE_BY, True, "result_types")
+            row_type = row_type_of((found,))
+            self._input_types = self._input_types or annotated_inputs(
+                func, self.METHOD, self.MADE_BY
+            )
         self._row_type = row_type
         self._alias_names: tuple[str, ...] = ()
 
@@ -105,7 +111,7 @@ def udtf(
             is returned is a decorator.
         input_types: as of `udf`.
         result_types: types of the columns, which are called f0, f1, ...; or a ROW, whose fields
-            they are.
+            they are; None: what the type hints of ``f`` say: ``-> Iterator[tuple[str, int]]``.
         deterministic: as of `udf`.
         name: for errors.
 
@@ -123,10 +129,8 @@ def udtf(
         >>> lines.join_lateral(split(col("line")).alias("word")).get_schema().get_field_names()
         ['line', 'number', 'word']
     """
-    if result_types is None:
-        raise JobDefinitionError("udtf() needs result_types, for example result_types=['STRING']")
-    inputs, columns = declared_types(input_types), declared_types(result_types) or ()
-    row = row_type_of(tuple(map(declared_type, columns)))
+    inputs, columns = declared_types(input_types), declared_types(result_types)
+    row = None if columns is None else row_type_of(tuple(map(declared_type, columns)))
 
     def made(func: Callable[..., Any] | UserDefinedFunction) -> UserDefinedTableFunctionWrapper:
         return UserDefinedTableFunctionWrapper(func, inputs, row, deterministic, name)

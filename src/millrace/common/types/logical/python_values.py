@@ -16,6 +16,7 @@ struct, and a dict where it has a list of pairs.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -182,6 +183,8 @@ def _row_converter(kind: RowType) -> Convert:
             return None
         if isinstance(value, Mapping):
             value = [value.get(name) for name in names]
+        elif is_dataclass(value):
+            value = [getattr(value, name) for name in names]
         return {
             name: item if convert is None else convert(item)
             for name, item, convert in zip(names, value, converters, strict=True)
