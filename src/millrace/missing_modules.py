@@ -25,13 +25,7 @@ def _connector(name: str) -> str:
     )
 
 
-_PLANS = (
-    "Millrace has no compiled plans yet: a savepoint of the same statement goes on with its state, "
-    "and EXPLAIN shows its plan"
-)
 MISSING: dict[str, str] = {
-    "millrace.table.compiled_plan": _PLANS,
-    "millrace.table.plan_reference": _PLANS,
     "millrace.table.model_descriptor": (
         "Millrace has no models in catalogs yet: a function that udf(func_type='arrow') has made "
         "applies a model to columns"
@@ -92,13 +86,10 @@ _PULSAR = {
 }
 MISSING_NAMES: dict[str, dict[str, str]] = {
     "millrace.table": {
-        "CompiledPlan": _PLANS,
-        "PlanReference": _PLANS,
         "Module": (
             "Millrace has no modules of Python yet: create_temporary_system_function() gives a "
             "function a name that goes before all others"
         ),
-        "SqlDialect": "Millrace has no other dialects yet: statements are Flink SQL",
         "UserDefinedType": (
             "Millrace has no user-defined types yet: a ROW, or RAW with a serializer, holds values "
             "of a class"

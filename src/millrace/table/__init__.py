@@ -12,13 +12,17 @@ from millrace.common.types.row import Row, RowKind
 from millrace.missing_modules import missing_name
 from millrace.table.catalog.resolved_schema import ResolvedSchema
 from millrace.table.changelog_mode import ChangelogMode
+from millrace.table.compiled_plan import CompiledPlan
 from millrace.table.data_types import DataTypes
 from millrace.table.data_view import DataView, ListView, MapView
 from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.expression import Expression
+from millrace.table.module import ModuleEntry
+from millrace.table.plan_reference import PlanReference
 from millrace.table.result_kind import ResultKind
 from millrace.table.schema import Schema
+from millrace.table.sql_dialect import SqlDialect
 from millrace.table.statement_set import StatementSet
 from millrace.table.stream_table_environment import StreamTableEnvironment
 from millrace.table.table import (
@@ -51,6 +55,7 @@ __all__ = [
     "AggregatedTable",
     "AsyncScalarFunction",
     "ChangelogMode",
+    "CompiledPlan",
     "DataTypes",
     "DataView",
     "EnvironmentSettings",
@@ -64,13 +69,16 @@ __all__ = [
     "ImperativeAggregateFunction",
     "ListView",
     "MapView",
+    "ModuleEntry",
     "OverWindowedTable",
+    "PlanReference",
     "ResolvedSchema",
     "ResultKind",
     "Row",
     "RowKind",
     "ScalarFunction",
     "Schema",
+    "SqlDialect",
     "StatementSet",
     "StreamTableEnvironment",
     "Table",

@@ -22,9 +22,15 @@ _Mode = Callable[[Transformation], str]
 
 
 def explained_plan(
-    session: TableSession, nodes: Sequence[RelNode], details: Iterable[ExplainDetail] = ()
+    session: TableSession,
+    nodes: Sequence[RelNode],
+    details: Iterable[ExplainDetail] = (),
+    planned: bool = False,
 ) -> str:
     """The text of EXPLAIN: the syntax tree, and the operators with their exchanges. Nothing runs.
+
+    Args:
+        planned: whether the trees are optimised already.
 
     Raises:
         JobDefinitionError: a part of the query cannot run here.
@@ -39,7 +45,7 @@ def explained_plan(
         else:
             parts.append(explained(node))
     ends = [node if isinstance(node, LogicalSink) else CollectSink(node) for node in nodes]
-    translator, made = session.translated(ends)
+    translator, made = session.translated(ends, planned)
     mode = translator.changelog_mode if ExplainDetail.CHANGELOG_MODE in details else None
     parts += ["", "== Optimized Execution Plan =="]
     shown = [

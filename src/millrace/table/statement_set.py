@@ -6,6 +6,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.sql.parser import parse_statement
 from millrace.sql.statements import Insert
+from millrace.table.compiled_plan import CompiledPlan
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.inserts import insert_sink, sink_to
 from millrace.table.plan_text import explained_plan
@@ -64,6 +65,14 @@ class StatementSet:
             raise JobDefinitionError("the statement set has no INSERT")
         sinks, self._sinks = self._sinks, []
         self._session.attach(sinks)
+
+    def compile_plan(self) -> CompiledPlan:
+        """The plan of the inserts, to be kept.
+
+        Raises:
+            JobDefinitionError: there are none, or they read or call what is in this program only.
+        """
+        return CompiledPlan.of(self._session, self._sinks)
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         """Print how the job would run."""

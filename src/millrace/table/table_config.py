@@ -13,6 +13,7 @@ from millrace.common.errors import ConfigurationError
 from millrace.common.time.amounts import Duration
 from millrace.expressions.asynchronous import AsyncOptions
 from millrace.expressions.session_settings import SessionSettings
+from millrace.table.sql_dialect import SqlDialect
 
 __all__ = ["TableConfig"]
 
@@ -127,6 +128,24 @@ class TableConfig:
     def set_python_executable(self, python_exec: str) -> None:
         """Run the workers with this interpreter: a path on every host, or one in an archive."""
         self._configuration.set(options.PYTHON_EXECUTABLE, python_exec)
+
+    @staticmethod
+    def get_default() -> TableConfig:
+        """Options that nobody has set."""
+        return TableConfig()
+
+    def get_sql_dialect(self) -> SqlDialect:
+        """The grammar of statements."""
+        return SqlDialect.DEFAULT
+
+    def set_sql_dialect(self, sql_dialect: SqlDialect) -> None:
+        """Take the grammar of statements: there is Flink's.
+
+        Raises:
+            ConfigurationError: it is another.
+        """
+        if sql_dialect is not SqlDialect.DEFAULT:
+            raise ConfigurationError(f"statements are Flink SQL; there is no {sql_dialect}")
 
     def to_map(self) -> dict[str, str]:
         """All options that are set, in order of their keys."""

@@ -32,12 +32,15 @@ from millrace.table.catalog.catalog_objects import (
 from millrace.table.catalog.errors import not_found
 from millrace.table.catalog.imported_functions import function_of
 from millrace.table.catalog.object_path import parts_of
+from millrace.table.compiled_plan import CompiledPlan
 from millrace.table.ddl.modules import CORE
+from millrace.table.ddl.plans import sinks_of
 from millrace.table.ddl.statements import execute_statement
 from millrace.table.elements import elements_table, frame_batch
 from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.module import ModuleEntry
+from millrace.table.plan_reference import PlanReference
 from millrace.table.schema import Schema
 from millrace.table.statement_set import StatementSet
 from millrace.table.table import Table
@@ -97,6 +100,27 @@ class TableEnvironment:
             SqlParserError, SqlValidationError: the text is wrong; the error shows where.
         """
         return Table(self._session, self._session.bind_query(parse_query(query), query))
+
+    def compile_plan_sql(self, stmt: str) -> CompiledPlan:
+        """The plan of an INSERT or a statement set, to be kept.
+
+        Raises:
+            JobDefinitionError: it is another statement, or reads or calls what is in this program
+                only.
+        """
+        return CompiledPlan.of(self._session, sinks_of(self._session, parse_statement(stmt)))
+
+    def load_plan(self, plan_reference: PlanReference) -> CompiledPlan:
+        """The plan of a file or text.
+
+        Raises:
+            JobDefinitionError: it is none, or a table or function of it is gone or another one now.
+        """
+        return CompiledPlan.load(self._session, plan_reference)
+
+    def execute_plan(self, plan_reference: PlanReference) -> TableResult:
+        """Run the plan of a file or text: as `load_plan` and `CompiledPlan.execute`."""
+        return self.load_plan(plan_reference).execute()
 
     def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
         """How a query or an INSERT would run."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.table.catalog.object_path import ObjectIdentifier
+from millrace.table.compiled_plan import CompiledPlan
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.plan_text import explained_plan
 from millrace.table.table_result import TableResult
@@ -27,6 +28,14 @@ class TablePipeline:
         """The table that is written; None: it has no name."""
         path = self.sink.table.path
         return ObjectIdentifier(*path) if len(path) == 3 else None
+
+    def compile_plan(self) -> CompiledPlan:
+        """Its plan, to be kept.
+
+        Raises:
+            JobDefinitionError: it reads or calls what is in this program only.
+        """
+        return CompiledPlan.of(self._session, [self.sink])
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """How the job would run."""

@@ -43,7 +43,10 @@ from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.table_config import TableConfig
 from millrace.table.table_result import TableResult
 
-__all__ = ["TableSession"]
+__all__ = ["ANONYMOUS", "TableSession"]
+
+ANONYMOUS = "*anonymous_"
+"""What the names of tables without a name begin with."""
 
 
 class TableSession:
@@ -115,7 +118,7 @@ class TableSession:
     def anonymous_name(self, kind: str) -> str:
         """A name for a table that the program gives none."""
         self._anonymous += 1
-        return f"*anonymous_{kind}${self._anonymous}*"
+        return f"{ANONYMOUS}{kind}${self._anonymous}*"
 
     # -- running -----------------------------------------------------------------------
 
@@ -132,10 +135,10 @@ class TableSession:
             time_zone=self.config.get_local_timezone(),
         )
 
-    def insert(self, sinks: Sequence[LogicalSink]) -> TableResult:
-        """Run inserts as one job."""
+    def insert(self, sinks: Sequence[LogicalSink], planned: bool = False) -> TableResult:
+        """Run inserts as one job; ``planned``: they are optimised already."""
         names = [".".join(sink.table.path) for sink in sinks]
-        self.attach(sinks)
+        self.attach(sinks, planned)
         self._configure()
         replacing = [_replacing(sink) for sink in sinks if sink.overwrite]
         client = self.env.build_client(self._job_name(f"insert-into_{','.join(names)}")).start()
@@ -145,9 +148,9 @@ class TableSession:
             finish()
         return inserted(names, client)
 
-    def attach(self, sinks: Sequence[LogicalSink]) -> None:
+    def attach(self, sinks: Sequence[LogicalSink], planned: bool = False) -> None:
         """Add inserts to the environment's next job."""
-        for end in self.transformations(sinks):
+        for end in self.translated(sinks, planned)[1]:
             self.env.add_sink_transformation(end)
 
     def transformations(self, nodes: Sequence[RelNode]) -> list[Transformation]:
@@ -158,8 +161,12 @@ class TableSession:
         """
         return self.translated(nodes)[1]
 
-    def translated(self, nodes: Sequence[RelNode]) -> tuple[Translator, list[Transformation]]:
-        """`transformations`, and what knows their changelog modes."""
+    def optimized(self, nodes: Sequence[RelNode]) -> list[RelNode]:
+        """The trees that are run, for trees that were bound.
+
+        Raises:
+            JobDefinitionError: a query cannot run over streams, or not here.
+        """
         duplicates = self.config.get_configuration().get(table_options.CDC_EVENTS_DUPLICATE)
         changelogs = SourceChangelogs(duplicates, batch=not self.streaming)
         roots = [optimized(node, changelogs) for node in nodes]
@@ -169,6 +176,13 @@ class TableSession:
         if self.config.get_configuration().get(table_options.REUSE_SUB_PLAN):
             reuse_source = self.config.get_configuration().get(table_options.REUSE_SOURCE)
             roots = with_reused_subplans(roots, reuse_source)
+        return roots
+
+    def translated(
+        self, nodes: Sequence[RelNode], planned: bool = False
+    ) -> tuple[Translator, list[Transformation]]:
+        """`transformations`, and what knows their changelog modes."""
+        roots = nodes if planned else self.optimized(nodes)
         modes = ChangelogModes(roots, self.streaming)
         if self.streaming:
             for root in roots:

@@ -189,8 +189,6 @@ def test_errors_of_syntax_show_the_place(t_env: TableEnvironment) -> None:
     [
         ("ADD JAR 'a.jar'", "ADD JAR", "there is no JVM"),
         ("REMOVE JAR 'a.jar'", "REMOVE JAR", "there is no JVM"),
-        ("COMPILE PLAN 'x.json' FOR INSERT INTO t SELECT 1", "COMPILE PLAN", "plans are not"),
-        ("EXECUTE PLAN 'x.json'", "EXECUTE PLAN", "plans are not"),
         ("CALL f()", "CALL", "no catalog here has procedures"),
         ("ALTER CATALOG c SET ('a' = 'b')", "ALTER CATALOG", "DROP CATALOG and CREATE it"),
         ("STOP JOB 'a'", "STOP JOB", "use the JobClient"),

@@ -82,6 +82,10 @@ REUSE_SOURCE = known(
     "Whether a table that a job reads several times in the same way is read once; only with "
     "table.optimizer.reuse-sub-plan-enabled.",
 )
+FORCE_RECOMPILE = known(
+    ConfigOptions.key("table.plan.force-recompile").boolean_type().default_value(False),
+    "Whether COMPILE PLAN replaces a plan that is in its file already.",
+)
 LEGACY_CAST = known(
     ConfigOptions.key("table.exec.legacy-cast-behaviour")
     .string_type()

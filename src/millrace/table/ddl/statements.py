@@ -17,6 +17,7 @@ from millrace.table.ddl import (
     modify,
     modules,
     options,
+    plans,
     queries,
     show,
 )
@@ -36,6 +37,8 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
     sql.Update: modify.update,
     sql.Analyze: analyze.analyze,
     sql.Explain: queries.explain,
+    sql.CompilePlan: plans.compile_plan,
+    sql.ExecutePlan: plans.execute_plan,
     sql.CreateTable: create.create_table,
     sql.CreateView: create.create_view,
     sql.CreateDatabase: create.create_database,
@@ -64,12 +67,9 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
 
 
 _NO_JARS = "there is no JVM that would load it; functions are Python's, and connectors are built in"
-_NO_PLANS = "plans are not kept: a query is planned anew when it is resumed"
 _REASONS: dict[type[Statement], tuple[str, str]] = {
     sql.AddJar: ("ADD JAR", _NO_JARS),
     sql.RemoveJar: ("REMOVE JAR", _NO_JARS),
-    sql.CompilePlan: ("COMPILE PLAN", _NO_PLANS),
-    sql.ExecutePlan: ("EXECUTE PLAN", _NO_PLANS),
     sql.CallProcedure: ("CALL", "no catalog here has procedures"),
     sql.AlterCatalog: ("ALTER CATALOG", "DROP CATALOG and CREATE it with other options"),
     sql.StopJob: ("STOP JOB", "use the JobClient of the TableResult, or millrace stop"),

@@ -1,0 +1,1 @@
+"""Relational trees as JSON: what compiled plans are made of."""

@@ -1,0 +1,201 @@
+"""`written_plan` and `plan_of`: optimised trees as JSON, and back.
+
+Flink: ``ExecNodeGraphJsonSerializer``. Each node is an object with its class and fields; nodes that
+several others read are written once. Only the classes that are listed here are read: nothing of a
+file is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import ModuleType
+from typing import Any, Protocol
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical import logical_type
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions import pattern_expressions, resolved
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.planner import catalog_reader
+from millrace.planner.catalog_reader import SOURCE_WATERMARK, ResolvedTable
+from millrace.planner.relational import rel_node, sink_nodes, stream_rel_nodes
+from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.serde.value_json import KIND, reads_back, value_of, written_value
+
+__all__ = ["CatalogObjects", "plan_of", "written_plan"]
+
+
+class CatalogObjects(Protocol):
+    """What plans name and do not contain."""
+
+    def contains(self, table: ResolvedTable) -> bool:
+        """Whether a plan has a table's schema and options, besides its name.
+
+        Raises:
+            JobDefinitionError: it is in this program only.
+        """
+        ...
+
+    def table_of(self, path: tuple[str, ...], definition: ResolvedTable | None) -> ResolvedTable:
+        """The table of a name.
+
+        Args:
+            definition: the table as the plan has it, without what reads and writes its rows.
+
+        Raises:
+            JobDefinitionError: there is none, or it is another one now.
+        """
+        ...
+
+    def written_function(self, function: FunctionDefinition) -> str:
+        """The name of a function of the user.
+
+        Raises:
+            JobDefinitionError: it has none.
+        """
+        ...
+
+    def function_of(self, name: str) -> FunctionDefinition:
+        """The function of a name.
+
+        Raises:
+            JobDefinitionError: there is none.
+        """
+        ...
+
+
+def _classes(modules: Iterable[ModuleType]) -> dict[str, type]:
+    found = (vars(module)[name] for module in modules for name in module.__all__)
+    return {each.__name__: each for each in found if isinstance(each, type)}
+
+
+_CLASSES: Mapping[str, type] = {
+    name: each
+    for name, each in {
+        **_classes([rel_node, stream_rel_nodes, sink_nodes]),
+        **_classes([resolved, pattern_expressions, catalog_reader, logical_type]),
+    }.items()
+    if is_dataclass(each) or issubclass(each, Enum)
+}
+
+
+def written_plan(roots: Sequence[RelNode], objects: CatalogObjects) -> dict[str, Any]:
+    """Trees as JSON.
+
+    Raises:
+        JobDefinitionError: something of them is in this program only.
+    """
+    writer = _Writer(objects)
+    ends = [writer.node(root) for root in roots]
+    return {"nodes": writer.nodes, "roots": ends}
+
+
+def plan_of(written: Mapping[str, Any], objects: CatalogObjects) -> list[RelNode]:
+    """The trees that `written_plan` made JSON of.
+
+    Raises:
+        JobDefinitionError: it is not of this form, or names what there is no more.
+    """
+    reader = _Reader(objects)
+    try:
+        for node in written["nodes"]:
+            reader.add(node)
+        return [reader.nodes[number] for number in written["roots"]]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise JobDefinitionError(f"this is no plan, or one of another version: {error}") from error
+
+
+class _Writer:
+    def __init__(self, objects: CatalogObjects) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        self._objects = objects
+        self._numbers: dict[int, tuple[RelNode, int]] = {}  # nodes are kept: their ids are theirs
+
+    def node(self, node: RelNode) -> int:
+        """Writes a node and what is below it, if it is not written yet; its number."""
+        if id(node) not in self._numbers:
+            written = self._fields(node)
+            self._numbers[id(node)] = node, len(self.nodes) + 1
+            self.nodes.append({"id": len(self.nodes) + 1, **written})
+        return self._numbers[id(node)][1]
+
+    def _fields(self, value: Any) -> dict[str, Any]:
+        name = type(value).__name__
+        of = _CLASSES.get(name)
+        if of is not type(value):
+            raise JobDefinitionError(f"a plan in a file cannot have a {name}")
+        given = {
+            each.name: self.value(getattr(value, each.name))
+            for each in fields(of)
+            if each.compare and each.name != "source"
+        }
+        return {KIND: name, **given}
+
+    def value(self, value: Any) -> Any:
+        """Anything that is in a node."""
+        if isinstance(value, RelNode):
+            return {KIND: "node", "value": self.node(value)}
+        if isinstance(value, tuple):
+            return [self.value(each) for each in value]
+        if isinstance(value, ResolvedTable):
+            contained = self._fields(value) if self._objects.contains(value) else None
+            return {KIND: "table", "path": list(value.path), "definition": contained}
+        if value is SOURCE_WATERMARK:
+            return {KIND: "source watermark"}
+        if isinstance(value, FunctionDefinition):
+            return {KIND: "function", "value": self._objects.written_function(value)}
+        if isinstance(value, Enum):
+            return {KIND: type(value).__name__, "value": value.name}
+        if isinstance(value, Mapping):
+            pairs = [[key, self.value(each)] for key, each in value.items()]
+            return {KIND: "map", "value": pairs}
+        if isinstance(value, frozenset):
+            return {KIND: "set", "value": sorted(map(self.value, value))}
+        if isinstance(value, list):
+            return {KIND: "list", "value": [self.value(each) for each in value]}
+        if isinstance(value, LogicalType) and reads_back(value):
+            return written_value(value)
+        return self._fields(value) if is_dataclass(value) else written_value(value)
+
+
+class _Reader:
+    def __init__(self, objects: CatalogObjects) -> None:
+        self.nodes: dict[int, RelNode] = {}
+        self._objects = objects
+        self._of_kind: dict[str, Callable[[Any], Any]] = {
+            "node": lambda written: self.nodes[written],
+            "function": objects.function_of,
+            "list": lambda written: [self.value(each) for each in written],
+            "set": lambda written: frozenset(self.value(each) for each in written),
+            "map": lambda written: {key: self.value(each) for key, each in written},
+        }
+
+    def add(self, written: Mapping[str, Any]) -> None:
+        """A node whose inputs are there."""
+        self.nodes[written["id"]] = self._object(written)
+
+    def _object(self, written: Mapping[str, Any]) -> Any:
+        of = _CLASSES[written[KIND]]
+        given = {
+            name: self.value(each) for name, each in written.items() if name not in (KIND, "id")
+        }
+        return of[given["value"]] if issubclass(of, Enum) else of(**given)
+
+    def value(self, written: Any) -> Any:
+        """What `_Writer.value` wrote."""
+        if isinstance(written, list):
+            return tuple(self.value(each) for each in written)
+        if not isinstance(written, dict):
+            return written
+        kind = written[KIND]
+        if kind == "source watermark":
+            return SOURCE_WATERMARK
+        if kind == "table":
+            definition = written["definition"]
+            contained = None if definition is None else self._object(definition)
+            return self._objects.table_of(tuple(written["path"]), contained)
+        if kind in self._of_kind:
+            return self._of_kind[kind](written["value"])
+        return self._object(written) if kind in _CLASSES else value_of(written)

@@ -1,0 +1,199 @@
+"""`CompiledPlan`: inserts as the optimiser left them, to be run now or by a later version.
+
+Semantics: Flink docs, "SQL Upgrades and Compiled Plans" and ``CompiledPlan``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from millrace import __version__
+from millrace.common.config import table_options
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.relational.sink_nodes import LogicalSink
+from millrace.planner.serde.plan_json import plan_of, written_plan
+from millrace.table.catalog.object_path import ObjectIdentifier
+from millrace.table.connectors.registry import ConnectorAccess
+from millrace.table.explain_detail import ExplainDetail
+from millrace.table.plan_reference import FilePlanReference, PlanReference
+from millrace.table.plan_text import explained_plan
+from millrace.table.table_result import TableResult
+from millrace.table.table_session import ANONYMOUS, TableSession
+
+__all__ = ["CompiledPlan"]
+
+_FORMAT = 1
+
+
+class CompiledPlan:
+    """Inserts as the optimiser left them: it runs without being planned again, so that a savepoint
+    of it is resumed by a later version, whatever that would make of the statement.
+
+    A plan has the schemas and options of the tables of catalogs; of temporary tables and of
+    functions it has the names, and they must be there when it is run.
+
+    Example:
+        >>> from millrace.table import EnvironmentSettings, PlanReference, TableEnvironment
+        >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        >>> _ = t_env.execute_sql("CREATE TABLE s (n INT) WITH ('connector' = 'datagen')")
+        >>> _ = t_env.execute_sql("CREATE TABLE t (n INT) WITH ('connector' = 'blackhole')")
+        >>> text = t_env.compile_plan_sql("INSERT INTO t SELECT n FROM s").as_json_string()
+        >>> plan = t_env.load_plan(PlanReference.from_json_string(text))
+        >>> print(plan.explain().splitlines()[1])
+        LogicalSink(table=[default_catalog.default_database.t], fields=[n])
+    """
+
+    def __init__(self, session: TableSession, roots: Sequence[LogicalSink], version: str) -> None:
+        self._session, self._roots, self._version = session, roots, version
+
+    @staticmethod
+    def of(session: TableSession, sinks: Sequence[LogicalSink]) -> CompiledPlan:
+        """The plan of inserts.
+
+        Raises:
+            JobDefinitionError: they read or call what is in this program only.
+        """
+        plan = CompiledPlan(session, _sinks(session.optimized(sinks)), __version__)
+        plan.as_json_string()  # refuses what cannot be written
+        return plan
+
+    @staticmethod
+    def load(session: TableSession, reference: PlanReference) -> CompiledPlan:
+        """The plan of a file or text.
+
+        Raises:
+            JobDefinitionError: it is none, or of another mode, or a table or function of it is gone
+                or another one now.
+        """
+        try:
+            written = json.loads(reference.json())
+        except ValueError as error:
+            raise JobDefinitionError(f"this is no plan: {error}") from error
+        if not isinstance(written, dict) or written.get("format") != _FORMAT:
+            raise JobDefinitionError("this is no plan, or one of another version")
+        if written.get("streaming") != session.streaming:
+            mode = "in batch mode" if session.streaming else "over streams"
+            raise JobDefinitionError(f"this plan was compiled for a job {mode}")
+        roots = plan_of(written, _SessionObjects(session))
+        return CompiledPlan(session, _sinks(roots), str(written.get("version")))
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def as_json_string(self) -> str:
+        """The plan as a text."""
+        written = {
+            "format": _FORMAT,
+            "version": self._version,
+            "streaming": self._session.streaming,
+            **written_plan(self._roots, _SessionObjects(self._session)),
+        }
+        return json.dumps(written, indent=1)
+
+    def print_json_string(self) -> None:
+        """Print it as a text."""
+        print(self.as_json_string())
+
+    def write_to_file(self, file: str | os.PathLike[str], ignore_if_exists: bool = False) -> None:
+        """Write it into a file, in any file system that checkpoints can be in.
+
+        Args:
+            ignore_if_exists: a file of this name stays as it is.
+
+        Raises:
+            JobDefinitionError: there is such a file, and ``table.plan.force-recompile`` is off.
+        """
+        reference = PlanReference.from_file(file)
+        if not (ignore_if_exists and reference.exists()):
+            forced = self._session.config.get_configuration().get(table_options.FORCE_RECOMPILE)
+            reference.write(self.as_json_string(), forced)
+
+    def get_flink_version(self) -> str:
+        """The version of Millrace that compiled it."""
+        return self._version
+
+    def execute(self) -> TableResult:
+        """Run it as a job."""
+        return self._session.insert(self._roots, planned=True)
+
+    def explain(self, *extra_details: ExplainDetail) -> str:
+        """Its tree, and the operators that it becomes."""
+        return explained_plan(self._session, self._roots, extra_details, planned=True)
+
+    def print_explain(self, *extra_details: ExplainDetail) -> None:
+        """Print `explain`."""
+        print(self.explain(*extra_details))
+
+
+def compiled_into(
+    session: TableSession, sinks: Sequence[LogicalSink], file: str, if_not_exists: bool
+) -> CompiledPlan:
+    """The plan of inserts in a file: that which is there, or it is compiled and written."""
+    reference = FilePlanReference(file)
+    if if_not_exists and reference.exists():
+        return CompiledPlan.load(session, reference)
+    plan = CompiledPlan.of(session, sinks)
+    plan.write_to_file(file)
+    return plan
+
+
+def _sinks(roots: Sequence[RelNode]) -> list[LogicalSink]:
+    sinks = [root for root in roots if isinstance(root, LogicalSink)]
+    if not sinks or len(sinks) != len(roots):
+        raise JobDefinitionError("a plan is of inserts")
+    return sinks
+
+
+class _SessionObjects:
+    """Tables and functions as a session's catalogs have them."""
+
+    def __init__(self, session: TableSession) -> None:
+        self._session = session
+
+    def contains(self, table: ResolvedTable) -> bool:
+        temporary = self._session.catalogs.is_temporary(ObjectIdentifier(*table.path))
+        if isinstance(table.source, ConnectorAccess):
+            return not temporary
+        if temporary:
+            return False
+        raise JobDefinitionError(
+            "a plan in a file cannot have a table of Python objects or of a stream: name it with "
+            "create_temporary_view or create_temporary_table"
+        )
+
+    def table_of(self, path: tuple[str, ...], definition: ResolvedTable | None) -> ResolvedTable:
+        name = ".".join(path)
+        found: Any = None
+        if not path[-1].startswith(ANONYMOUS):
+            found = self._session.reader.resolve_table(path)
+        if found is None and definition is not None:
+            return replace(definition, source=ConnectorAccess())
+        if not isinstance(found, ResolvedTable):
+            raise JobDefinitionError(f"the plan needs the table {name}, which is not there")
+        if definition is not None and found.columns != definition.columns:
+            raise JobDefinitionError(
+                f"the table {name} has other columns than when the plan was compiled: give it "
+                "those again, or compile the statement anew"
+            )
+        return found
+
+    def written_function(self, function: FunctionDefinition) -> str:
+        if self._session.reader.resolve_function((function.name,)) is not function:
+            raise JobDefinitionError(
+                f"a plan in a file names its functions, and {function.name} has no name here: "
+                "give it one with create_temporary_function, and call it by that"
+            )
+        return function.name
+
+    def function_of(self, name: str) -> FunctionDefinition:
+        found = self._session.reader.resolve_function((name,))
+        if found is None:
+            raise JobDefinitionError(f"the plan calls the function {name}, which is not there")
+        return found

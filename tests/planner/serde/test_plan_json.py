@@ -1,0 +1,103 @@
+"""Trees of queries of every kind come back from JSON as they were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from query_tables import bound, snapshots
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.parser import parse_type
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.planner.relational.explain import explained
+from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.rules.optimizer import optimized
+from millrace.planner.rules.subplan_reuse import with_reused_subplans
+from millrace.planner.serde.plan_json import plan_of, written_plan
+from millrace.planner.serde.value_json import value_of, written_value
+
+VALUES = (
+    st.none() | st.booleans() | st.integers() | st.text() | st.binary() | st.floats(allow_nan=False)
+    | st.decimals(allow_nan=False, allow_infinity=False) | st.dates() | st.times()
+    | st.datetimes() | st.timedeltas()
+)  # fmt: skip
+
+
+@given(VALUES)
+def test_constants_come_back(value: Any) -> None:
+    back = value_of(json.loads(json.dumps(written_value(value))))
+    assert (back, type(back)) == (value, type(value))
+
+
+@pytest.mark.parametrize("text", [
+    "BIGINT NOT NULL", "DECIMAL(38, 18)", "TIMESTAMP_LTZ(3)", "ARRAY<MAP<STRING, INT NOT NULL>>",
+    "ROW<`a b` INT, `c``d` ARRAY<DOUBLE> 'of it'>", "INTERVAL DAY(3) TO SECOND(6)", "VARBINARY(7)",
+    "MULTISET<CHAR(3)>", "STRUCTURED<'m.C', `a` INT>", "TIME(3)", "INTERVAL YEAR(4) TO MONTH",
+])  # fmt: skip
+def test_types_come_back(text: str) -> None:
+    kind = parse_type(text)
+    assert value_of(json.loads(json.dumps(written_value(kind)))) == kind
+
+
+def test_what_no_text_can_say_is_refused() -> None:
+    with pytest.raises(JobDefinitionError, match="a plan in a file cannot have a object"):
+        written_value(object())
+
+
+def test_not_a_number_comes_back() -> None:
+    assert str(value_of(json.loads(json.dumps(written_value(float("nan")))))) == "nan"
+
+
+class NamedObjects:
+    """Every table is in the plan, without what reads it; there are no functions of users."""
+
+    def contains(self, table: ResolvedTable) -> bool:
+        return True
+
+    def table_of(self, path: tuple[str, ...], definition: ResolvedTable | None) -> ResolvedTable:
+        assert definition is not None
+        return definition
+
+    def written_function(self, function: FunctionDefinition) -> str:
+        raise AssertionError(function)
+
+    def function_of(self, name: str) -> FunctionDefinition:
+        raise AssertionError(name)
+
+
+def back(roots: list[RelNode]) -> list[RelNode]:
+    return plan_of(json.loads(json.dumps(written_plan(roots, NamedObjects()))), NamedObjects())
+
+
+RULES = Path(__file__).parents[1] / "rules"
+QUERIES = [query for query, _ in snapshots(RULES / "optimized_plans.txt")]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_trees_come_back(query: str) -> None:
+    node = optimized(bound(query))
+    [made] = back([node])
+    assert explained(made) == explained(node)
+    assert made.row_type == node.row_type
+    assert written_plan([made], NamedObjects()) == written_plan([node], NamedObjects())
+
+
+def test_shared_nodes_stay_shared() -> None:
+    query = "SELECT a, COUNT(*) FROM t GROUP BY a"
+    roots = with_reused_subplans([optimized(bound(query)) for _ in range(2)], True)
+    one, two = back(roots)
+    assert one.inputs[0] is two.inputs[0]
+
+
+@pytest.mark.parametrize("text", ["{}", '{"nodes": [{"id": 1, "@": "System"}], "roots": [1]}',
+    '{"nodes": [{"id": 1, "@": "Filter", "input": 3}], "roots": [1]}',
+    '{"nodes": [{"id": 1, "@": "Values", "rows": {"@": "os"}}], "roots": [1]}'])  # fmt: skip
+def test_another_text_is_no_plan(text: str) -> None:
+    with pytest.raises(JobDefinitionError, match="this is no plan"):
+        plan_of(json.loads(text), NamedObjects())
