@@ -118,3 +118,15 @@ SELECT CARDINALITY(1);
 SELECT ARRAY_JOIN(ARRAY[1, 2], '-');
 -- program: map_key_of_another_type
 SELECT MAP['a', 1][1];
+-- program: object_of_fields
+SELECT OBJECT_OF('shop.Item', 'name', 'pen', 'n', 2).n;
+-- program: field_of_an_object
+SELECT OBJECT_OF('shop.Item', 'name', s, 'n', n).name FROM (VALUES ('pen', 1), (CAST(NULL AS STRING), 2)) AS t (s, n);
+-- program: object_updated
+SELECT OBJECT_UPDATE(OBJECT_OF('shop.Item', 'name', 'pen', 'n', 2), 'n', 3).n;
+-- program: object_of_half_a_pair
+SELECT OBJECT_OF('shop.Item', 'name');
+-- program: object_updated_without_such_a_field
+SELECT OBJECT_UPDATE(OBJECT_OF('shop.Item', 'name', 'pen'), 'nme', 'ink');
+-- program: object_of_the_same_name_twice
+SELECT OBJECT_OF('shop.Item', 'name', 'pen', 'name', 'ink');

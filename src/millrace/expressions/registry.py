@@ -33,6 +33,7 @@ from millrace.expressions.functions.logic import LOGIC
 from millrace.expressions.functions.mathematics import MATHEMATICS
 from millrace.expressions.functions.regular_expressions import REGULAR_EXPRESSIONS
 from millrace.expressions.functions.strings import STRINGS
+from millrace.expressions.functions.structured_objects import STRUCTURED_OBJECTS
 from millrace.expressions.functions.temporal import TEMPORAL
 from millrace.expressions.resolved import Call, Cast, ResolvedExpression, ValueLiteral
 from millrace.expressions.session_settings import SessionSettings
@@ -62,6 +63,7 @@ _FUNCTIONS: dict[str, FunctionDefinition] = {
         CONDITIONAL,
         TYPES,
         COLLECTIONS,
+        STRUCTURED_OBJECTS,
         JSON_FUNCTIONS,
         HASHES,
         AGGREGATES,

@@ -76,6 +76,7 @@ __all__ = [
     "negative",
     "not_",
     "null_of",
+    "object_of",
     "or_",
     "pi",
     "rand",
@@ -216,9 +217,10 @@ def current_timestamp() -> Expression:
     return _word("CURRENT_TIMESTAMP")
 
 
-def current_watermark(rowtime_attribute: Any) -> Expression:
-    """The watermark of a rowtime attribute; NULL before the first."""
-    return _call("CURRENT_WATERMARK", rowtime_attribute)
+def current_watermark(rowtimeAttribute: Any) -> Expression:
+    """The watermark of a rowtime attribute; NULL before the first. (The argument's name is
+    PyFlink's.)"""
+    return _call("CURRENT_WATERMARK", rowtimeAttribute)
 
 
 def local_time() -> Expression:
@@ -300,6 +302,16 @@ def array(head: Any, *tail: Any) -> Expression:
 def row(head: Any, *tail: Any) -> Expression:
     """A row of values."""
     return Expression(nodes.RowConstructor(expressions=list(map(node_of, (head, *tail)))))
+
+
+def object_of(class_name: str, *args: Any) -> Expression:
+    """An object of a structured type: its class's name, then a name and a value for each field.
+
+    Example:
+        >>> object_of("shop.Item", "name", "pen", "n", 2)
+        OBJECT_OF('shop.Item', 'name', 'pen', 'n', 2)
+    """
+    return _call("OBJECT_OF", class_name, *args)
 
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression:

@@ -17,10 +17,10 @@ from millrace.table.tableau import MAX_WIDTH, column_width, tableau
 from millrace.table.values import KIND_TEXTS, cells, python_rows
 
 if TYPE_CHECKING:
-    from millrace.datastream.collected import CloseableIterator
+    from millrace.datastream import collected
     from millrace.engine.embedded_job_client import EmbeddedJobClient
 
-__all__ = ["RowIterator", "TableResult"]
+__all__ = ["CloseableIterator", "RowIterator", "TableResult"]
 
 
 class RowIterator:
@@ -30,7 +30,10 @@ class RowIterator:
     """
 
     def __init__(
-        self, row_type: RowType, rows: Sequence[Row] = (), job: CloseableIterator[Any] | None = None
+        self,
+        row_type: RowType,
+        rows: Sequence[Row] = (),
+        job: collected.CloseableIterator[Any] | None = None,
     ) -> None:
         self._row_type = row_type
         self._rows: Iterator[Row] = iter(rows)
@@ -64,6 +67,10 @@ class RowIterator:
         self.close()
 
 
+CloseableIterator = RowIterator
+"""PyFlink's name of it."""
+
+
 class TableResult:
     """The result of a statement. Flink: interface ``TableResult``.
 
@@ -75,7 +82,7 @@ class TableResult:
         row_type: RowType,
         kind: ResultKind = ResultKind.SUCCESS_WITH_CONTENT,
         rows: Sequence[Row] = (),
-        job: CloseableIterator[Any] | None = None,
+        job: collected.CloseableIterator[Any] | None = None,
         client: EmbeddedJobClient | None = None,
         streaming: bool = False,
         time_zone: str = "UTC",

@@ -123,3 +123,9 @@ class CollectionFunctions(CallBuilder):
     def map_union(self, *maps: Any) -> Self:
         """The entries of all; a later one wins."""
         return self._call("MAP_UNION", *maps)
+
+    # -- structured objects ------------------------------------------------------------
+
+    def object_update(self, *kv: Any) -> Self:
+        """The object with other values of some fields, each given by name and value."""
+        return self._call("OBJECT_UPDATE", *kv)

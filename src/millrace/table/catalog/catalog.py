@@ -82,6 +82,10 @@ class Catalog(ABC):
             if isinstance(self.table(ObjectPath(database_name, name)), CatalogView)
         ]
 
+    def list_materialized_tables(self, database_name: str) -> list[str]:
+        """Names of the materialized tables of a database, of which there are none here."""
+        return []
+
     def table_exists(self, table_path: ObjectPath) -> bool:
         """Whether there is a table or view of this name."""
         return self.database_exists(table_path.database) and self.table(table_path) is not None

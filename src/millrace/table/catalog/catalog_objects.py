@@ -105,10 +105,30 @@ class CatalogTableStatistics:
 
     row_count: int
     columns: Mapping[str, CatalogColumnStatistics] = field(default_factory=dict)
+    file_count: int = -1
+    total_size: int = -1
+    raw_data_size: int = -1
+    properties: Mapping[str, str] = field(default_factory=dict)
 
     def get_row_count(self) -> int:
         """How many rows there are; -1: that is not known."""
         return self.row_count
+
+    def get_field_count(self) -> int:
+        """How many files there are: -1, that is not counted."""
+        return self.file_count
+
+    def get_total_size(self) -> int:
+        """Bytes of the files: -1, that is not counted."""
+        return self.total_size
+
+    def get_raw_data_size(self) -> int:
+        """Bytes of the rows in memory: -1, that is not counted."""
+        return self.raw_data_size
+
+    def get_properties(self) -> dict[str, str]:
+        """What else is known."""
+        return dict(self.properties)
 
     def copy(self) -> CatalogTableStatistics:
         """The same one: it cannot be changed."""
@@ -224,12 +244,14 @@ class CatalogView(CatalogBaseTable):
 
 
 @dataclass(frozen=True)
-class CatalogFunction:
+class CatalogFunction(_Described):
     """A function: the module and name of a Python function, or the function itself."""
 
     class_name: str
     language: str = "PYTHON"
     function: Any = None
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    comment: str | None = None
 
     @staticmethod
     def create_instance(class_name: str, function_language: str = "Python") -> CatalogFunction:
@@ -250,6 +272,6 @@ class CatalogFunction:
         """``PYTHON``."""
         return self.language
 
-    def copy(self) -> CatalogFunction:
-        """The same one: it cannot be changed."""
-        return self
+    def get_options(self) -> dict[str, str]:
+        """Its options, of which there are none here."""
+        return dict(self.options)

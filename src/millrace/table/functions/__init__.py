@@ -1,1 +1,51 @@
 """Functions of the user: scalar, table, aggregate and table aggregate functions."""
+
+from __future__ import annotations
+
+from millrace.table.functions.built_in_aggregates import (
+    AvgAggFunction,
+    Count1AggFunction,
+    CountAggFunction,
+    DecimalSum0AggFunction,
+    FirstValueAggFunction,
+    FirstValueWithRetractAggFunction,
+    FloatSum0AggFunction,
+    IntSum0AggFunction,
+    LastValueAggFunction,
+    LastValueWithRetractAggFunction,
+    ListAggFunction,
+    ListAggWithRetractAggFunction,
+    ListAggWsWithRetractAggFunction,
+    MaxAggFunction,
+    MaxWithRetractAggFunction,
+    MinAggFunction,
+    MinWithRetractAggFunction,
+    Sum0AggFunction,
+    SumAggFunction,
+    SumWithRetractAggFunction,
+    WelfordM2AggFunction,
+)
+
+__all__ = [
+    "AvgAggFunction",
+    "Count1AggFunction",
+    "CountAggFunction",
+    "DecimalSum0AggFunction",
+    "FirstValueAggFunction",
+    "FirstValueWithRetractAggFunction",
+    "FloatSum0AggFunction",
+    "IntSum0AggFunction",
+    "LastValueAggFunction",
+    "LastValueWithRetractAggFunction",
+    "ListAggFunction",
+    "ListAggWithRetractAggFunction",
+    "ListAggWsWithRetractAggFunction",
+    "MaxAggFunction",
+    "MaxWithRetractAggFunction",
+    "MinAggFunction",
+    "MinWithRetractAggFunction",
+    "Sum0AggFunction",
+    "SumAggFunction",
+    "SumWithRetractAggFunction",
+    "WelfordM2AggFunction",
+]
