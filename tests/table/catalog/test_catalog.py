@@ -11,9 +11,12 @@ from millrace.table import DataTypes, Schema, TableEnvironment, TableSchema
 from millrace.table.catalog import (
     Catalog,
     CatalogBaseTable,
+    CatalogColumnStatistics,
+    CatalogColumnStatisticsData,
     CatalogDatabase,
     CatalogDescriptor,
     CatalogFunction,
+    CatalogPartitionSpec,
     CatalogTable,
     CatalogTableStatistics,
     CatalogView,
@@ -96,15 +99,48 @@ def test_tables_and_views(catalog: Catalog) -> None:
     assert not catalog.table_exists(ObjectPath("nowhere", "u"))
 
 
-def test_statistics(catalog: Catalog) -> None:
+def test_statistics(catalog: Catalog, tmp_path: Path) -> None:
     catalog.create_table(PATH, TABLE)
     assert catalog.get_table_statistics(PATH).get_row_count() == -1
-    catalog.alter_table_statistics(PATH, CatalogTableStatistics(7))
-    assert catalog.get_table_statistics(PATH).get_row_count() == 7
+    assert catalog.get_table_column_statistics(PATH).get_column_statistics_data() == {}
+    catalog.alter_table_statistics(PATH, CatalogTableStatistics(7, total_size=90))
+    found = catalog.get_table_statistics(PATH)
+    assert (found.get_row_count(), found.get_total_size(), found.get_field_count()) == (7, 90, -1)
+    one, two = (CatalogColumnStatisticsData(count) for count in (1, 2))
+    catalog.alter_table_column_statistics(PATH, CatalogColumnStatistics({"id": one, "x": two}))
+    catalog.alter_table_column_statistics(PATH, CatalogColumnStatistics({"id": two}))
+    columns = catalog.get_table_column_statistics(PATH).get_column_statistics_data()
+    assert columns == {"id": two, "x": two}
+    if isinstance(catalog, FileCatalog):
+        catalog = FileCatalog("again", str(tmp_path), "db")
+    assert catalog.get_table_statistics(PATH).get_total_size() == 90
     catalog.create_table(ObjectPath("db", "v"), VIEW)
     with pytest.raises(CatalogError, match="is a view"):
         catalog.alter_table_statistics(ObjectPath("db", "v"), CatalogTableStatistics(7))
+    assert catalog.get_table_statistics(ObjectPath("db", "v")).get_row_count() == -1
     catalog.alter_table_statistics(ObjectPath("db", "x"), CatalogTableStatistics(7), True)
+    catalog.alter_table_column_statistics(ObjectPath("db", "x"), CatalogColumnStatistics(), True)
+
+
+def test_statistics_of_partitions(batch_env: TableEnvironment, tmp_path: Path) -> None:
+    batch_env.execute_sql(
+        "CREATE TABLE p (v INT, year_ INT, month_ INT) PARTITIONED BY (year_, month_) WITH ("
+        f"'connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'csv')"
+    )
+    batch_env.execute_sql("INSERT INTO p VALUES (1, 2026, 1), (2, 2026, 1), (3, 2026, 2)").wait()
+    batch_env.execute_sql(
+        "ANALYZE TABLE p PARTITION (year_, month_) COMPUTE STATISTICS FOR ALL COLUMNS"
+    )
+    catalog = batch_env.get_catalog("default_catalog")
+    path = ObjectPath("default_database", "p")
+    specs = [CatalogPartitionSpec({"month_": m, "year_": "2026"}) for m in ("1", "2", "3")]
+    found = catalog.bulk_get_partition_statistics(path, specs)
+    assert [each.get_row_count() for each in found] == [2, 1, -1]
+    columns = catalog.bulk_get_partition_column_statistics(path, specs)
+    assert columns[0].get_column_statistics_data()["v"].maximum == "2"
+    catalog.alter_partition_statistics(path, specs[2], CatalogTableStatistics(5))
+    assert catalog.get_partition_statistics(path, specs[2]).get_row_count() == 5
+    assert catalog.get_partition_statistics(path, specs[0]).get_row_count() == 2
 
 
 def test_functions(catalog: Catalog) -> None:

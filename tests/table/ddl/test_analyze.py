@@ -9,7 +9,7 @@ import pytest
 from millrace.common.errors import JobDefinitionError
 from millrace.table import TableEnvironment
 from millrace.table.catalog import (
-    CatalogColumnStatistics,
+    CatalogColumnStatisticsData,
     CatalogTable,
     CatalogTableStatistics,
     FileCatalog,
@@ -45,16 +45,16 @@ def test_rows_and_values_are_counted_and_kept(batch_env: TableEnvironment, tmp_p
     assert found == {
         "shop=a/y=1": CatalogTableStatistics(1),
         "shop=b/y=1": CatalogTableStatistics(1),
-        "shop=a/y=2": CatalogTableStatistics(1, {"n": CatalogColumnStatistics(0, 1, "1", "1")}),
+        "shop=a/y=2": CatalogTableStatistics(1, {"n": CatalogColumnStatisticsData(0, 1, "1", "1")}),
     }
     assert everything == CatalogTableStatistics(
         3,
         {
-            "n": CatalogColumnStatistics(0, 2, "-7", "1"),
-            "name": CatalogColumnStatistics(1, 2, None, None, 2.0, 3),
-            "tags": CatalogColumnStatistics(1),
-            "shop": CatalogColumnStatistics(0, 2, None, None, 1.0, 1),
-            "y": CatalogColumnStatistics(0, 2, "1", "2"),
+            "n": CatalogColumnStatisticsData(0, 2, "-7", "1"),
+            "name": CatalogColumnStatisticsData(1, 2, None, None, 2.0, 3),
+            "tags": CatalogColumnStatisticsData(1),
+            "shop": CatalogColumnStatisticsData(0, 2, None, None, 1.0, 1),
+            "y": CatalogColumnStatisticsData(0, 2, "1", "2"),
         },
     )
 

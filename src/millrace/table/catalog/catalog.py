@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import replace
+from abc import abstractmethod
 
 from millrace.table.catalog.catalog_objects import (
     CatalogDatabase,
     CatalogFunction,
     CatalogTable,
-    CatalogTableStatistics,
     CatalogView,
 )
+from millrace.table.catalog.catalog_statistics import CatalogStatistics
 from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.catalog.object_path import ObjectPath
 
 __all__ = ["Catalog"]
 
 
-class Catalog(ABC):
+class Catalog(CatalogStatistics):
     """Keeps databases with tables, views and functions. What changes it is refused by default.
 
     Methods raise a `CatalogError` for what is not there, or is there already; callers decide
@@ -102,17 +101,6 @@ class Catalog(ABC):
             raise not_found("table", table_path.name, names)
         return found
 
-    def get_table_statistics(self, table_path: ObjectPath) -> CatalogTableStatistics:
-        """What ANALYZE TABLE counted in all rows of a table; of a table that it has not looked at,
-        -1 rows.
-
-        Raises:
-            CatalogError: there is no table of this name.
-        """
-        table = self.get_table(table_path)
-        unknown = CatalogTableStatistics(-1)
-        return table.statistics.get("", unknown) if isinstance(table, CatalogTable) else unknown
-
     def function_exists(self, function_path: ObjectPath) -> bool:
         """Whether there is a function of this name."""
         return self.function(function_path) is not None
@@ -194,25 +182,6 @@ class Catalog(ABC):
         """
         if not ignore_if_not_exists or self.table_exists(table_path):
             self._alter_table(table_path, new_table)
-
-    def alter_table_statistics(
-        self,
-        table_path: ObjectPath,
-        table_statistics: CatalogTableStatistics,
-        ignore_if_not_exists: bool = False,
-    ) -> None:
-        """Replace what is known of all rows of a table.
-
-        Raises:
-            CatalogError: it is not there, or is a view.
-        """
-        if ignore_if_not_exists and not self.table_exists(table_path):
-            return
-        table = self.get_table(table_path)
-        if not isinstance(table, CatalogTable):
-            raise CatalogError(f"{table_path} is a view: it has no statistics")
-        kept = {**table.statistics, "": table_statistics}
-        self._alter_table(table_path, replace(table, statistics=kept))
 
     def rename_table(
         self, table_path: ObjectPath, new_table_name: str, ignore_if_not_exists: bool = False

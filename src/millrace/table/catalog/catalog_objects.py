@@ -15,9 +15,11 @@ from millrace.table.table_schema import TableSchema
 __all__ = [
     "CatalogBaseTable",
     "CatalogColumnStatistics",
+    "CatalogColumnStatisticsData",
     "CatalogDatabase",
     "CatalogDescriptor",
     "CatalogFunction",
+    "CatalogPartitionSpec",
     "CatalogTable",
     "CatalogTableStatistics",
     "CatalogView",
@@ -83,7 +85,7 @@ class CatalogDescriptor:
 
 
 @dataclass(frozen=True)
-class CatalogColumnStatistics:
+class CatalogColumnStatisticsData:
     """What ANALYZE TABLE found in a column. Flink: ``CatalogColumnStatisticsDataBase`` and kin.
 
     Attributes:
@@ -100,11 +102,31 @@ class CatalogColumnStatistics:
 
 
 @dataclass(frozen=True)
+class CatalogColumnStatistics:
+    """What is known of the columns of a table or partition. Flink: ``CatalogColumnStatistics``."""
+
+    column_statistics_data: Mapping[str, CatalogColumnStatisticsData] = field(default_factory=dict)
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def get_column_statistics_data(self) -> dict[str, CatalogColumnStatisticsData]:
+        """By name of the column."""
+        return dict(self.column_statistics_data)
+
+    def get_properties(self) -> dict[str, str]:
+        """What else is known."""
+        return dict(self.properties)
+
+    def copy(self) -> CatalogColumnStatistics:
+        """The same one: it cannot be changed."""
+        return self
+
+
+@dataclass(frozen=True)
 class CatalogTableStatistics:
     """What ANALYZE TABLE counted. Flink: ``CatalogTableStatistics``."""
 
     row_count: int
-    columns: Mapping[str, CatalogColumnStatistics] = field(default_factory=dict)
+    columns: Mapping[str, CatalogColumnStatisticsData] = field(default_factory=dict)
     file_count: int = -1
     total_size: int = -1
     raw_data_size: int = -1
@@ -133,6 +155,28 @@ class CatalogTableStatistics:
     def copy(self) -> CatalogTableStatistics:
         """The same one: it cannot be changed."""
         return self
+
+
+@dataclass(frozen=True)
+class CatalogPartitionSpec:
+    """Values of partition columns, as text. Flink: ``CatalogPartitionSpec``.
+
+    Example:
+        >>> CatalogPartitionSpec({"month": "2", "year": "2026"}).path(["year", "month"])
+        'year=2026/month=2'
+    """
+
+    partition_spec: Mapping[str, str] = field(hash=False)
+
+    def get_partition_spec(self) -> dict[str, str]:
+        """By name of the column."""
+        return dict(self.partition_spec)
+
+    def path(self, keys: Sequence[str]) -> str:
+        """The partition's name, with the partition columns in a table's order."""
+        return "/".join(
+            f"{key}={self.partition_spec[key]}" for key in keys if key in self.partition_spec
+        )
 
 
 class CatalogBaseTable(_Described):

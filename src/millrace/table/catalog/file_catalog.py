@@ -12,7 +12,7 @@ from millrace.common.types.logical.parser import parse_type
 from millrace.filesystem.local_lock import lock_file
 from millrace.planner.catalog_reader import ColumnKind
 from millrace.table.catalog.catalog_objects import (
-    CatalogColumnStatistics,
+    CatalogColumnStatisticsData,
     CatalogDatabase,
     CatalogFunction,
     CatalogTable,
@@ -212,5 +212,7 @@ def _read(written: Any) -> CatalogTable | CatalogView:
 
 
 def _counted(written: Any) -> CatalogTableStatistics:
-    columns = {name: CatalogColumnStatistics(**each) for name, each in written["columns"].items()}
-    return CatalogTableStatistics(written["row_count"], columns)
+    columns = {
+        name: CatalogColumnStatisticsData(**each) for name, each in written["columns"].items()
+    }
+    return CatalogTableStatistics(**{**written, "columns": columns})

@@ -25,7 +25,7 @@ from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.sql.parser import parse_query
 from millrace.sql.statements import Analyze
 from millrace.table.catalog.catalog_objects import (
-    CatalogColumnStatistics,
+    CatalogColumnStatisticsData,
     CatalogTable,
     CatalogTableStatistics,
 )
@@ -136,5 +136,5 @@ def _statistics(
     found = {}
     for i, (name, _) in enumerate(columns):
         present, *others = measured[6 * i : 6 * i + 6]
-        found[name] = CatalogColumnStatistics(count - present, *others)
+        found[name] = CatalogColumnStatisticsData(count - present, *others)
     return CatalogTableStatistics(count, found)

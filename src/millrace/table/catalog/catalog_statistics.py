@@ -1,0 +1,176 @@
+"""`CatalogStatistics`: what a catalog knows of the rows of tables and partitions.
+
+ANALYZE TABLE counts them. Flink: the methods of statistics of interface ``Catalog``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from millrace.table.catalog.catalog_objects import (
+    CatalogColumnStatistics,
+    CatalogPartitionSpec,
+    CatalogTable,
+    CatalogTableStatistics,
+    CatalogView,
+)
+from millrace.table.catalog.errors import CatalogError
+from millrace.table.catalog.object_path import ObjectPath
+
+__all__ = ["CatalogStatistics"]
+
+_UNKNOWN = CatalogTableStatistics(-1)
+_WHOLE = CatalogPartitionSpec({})
+
+
+class CatalogStatistics(ABC):
+    """The part of a catalog that is about statistics: they are kept with the table.
+
+    Of a table or partition that nobody has looked at there are -1 rows, and no columns.
+    """
+
+    @abstractmethod
+    def get_table(self, table_path: ObjectPath) -> CatalogTable | CatalogView:
+        """A table or view.
+
+        Raises:
+            CatalogError: there is none of this name.
+        """
+
+    @abstractmethod
+    def table_exists(self, table_path: ObjectPath) -> bool:
+        """Whether there is a table or view of this name."""
+
+    @abstractmethod
+    def _alter_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None: ...
+
+    def get_table_statistics(self, table_path: ObjectPath) -> CatalogTableStatistics:
+        """What is known of all rows of a table.
+
+        Raises:
+            CatalogError: there is no table of this name.
+        """
+        return self.get_partition_statistics(table_path, _WHOLE)
+
+    def get_table_column_statistics(self, table_path: ObjectPath) -> CatalogColumnStatistics:
+        """What is known of the columns of a table.
+
+        Raises:
+            CatalogError: there is no table of this name.
+        """
+        return self.get_partition_column_statistics(table_path, _WHOLE)
+
+    def get_partition_statistics(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
+    ) -> CatalogTableStatistics:
+        """What is known of the rows of a partition.
+
+        Raises:
+            CatalogError: there is no table of this name.
+        """
+        table = self.get_table(table_path)
+        if not isinstance(table, CatalogTable):
+            return _UNKNOWN
+        return table.statistics.get(partition_spec.path(table.partition_keys), _UNKNOWN)
+
+    def get_partition_column_statistics(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
+    ) -> CatalogColumnStatistics:
+        """What is known of the columns of a partition.
+
+        Raises:
+            CatalogError: there is no table of this name.
+        """
+        found = self.get_partition_statistics(table_path, partition_spec)
+        return CatalogColumnStatistics(found.columns)
+
+    def bulk_get_partition_statistics(
+        self, table_path: ObjectPath, partition_specs: Sequence[CatalogPartitionSpec]
+    ) -> list[CatalogTableStatistics]:
+        """`get_partition_statistics` of each."""
+        return [self.get_partition_statistics(table_path, each) for each in partition_specs]
+
+    def bulk_get_partition_column_statistics(
+        self, table_path: ObjectPath, partition_specs: Sequence[CatalogPartitionSpec]
+    ) -> list[CatalogColumnStatistics]:
+        """`get_partition_column_statistics` of each."""
+        return [self.get_partition_column_statistics(table_path, each) for each in partition_specs]
+
+    def alter_table_statistics(
+        self,
+        table_path: ObjectPath,
+        table_statistics: CatalogTableStatistics,
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        """Replace what is known of all rows of a table.
+
+        Raises:
+            CatalogError: it is not there, or is a view.
+        """
+        self.alter_partition_statistics(table_path, _WHOLE, table_statistics, ignore_if_not_exists)
+
+    def alter_table_column_statistics(
+        self,
+        table_path: ObjectPath,
+        column_statistics: CatalogColumnStatistics,
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        """Replace what is known of columns of a table; of others it stays.
+
+        Raises:
+            CatalogError: it is not there, or is a view.
+        """
+        self.alter_partition_column_statistics(
+            table_path, _WHOLE, column_statistics, ignore_if_not_exists
+        )
+
+    def alter_partition_statistics(
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        partition_statistics: CatalogTableStatistics,
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        """Replace what is known of the rows of a partition.
+
+        Raises:
+            CatalogError: the table is not there, or is a view.
+        """
+        if not ignore_if_not_exists or self.table_exists(table_path):
+            self._change(table_path, partition_spec, lambda _: partition_statistics)
+
+    def alter_partition_column_statistics(
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        column_statistics: CatalogColumnStatistics,
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        """Replace what is known of columns of a partition; of others it stays.
+
+        Raises:
+            CatalogError: the table is not there, or is a view.
+        """
+        if ignore_if_not_exists and not self.table_exists(table_path):
+            return
+        given = column_statistics.column_statistics_data
+        self._change(
+            table_path,
+            partition_spec,
+            lambda known: replace(known, columns={**known.columns, **given}),
+        )
+
+    def _change(
+        self,
+        path: ObjectPath,
+        spec: CatalogPartitionSpec,
+        change: Callable[[CatalogTableStatistics], CatalogTableStatistics],
+    ) -> None:
+        table = self.get_table(path)
+        if not isinstance(table, CatalogTable):
+            raise CatalogError(f"{path} is a view: it has no statistics")
+        name = spec.path(table.partition_keys)
+        made = change(table.statistics.get(name, _UNKNOWN))
+        self._alter_table(path, replace(table, statistics={**table.statistics, name: made}))
