@@ -25,6 +25,7 @@ from millrace.testing import run_local
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = (
     "sql/functions.md",
+    "sql/process-table-functions.md",
     "sql/statements.md",
     *sorted(f"sql/queries/{page.name}" for page in (DOCS / "sql/queries").glob("*.md")),
 )

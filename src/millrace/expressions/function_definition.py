@@ -38,6 +38,7 @@ class FunctionKind(Enum):
     SCALAR = "SCALAR"
     AGGREGATE = "AGGREGATE"
     TABLE = "TABLE"
+    PROCESS_TABLE = "PROCESS_TABLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class FunctionDefinition:
         of_batch: the kernel is given the `Frame` as well: the number of rows and the instant.
         deterministic: the same arguments always give the same value.
         parameters: types that a function of the user declares, shown instead of the signatures.
+        process: `ProcessSignature` of a process table function.
         category, text, examples: for the documentation; examples are (expression, text of value).
     """
 
@@ -94,6 +96,7 @@ class FunctionDefinition:
     of_batch: bool = False
     deterministic: bool = True
     parameters: tuple[str, ...] | None = None
+    process: Any = None
     category: str = ""
     text: str = ""
     examples: tuple[tuple[str, str], ...] = field(default=())

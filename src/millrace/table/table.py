@@ -21,6 +21,7 @@ from millrace.table.expressions import col
 from millrace.table.inserts import sink_to
 from millrace.table.operation_tree_builder import OperationTreeBuilder
 from millrace.table.plan_text import explained_plan
+from millrace.table.process_calls import PartitionedTable, called_rows, table_argument
 from millrace.table.table_descriptor import TableDescriptor
 from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
@@ -329,6 +330,31 @@ class Table:
     def as_query(self) -> exp.Expr:
         """The table as a query inside an expression, for `Expression.in_`."""
         return nodes.Bound(this=self.node)
+
+    # ----------------------------------------------------------------------------------
+
+    # -- process table functions -------------------------------------------------------
+
+    def partition_by(self, *fields: Any) -> PartitionedTable:
+        """The rows in partitions, for a process table function; by no columns: all in one."""
+        return PartitionedTable(self._session, self.node, self._made, fields)
+
+    def process(self, function: Any, *arguments: Any) -> Table:
+        """The rows that a process table function makes of each row of this table.
+
+        Args:
+            function: what `udptf` has made, or the name of one; its first argument is this table.
+            arguments: the others, by position, None for those left out; or by ``as_argument()``.
+
+        Raises:
+            JobDefinitionError: the function does not take these.
+        """
+        given = [table_argument(self.node), *arguments]
+        return self._made(called_rows(self._session, function, given))
+
+    def as_argument(self, name: str) -> Expression:
+        """The table as a named argument of `TableEnvironment.from_call`."""
+        return table_argument(self.node).as_argument(name)
 
     # ----------------------------------------------------------------------------------
 

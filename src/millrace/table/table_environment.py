@@ -41,6 +41,7 @@ from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.module import ModuleEntry
 from millrace.table.plan_reference import PlanReference
+from millrace.table.process_calls import called_rows
 from millrace.table.schema import Schema
 from millrace.table.statement_set import StatementSet
 from millrace.table.table import Table
@@ -161,6 +162,19 @@ class TableEnvironment:
         name = self._session.anonymous_name("descriptor")
         found = self._session.resolved((name,), described_table(descriptor))
         return Table(self._session, _scan(found), found)
+
+    def from_call(self, function: Any, *arguments: Any) -> Table:
+        """The rows that a process table function makes.
+
+        Args:
+            function: what `udptf` has made, or the name of one.
+            arguments: by position, or with names: ``table.partition_by("k").as_argument("input")``,
+                ``lit(3).as_argument("least")``.
+
+        Raises:
+            JobDefinitionError: it is no such function, or does not take these.
+        """
+        return Table(self._session, called_rows(self._session, function, arguments))
 
     def from_elements(
         self,

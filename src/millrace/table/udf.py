@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millrace.expressions.function_context import FunctionContext
+from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.table.functions.aggregate_functions import (
     AggregateFunction,
     ImperativeAggregateFunction,
@@ -10,6 +11,13 @@ from millrace.table.functions.aggregate_functions import (
     UserDefinedAggregateFunctionWrapper,
     udaf,
     udtaf,
+)
+from millrace.table.functions.process_table_functions import (
+    ArgumentHint,
+    ProcessTableFunction,
+    StateHint,
+    UserDefinedProcessTableFunctionWrapper,
+    udptf,
 )
 from millrace.table.functions.scalar_functions import (
     AsyncScalarFunction,
@@ -29,19 +37,25 @@ from millrace.table.functions.user_defined_function import (
 
 __all__ = [
     "AggregateFunction",
+    "ArgumentHint",
+    "ArgumentTrait",
     "AsyncScalarFunction",
     "FunctionContext",
     "ImperativeAggregateFunction",
+    "ProcessTableFunction",
     "ScalarFunction",
+    "StateHint",
     "TableAggregateFunction",
     "TableFunction",
     "UserDefinedAggregateFunctionWrapper",
     "UserDefinedFunction",
     "UserDefinedFunctionWrapper",
+    "UserDefinedProcessTableFunctionWrapper",
     "UserDefinedScalarFunctionWrapper",
     "UserDefinedTableFunctionWrapper",
     "udaf",
     "udf",
+    "udptf",
     "udtaf",
     "udtf",
 ]

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import Final
 
 from sqlglot import exp
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
+from millrace.expressions.function_definition import FunctionKind
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.planner.binder.calls import definition_of, resolved_call
-from millrace.planner.binder.context import BindingContext, CommonTables
+from millrace.planner.binder.context import BindingContext
 from millrace.planner.binder.errors import nearest_name
-from millrace.planner.binder.expression import ExpressionBinder
 from millrace.planner.binder.names import unique_names
+from millrace.planner.binder.process_tables import bind_process_table
 from millrace.planner.binder.scope import Scope, table_of
-from millrace.planner.binder.tables import bind_table
+from millrace.planner.binder.table_arguments import FromContext, table_rows_of
 from millrace.planner.inference.time_attributes import time_attributes
 from millrace.planner.relational.rel_node import RelNode, TableFunctionScan
 from millrace.planner.relational.stream_rel_nodes import (
@@ -39,16 +40,6 @@ PARAMETERS: Final = {
 }
 
 
-class FromContext(Protocol):
-    """What is asked of the binder of FROM."""
-
-    context: BindingContext
-    outer: Scope | None
-    common: CommonTables
-
-    def expressions(self, scope: Scope, clause: str) -> ExpressionBinder: ...
-
-
 def bind_function_table(
     binder: FromContext, node: nodes.TableFunctionCall, left: Scope | None
 ) -> tuple[RelNode, tuple[str, ...]]:
@@ -57,11 +48,14 @@ def bind_function_table(
     name = call.name.upper()
     if name in PARAMETERS and len(call.path) == 1:
         return _window(binder, call, name)
+    user_defined = definition_of(binder.context, call)
+    if user_defined is not None and user_defined.kind is FunctionKind.PROCESS_TABLE:
+        return bind_process_table(binder, call, user_defined), ()
     expressions = binder.expressions(Scope(parent=left or binder.outer), "LATERAL TABLE")
     if name == "UNNEST":
         return _unnest(binder, call, [expressions.bind(a) for a in call.arguments], False), ()
     arguments, payload = expressions.arguments(call.arguments)
-    definition = definition_of(binder.context, call)
+    definition = user_defined
     found = definition if definition is not None else binder.context.registry.find(name)
     if found is not None and str(found.kind.value) != "TABLE":
         raise binder.context.refusal(call, f"{call.name} is no table function: it gives one value")
@@ -110,7 +104,7 @@ def _window(
     data = given.get("DATA")
     if not isinstance(data, nodes.TableArgument):
         raise binder.context.refusal(call, f"{name} takes a table: {name}(TABLE t, DESCRIPTOR(c)")
-    rows = _data(binder, data)
+    rows = table_rows_of(binder, data)
     scope = Scope((table_of((), rows.row_type),))
     time = _time_column(binder, call, name, given.get("TIMECOL"), rows)
     partition = []
@@ -156,12 +150,6 @@ def _by_parameter(binder: FromContext, call: nodes.FunctionCall, name: str) -> d
         else:
             raise binder.context.refusal(argument, f"{name} takes ({', '.join(parameters)})")
     return given
-
-
-def _data(binder: FromContext, data: nodes.TableArgument) -> RelNode:
-    if isinstance(data.this, exp.Table):
-        return bind_table(binder.context, data.this, binder.common)
-    return binder.context.bind_query(data.this.this, binder.outer, binder.common)
 
 
 def _time_column(

@@ -246,6 +246,17 @@ class Translator:
         self._lineage[made] = str(made.uid)
         return made
 
+    def name(self, made: Transformation, uid: str, taken: JobDefinitionError) -> None:
+        """Give an operator with state the uid that the program chose.
+
+        Args:
+            taken: what to raise if another operator has it.
+        """
+        if self._uids[uid]:
+            raise taken
+        self._uids[uid] += 1
+        made.uid = self._lineage[made] = uid
+
     def begin(self, transformation: Transformation, signature: object) -> Transformation:
         """Give a source its uid."""
         transformation.uid = self.uid(transformation.name, signature)

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Flag, auto
 
+from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.planner.inference.time_attributes import joins_by_time, ordered_by_time
+from millrace.planner.inference.upsert_keys import upsert_keys
+from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import (
     Aggregate,
     Filter,
@@ -109,8 +112,19 @@ def _needs_update_before(node: RelNode, needed: bool) -> bool:
         return needed
     if isinstance(node, SetOperation):
         return needed or not (node.kind is SetKind.UNION and node.all)
+    if isinstance(node, ProcessTable):
+        return _process_needs_update_before(node)
     # a filter, too: the row before the update may have passed it
     return not isinstance(node, ChangelogNormalize)
+
+
+def _process_needs_update_before(node: ProcessTable) -> bool:
+    """A function that takes updates by key does not, where the partition is that key."""
+    for rows, table in zip(node.operands, node.tables, strict=True):
+        by_key = frozenset(table.partition) in upsert_keys(rows) and bool(table.partition)
+        if not by_key or node.asks(table, ArgumentTrait.REQUIRE_UPDATE_BEFORE):
+            return True
+    return False
 
 
 def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
@@ -118,10 +132,9 @@ def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
     merged = RowChanges.NONE
     for each in inputs:
         merged |= each
-    if isinstance(node, TableScan):
-        changes = node.table.changes
-        update = RowChanges.UPDATE if "+U" in changes else RowChanges.NONE
-        return update | (RowChanges.DELETE if "-D" in changes else RowChanges.NONE)
+    if isinstance(node, TableScan | ProcessTable):
+        source = node.table if isinstance(node, TableScan) else node.signature
+        return _of_kinds(source.changes)
     if isinstance(node, Values | WindowAggregate | Match):
         return RowChanges.NONE
     if isinstance(node, OverAggregate):
@@ -145,6 +158,11 @@ def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
     if isinstance(node, Sort):
         return merged if node.fetch is None and not node.offset else ALL
     return merged
+
+
+def _of_kinds(kinds: frozenset[str]) -> RowChanges:
+    update = RowChanges.UPDATE if "+U" in kinds else RowChanges.NONE
+    return update | (RowChanges.DELETE if "-D" in kinds else RowChanges.NONE)
 
 
 def _of_aggregate(node: Aggregate, merged: RowChanges) -> RowChanges:

@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millrace.common.errors import JobDefinitionError
+from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges
 from millrace.planner.inference.time_attributes import (
     joins_by_time,
     ordered_by_time,
     time_attributes,
 )
+from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import Join, RelNode, Sort
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.planner.relational.stream_rel_nodes import (
@@ -22,6 +24,7 @@ from millrace.planner.relational.stream_rel_nodes import (
     OverAggregate,
     OverGroup,
     Rank,
+    TimeAttribute,
     WindowAggregate,
     WindowingStrategy,
     WindowTableFunction,
@@ -56,6 +59,8 @@ def require_supported(root: RelNode, modes: ChangelogModes) -> None:
         _time(node)
         if isinstance(node, Join):
             _windows(node)
+        if isinstance(node, ProcessTable):
+            _process_table(node, modes)
         if isinstance(node, LogicalSink):
             _sink(node, modes)
 
@@ -136,6 +141,29 @@ def _time(node: RelNode) -> None:
                 "Sort on a non-time-attribute field is not supported: the first field of ORDER BY "
                 "is a time attribute ascending, or there is a LIMIT"
             )
+
+
+def _process_table(node: ProcessTable, modes: ChangelogModes) -> None:
+    for rows, table in zip(node.operands, node.tables, strict=True):
+        argument, times = node.argument(table), time_attributes(rows)
+        if argument is None:
+            continue
+        changes = modes.changes(rows)
+        takes_updates = ArgumentTrait.SUPPORT_UPDATES in argument.traits and not table.order
+        if changes and not takes_updates:
+            raise UnsupportedChangelogError(
+                f"{node.function.name} doesn't support consuming {_words(changes)} changes, which "
+                f"its argument {argument.name!r} has: declare it with "
+                "ArgumentTrait.SUPPORT_UPDATES (and no ORDER BY)"
+            )
+        used = [("on_time", table.time)] + [("ORDER BY", key.index) for key in table.order[:1]]
+        for what, index in used:
+            if index is not None and times.get(index) is not TimeAttribute.ROWTIME:
+                field = rows.row_type.fields[index]
+                raise UnsupportedChangelogError(
+                    f"{node.function.name}: {what} requires a time attribute, but {field.name!r} "
+                    f"is {field.type}: declare a WATERMARK for it in the table"
+                )
 
 
 def _windowed(rows: RelNode, time: int) -> None:

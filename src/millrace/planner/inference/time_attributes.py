@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from millrace.expressions.pattern_expressions import MatchRowtime
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.planner.inference.interval_bounds import IntervalBounds, interval_bounds
+from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import (
     Aggregate,
     Filter,
@@ -80,6 +81,8 @@ def _derived(node: RelNode) -> TimeAttributes:
         return inner if kind is None else inner | {len(node.input.row_type) + 2: kind}
     if isinstance(node, WindowAggregate):
         return _of_window_aggregate(node)
+    if isinstance(node, ProcessTable):
+        return {len(node.row_type) - 1: TimeAttribute.ROWTIME} if node.is_timed else {}
     if isinstance(node, Aggregate):
         return {}  # a result that changes has no time
     if isinstance(node, Join):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from millrace.expressions.resolved import AggregateCall, ResolvedExpression, SortKey
 from millrace.planner.relational import rel_node as rel
 from millrace.planner.relational import stream_rel_nodes as stream
+from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import RelNode
 
 __all__ = ["explained"]
@@ -102,6 +103,16 @@ def _pairs(node: RelNode) -> list[tuple[str, str]]:
         return [*pairs, ("fetch", "" if node.fetch is None else str(node.fetch))]
     if isinstance(node, rel.TableFunctionScan):
         return [("invocation", f"{node.function}({', '.join(map(str, node.arguments))})")]
+    if isinstance(node, ProcessTable):
+        keys = (
+            _fields(rows, table.partition)
+            for rows, table in zip(node.operands, node.tables, strict=True)
+        )
+        return [
+            ("invocation", node.invocation),
+            ("uid", node.uid),
+            ("partitionBy", "; ".join(filter(None, keys))),
+        ]
     if isinstance(node, rel.Aggregate):
         return _aggregate(node)
     return _stream_pairs(node)

@@ -36,6 +36,7 @@ def annotated_result(
     """
     body = _body(function, method)
     hint = hints_of(body).get("return", inspect.Parameter.empty)
+    hint = _element(hint) if rows else hint
     where = getattr(body, "__qualname__", type(function).__name__)
     if hint in (inspect.Parameter.empty, Any, type(None), Row):
         declared = "result_types=['STRING']" if parameter.endswith("s") else "result_type='BIGINT'"
@@ -45,7 +46,7 @@ def annotated_result(
             f"type hint: -> {example}"
         )
     try:
-        return hinted_type(_element(hint) if rows else hint)
+        return hinted_type(hint)
     except JobDefinitionError as error:
         raise JobDefinitionError(f"the result of {where}, of {made_by}(): {error}") from None
 

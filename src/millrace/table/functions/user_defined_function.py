@@ -10,10 +10,13 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from sqlglot import exp
+
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.expressions.function_context import FunctionContext
 from millrace.expressions.function_definition import FunctionDefinition
+from millrace.sql.dialect import nodes
 from millrace.table.calls.call_builder import node_of
 from millrace.table.data_types import declared_type
 from millrace.table.expression import Expression
@@ -83,7 +86,11 @@ class UserDefinedFunctionWrapper(ABC):
 
     def __call__(self, *args: Any) -> Expression:
         """A call of the function in an expression of the Table API, without a registered name."""
-        return Expression(call_node(self._name, map(node_of, args), definition=self._inline))
+        return Expression(self.call_node(list(map(node_of, args))))
+
+    def call_node(self, arguments: Sequence[exp.Expr]) -> nodes.FunctionCall:
+        """The syntax tree of a call."""
+        return call_node(self._name, arguments, definition=self._inline)
 
     @cached_property
     def _inline(self) -> FunctionDefinition:

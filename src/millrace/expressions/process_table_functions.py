@@ -1,0 +1,158 @@
+"""`process_table_function`: a Python function of the user that makes a table of tables.
+
+What it takes is its `ProcessSignature`, part of its definition. Flink:
+``ProcessTableFunction``; Flink docs: "Process Table Functions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.common.types.type_information import TypeInformation
+from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
+from millrace.expressions.scalar_functions import ConstantResult
+
+__all__ = [
+    "ArgumentTrait",
+    "ProcessArgument",
+    "ProcessSignature",
+    "StateEntry",
+    "EntryShape",
+    "process_table_function",
+]
+
+
+class ArgumentTrait(Enum):
+    """What an argument of a process table function is, and what is asked of it."""
+
+    SCALAR = "SCALAR"
+    """A value."""
+    ROW_SEMANTIC_TABLE = "ROW_SEMANTIC_TABLE"
+    """A table, each row of which is processed by itself."""
+    SET_SEMANTIC_TABLE = "SET_SEMANTIC_TABLE"
+    """A table, the rows of a partition of which are processed together."""
+    OPTIONAL_PARTITION_BY = "OPTIONAL_PARTITION_BY"
+    """PARTITION BY may be missing: all rows are one partition, in one subtask."""
+    PASS_COLUMNS_THROUGH = "PASS_COLUMNS_THROUGH"
+    """All columns of the table are columns of the result, not only those of its partition."""
+    SUPPORT_UPDATES = "SUPPORT_UPDATES"
+    """Rows of the table may be updated and deleted: ``row.get_row_kind()``."""
+    REQUIRE_UPDATE_BEFORE = "REQUIRE_UPDATE_BEFORE"
+    """Updates come as a row before and a row after, also where a key would do."""
+    REQUIRE_FULL_DELETE = "REQUIRE_FULL_DELETE"
+    """Deletes come with all columns; here they always do."""
+    REQUIRE_ON_TIME = "REQUIRE_ON_TIME"
+    """``on_time`` must be given."""
+
+
+class EntryShape(Enum):
+    """How a state entry is kept."""
+
+    VALUE = "value"
+    LIST = "list"
+    MAP = "map"
+
+
+@dataclass(frozen=True)
+class ProcessArgument:
+    """An argument that calls give.
+
+    Attributes:
+        type: of a value; of a table, the ROW it must be, or None: any.
+        made: makes what the function gets of a row; None: a `Row`.
+        optional: whether it may be left out, and is the default then.
+    """
+
+    name: str
+    traits: frozenset[ArgumentTrait]
+    type: LogicalType | None = None
+    made: Callable[..., Any] | None = None
+    optional: bool = False
+    default: Any = None
+
+    @property
+    def is_table(self) -> bool:
+        return self.is_set or ArgumentTrait.ROW_SEMANTIC_TABLE in self.traits
+
+    @property
+    def is_set(self) -> bool:
+        return ArgumentTrait.SET_SEMANTIC_TABLE in self.traits
+
+    def __str__(self) -> str:
+        if not self.is_table:
+            return f"{self.name} => {self.type}"
+        return f"{self.name} => {'TABLE AS SET' if self.is_set else 'TABLE AS ROW'}"
+
+
+@dataclass(frozen=True)
+class StateEntry:
+    """State of each partition, which the function gets before its arguments.
+
+    Attributes:
+        ttl: ms after which it is forgotten when nothing was written; 0: never; None: as long as the
+            session's state lives.
+        made: makes the value of a partition without one.
+        types: of the value; of the elements; of keys and values. None: they are pickled.
+    """
+
+    name: str
+    shape: EntryShape
+    ttl: int | None = None
+    made: Callable[[], Any] | None = None
+    types: tuple[TypeInformation[Any] | None, ...] = (None, None)
+
+
+@dataclass(frozen=True)
+class ProcessSignature:
+    """What a process table function takes and gives.
+
+    Attributes:
+        takes_context: whether the first parameter is the context; of ``eval`` and ``on_timer``.
+        has_timers: whether there is a method ``on_timer``.
+        changes: kinds of its rows, by their short names.
+    """
+
+    function: Any
+    arguments: tuple[ProcessArgument, ...]
+    states: tuple[StateEntry, ...]
+    row_type: RowType
+    takes_context: tuple[bool, bool] = (False, False)
+    has_timers: bool = False
+    changes: frozenset[str] = field(default=frozenset({"+I"}))
+
+    @property
+    def tables(self) -> tuple[ProcessArgument, ...]:
+        """The arguments that are tables."""
+        return tuple(each for each in self.arguments if each.is_table)
+
+    def text(self, name: str) -> str:
+        """The call that is expected."""
+        shown = ", ".join(map(str, self.arguments))
+        return f"{name}({shown}{', ' if shown else ''}on_time => DESCRIPTOR, uid => STRING)"
+
+
+def process_table_function(
+    name: str, signature: ProcessSignature, deterministic: bool = True
+) -> FunctionDefinition:
+    """The definition of a user's process table function.
+
+    Args:
+        name: as calls and errors show it.
+        signature: what it takes and gives, and the function.
+        deterministic: the same rows give the same rows.
+    """
+    return FunctionDefinition(
+        name,
+        (),
+        ConstantResult(signature.row_type),
+        kind=FunctionKind.PROCESS_TABLE,
+        deterministic=deterministic,
+        process=signature,
+        category="User-defined",
+        text="A process table function of the user.",
+        parameters=tuple(map(str, signature.arguments)),
+    )

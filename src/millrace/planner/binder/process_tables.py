@@ -1,0 +1,329 @@
+"""Calls of process table functions: ``f(input => TABLE t PARTITION BY k, on_time => ...)``.
+
+Flink docs: "Process Table Functions", "Call Syntax".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import IntType, LogicalType, RowField, RowType
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.parameters import implicit_cast
+from millrace.expressions.process_table_functions import (
+    ArgumentTrait,
+    ProcessArgument,
+    ProcessSignature,
+)
+from millrace.expressions.resolved import (
+    FieldReference,
+    ResolvedExpression,
+    SortKey,
+    ValueLiteral,
+)
+from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.names import unique_names
+from millrace.planner.binder.scope import Scope, table_of
+from millrace.planner.binder.table_arguments import FromContext, table_rows_of
+from millrace.planner.relational.process_table import ProcessTable, TableOperand
+from millrace.planner.relational.rel_node import RelNode, Values
+from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize
+from millrace.sql.dialect import nodes
+
+__all__ = ["bind_process_table"]
+
+ON_TIME, UID = "on_time", "uid"
+_ONE = IntType(nullable=False)
+_ONE_ROW = Values(((ValueLiteral(1, _ONE),),), RowType((RowField("$one", _ONE),), nullable=False))
+_UPSERT = frozenset({"+I", "+U", "-D"})
+Given = dict[str, exp.Expr]
+
+
+def bind_process_table(
+    binder: FromContext, call: nodes.FunctionCall, definition: FunctionDefinition
+) -> RelNode:
+    """The rows that the function gives.
+
+    Raises:
+        SqlValidationError: an argument is missing, unknown or not what the function takes.
+    """
+    return _ProcessCall(binder, call, definition).bound()
+
+
+class _ProcessCall:
+    """One call."""
+
+    def __init__(
+        self, binder: FromContext, call: nodes.FunctionCall, definition: FunctionDefinition
+    ) -> None:
+        signature = definition.process
+        assert isinstance(signature, ProcessSignature)
+        self._binder, self._call, self._definition = binder, call, definition
+        self._signature = signature
+
+    def bound(self) -> RelNode:
+        given, signature = self._given(), self._signature
+        on_time, uid = given.pop(ON_TIME, None), given.pop(UID, None)
+        columns = [] if on_time is None else self._descriptor(on_time)
+        operands: list[RelNode] = []
+        tables: list[TableOperand] = []
+        values: list[ResolvedExpression | None] = []
+        for place, argument in enumerate(signature.arguments):
+            node = given.get(argument.name)
+            if argument.is_table and node is not None:
+                rows, table = self._table(place, argument, node, columns)
+                operands.append(rows)
+                tables.append(table)
+            values.append(self._value(argument, node))
+        if not operands:
+            operands, tables = [_ONE_ROW], [TableOperand(None)]
+        self._check(operands, tables, columns, on_time)
+        name = self._definition.name if uid is None else self._text(uid)
+        result = self._result_type(operands, tables)
+        made = ProcessTable(
+            self._definition, tuple(operands), tuple(tables), tuple(values), name, result
+        )
+        if signature.changes == _UPSERT:
+            return ChangelogNormalize(made, tuple(range(len(tables[0].partition))))
+        return made
+
+    def _refusal(self, node: exp.Expr, reason: str) -> Exception:
+        return self._binder.context.refusal(node, reason)
+
+    def _given(self) -> Given:
+        """The nodes of arguments by name; those left out, and DEFAULT, are not there."""
+        names = [*(each.name for each in self._signature.arguments), ON_TIME, UID]
+        found: Given = {}
+        for position, node in enumerate(self._call.arguments):
+            if isinstance(node, exp.Kwarg):
+                name, value = _known(node.this.name, names), node.expression
+                if name is None:
+                    hint = nearest_name(node.this.name, names)
+                    raise self._refusal(
+                        node, f"{self._expected()} has no argument {node.this.name!r}{hint}"
+                    )
+            elif position < len(names):
+                name, value = names[position], node
+            else:
+                raise self._refusal(node, f"there are too many arguments: {self._expected()}")
+            if name in found:
+                raise self._refusal(node, f"the argument {name!r} is given twice")
+            if not isinstance(value, nodes.DefaultValue):
+                found[name] = value
+        for argument in self._signature.arguments:
+            if argument.name not in found and not argument.optional:
+                raise self._refusal(
+                    self._call, f"the argument {argument.name!r} is missing: {self._expected()}"
+                )
+        return found
+
+    def _expected(self) -> str:
+        return self._signature.text(self._definition.name)
+
+    def _descriptor(self, node: exp.Expr) -> list[str]:
+        if not isinstance(node, nodes.Descriptor) or not node.expressions:
+            raise self._refusal(node, "on_time is the name of a column: on_time => DESCRIPTOR(ts)")
+        return [each.name for each in node.expressions]
+
+    def _text(self, node: exp.Expr) -> str:
+        value = self._binder.expressions(Scope(), UID).bind(node)
+        if not isinstance(value, ValueLiteral) or not isinstance(value.value, str):
+            raise self._refusal(node, "uid is a constant text: uid => 'my-function'")
+        return value.value
+
+    # -- arguments ---------------------------------------------------------------------------
+
+    def _value(self, argument: ProcessArgument, node: exp.Expr | None) -> ResolvedExpression | None:
+        if argument.is_table:
+            return None
+        wanted = argument.type
+        assert wanted is not None
+        if node is None:
+            return None
+        if isinstance(node, nodes.TableArgument):
+            raise self._refusal(node, f"{argument.name!r} is a value, not a table")
+        value = self._binder.expressions(Scope(), self._definition.name).bind(node)
+        kind = implicit_cast(value.output_type, wanted)
+        if kind is None:
+            raise self._refusal(
+                node, f"{argument.name!r} is {wanted}, and {value.output_type} is no such value"
+            )
+        if kind == value.output_type:
+            return value
+        return self._binder.context.registry.resolve_cast(value, kind)
+
+    def _table(
+        self, place: int, argument: ProcessArgument, node: exp.Expr, columns: Sequence[str]
+    ) -> tuple[RelNode, TableOperand]:
+        if not isinstance(node, nodes.TableArgument):
+            raise self._refusal(
+                node, f"{argument.name!r} is a table: {argument.name} => TABLE my_table"
+            )
+        rows = table_rows_of(self._binder, node)
+        self._check_columns(argument, node, rows.row_type)
+        names = rows.row_type.names
+        partition = tuple(
+            self._column(rows, each, "PARTITION BY") for each in node.args.get("partition_by") or ()
+        )
+        order = tuple(
+            SortKey(
+                self._column(rows, each.this, "ORDER BY"),
+                not each.args.get("desc"),
+                _nulls_first(each),
+            )
+            for each in node.args.get("order") or ()
+        )
+        if argument.is_set:
+            optional = ArgumentTrait.OPTIONAL_PARTITION_BY in argument.traits
+            if not partition and not optional:
+                raise self._refusal(
+                    node,
+                    f"{argument.name!r} is a table with set semantics: it needs PARTITION BY, for "
+                    f"example TABLE t PARTITION BY {names[0]}",
+                )
+        elif partition or order:
+            raise self._refusal(
+                node,
+                f"{argument.name!r} is a table with row semantics, whose rows are processed one by "
+                "one: it takes neither PARTITION BY nor ORDER BY",
+            )
+        self._check_partition(node, rows, partition)
+        timed = [names.index(name) for name in columns if name in names]
+        time = timed[0] if timed else None
+        self._check_order(node, rows, order)
+        return rows, TableOperand(place, partition, order, time)
+
+    def _column(self, rows: RelNode, node: exp.Expr, clause: str) -> int:
+        scope = Scope((table_of((), rows.row_type),))
+        bound = self._binder.expressions(scope, clause).bind(node)
+        if not isinstance(bound, FieldReference):
+            raise self._refusal(node, f"{clause} of a table argument takes columns")
+        return bound.index
+
+    def _check_columns(self, argument: ProcessArgument, node: exp.Expr, found: RowType) -> None:
+        """That the table is of the declared rows."""
+        wanted = argument.type
+        if wanted is None:
+            return
+        assert isinstance(wanted, RowType)
+        fits = len(wanted) == len(found) and all(
+            implicit_cast(one.type, two.type) is not None
+            for one, two in zip(found, wanted, strict=True)
+        )
+        if not fits:
+            raise self._refusal(node, f"{argument.name!r} is a table of {wanted}, this is {found}")
+
+    def _check_partition(self, node: exp.Expr, rows: RelNode, partition: tuple[int, ...]) -> None:
+        for index in partition:
+            column = rows.row_type.fields[index]
+            if isinstance(column.type, logical.ArrayType | logical.MapType | RowType):
+                raise self._refusal(
+                    node, f"PARTITION BY takes no {column.type}, which {column.name!r} is"
+                )
+
+    def _check_order(self, node: exp.Expr, rows: RelNode, order: tuple[SortKey, ...]) -> None:
+        if not order:
+            return
+        first = rows.row_type.fields[order[0].index]
+        if not _is_time(first.type) or not order[0].ascending:
+            raise self._refusal(
+                node,
+                "ORDER BY of a table argument begins with a time attribute in ascending order, "
+                f"{first.name!r} is {first.type}{'' if order[0].ascending else ' DESC'}",
+            )
+
+    # -- the whole ---------------------------------------------------------------------------
+
+    def _check(
+        self,
+        operands: Sequence[RelNode],
+        tables: Sequence[TableOperand],
+        columns: Sequence[str],
+        on_time: exp.Expr | None,
+    ) -> None:
+        signature = self._signature
+        required = [
+            each.name for each in signature.tables if ArgumentTrait.REQUIRE_ON_TIME in each.traits
+        ]
+        if required and on_time is None:
+            raise self._refusal(
+                self._call,
+                f"{self._definition.name} needs on_time => DESCRIPTOR(...), the time of "
+                f"{required[0]!r}",
+            )
+        for name in columns:
+            found = [
+                rows.row_type.fields[rows.row_type.names.index(name)].type
+                for rows in operands
+                if name in rows.row_type.names
+            ]
+            assert on_time is not None
+            if not found:
+                known = [each for rows in operands for each in rows.row_type.names]
+                raise self._refusal(
+                    on_time, f"on_time: there is no column {name!r}{nearest_name(name, known)}"
+                )
+            if not _is_time(found[0]):
+                raise self._refusal(
+                    on_time, f"on_time is a time attribute, and {name!r} is {found[0]}"
+                )
+        self._check_tables(operands, tables)
+
+    def _check_tables(self, operands: Sequence[RelNode], tables: Sequence[TableOperand]) -> None:
+        kinds = [
+            [rows.row_type.fields[index].type.with_nullable(True) for index in table.partition]
+            for rows, table in zip(operands, tables, strict=True)
+        ]
+        if any(each != kinds[0] for each in kinds):
+            raise self._refusal(
+                self._call,
+                "all tables of a process table function have the same partition: as many columns, "
+                f"of the same types, and not {' and '.join(map(str, kinds))}",
+            )
+        times = {
+            str(rows.row_type.fields[table.time].type.with_nullable(True))
+            for rows, table in zip(operands, tables, strict=True)
+            if table.time is not None
+        }
+        if len(times) > 1:
+            raise self._refusal(
+                self._call, f"on_time of all tables has one type, not {' and '.join(sorted(times))}"
+            )
+
+    def _result_type(self, operands: Sequence[RelNode], tables: Sequence[TableOperand]) -> RowType:
+        columns: list[RowField] = []
+        for rows, table in zip(operands, tables, strict=True):
+            argument = None if table.argument is None else self._signature.arguments[table.argument]
+            passes = argument is not None and ArgumentTrait.PASS_COLUMNS_THROUGH in argument.traits
+            prefix = range(len(rows.row_type)) if passes else table.partition
+            columns += [rows.row_type.fields[index] for index in prefix]
+        columns += self._signature.row_type.fields
+        fields = [(column.name, column.type) for column in columns]
+        for rows, table in zip(operands, tables, strict=True):
+            if table.time is not None:
+                fields.append(("rowtime", rows.row_type.fields[table.time].type))
+                break
+        names = unique_names(name for name, _ in fields)
+        pairs = zip(names, (kind for _, kind in fields), strict=True)
+        return RowType(tuple(RowField(name, kind) for name, kind in pairs))
+
+
+def _known(name: str, names: Sequence[str]) -> str | None:
+    """An argument of this name, whatever its case if there is only one."""
+    if name in names:
+        return name
+    alike = [each for each in names if each.lower() == name.lower()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _nulls_first(ordered: Any) -> bool:
+    given = ordered.args.get("nulls_first")
+    return not ordered.args.get("desc") if given is None else bool(given)
+
+
+def _is_time(kind: LogicalType) -> bool:
+    return isinstance(kind, logical.TimestampType | logical.LocalZonedTimestampType)

@@ -1,0 +1,81 @@
+"""Process table functions of the user. Flink: ``ProcessTableFunction``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.process_table_functions import ArgumentTrait
+from millrace.expressions.session_settings import SessionSettings
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.relational.process_table import ProcessTable
+from millrace.runtime.table.process_table import (
+    ProcessedTable,
+    ProcessTableOperator,
+    ProcessTableSpec,
+)
+
+__all__ = ["translate_process_table"]
+
+
+@translates(ProcessTable)
+def translate_process_table(node: ProcessTable, translator: Translator) -> Transformation:
+    """With row semantics it runs where its input does, else where the partition's rows are.
+
+    Raises:
+        JobDefinitionError: its uid is that of another function of the job.
+    """
+    spec = _spec(node, translator)
+    factory = partial(ProcessTableOperator, spec)
+    keys = ", ".join(
+        rows.row_type.names[index]
+        for rows, table in zip(node.operands, node.tables, strict=True)
+        for index in table.partition
+    )
+    description = f"ProcessTableFunction(invocation=[{node.invocation}], uid=[{node.uid}]"
+    description += f", partitionBy=[{keys}])" if keys else ")"
+    if not node.is_keyed:
+        inputs = [translator.input(each, place) for place, each in enumerate(node.operands)]
+        return translator.stateless("ProcessTableFunction", factory, inputs, description)
+    inputs = [
+        translator.keyed(rows, table.partition, place)
+        for place, (rows, table) in enumerate(zip(node.operands, node.tables, strict=True))
+    ]
+    made = translator.stateful("ProcessTableFunction", factory, inputs, node.uid, description)
+    translator.name(made, f"ptf-{node.uid}", _taken(node))
+    return made
+
+
+def _taken(node: ProcessTable) -> JobDefinitionError:
+    return JobDefinitionError(
+        f"two calls of process table functions have the uid {node.uid!r}, by which their state is "
+        f"found: give one of them another, {node.function.name}(..., uid => 'another')"
+    )
+
+
+def _spec(node: ProcessTable, translator: Translator) -> ProcessTableSpec:
+    tables = []
+    for rows, table in zip(node.operands, node.tables, strict=True):
+        argument = node.argument(table)
+        tables.append(
+            ProcessedTable(
+                table.argument,
+                "" if argument is None else argument.name,
+                rows.row_type,
+                table.partition,
+                table.order,
+                table.time,
+                None if argument is None else argument.made,
+                node.asks(table, ArgumentTrait.PASS_COLUMNS_THROUGH),
+            )
+        )
+    return ProcessTableSpec(
+        node.function.name,
+        node.signature,
+        tuple(tables),
+        node.values,
+        node.row_type,
+        translator.state_ttl(),
+        translator.settings.session or SessionSettings(),
+    )

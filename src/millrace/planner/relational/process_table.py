@@ -1,0 +1,98 @@
+"""`ProcessTable`: the rows of a process table function of the user. Flink: ``ProcessTableFunction``
+nodes, which SQL calls polymorphic table functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.process_table_functions import (
+    ArgumentTrait,
+    ProcessArgument,
+    ProcessSignature,
+)
+from millrace.expressions.resolved import ResolvedExpression, SortKey
+from millrace.planner.relational.rel_node import RelNode
+
+__all__ = ["ProcessTable", "TableOperand"]
+
+
+@dataclass(frozen=True)
+class TableOperand:
+    """A table that the function is called with.
+
+    Attributes:
+        argument: place among the arguments; None: the function takes no table, and is called once.
+        partition: positions of the columns of PARTITION BY.
+        time: position of the column of ``on_time``.
+    """
+
+    argument: int | None
+    partition: tuple[int, ...] = ()
+    order: tuple[SortKey, ...] = ()
+    time: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessTable(RelNode):
+    """Rows that a function makes of the rows of its tables.
+
+    Attributes:
+        operands: the tables' rows, in the order of ``tables``.
+        values: of the arguments that are no tables, in the places of all.
+        uid: by which its state is found again.
+        result_type: passed columns, those of the function, and ``rowtime`` where there is on_time.
+    """
+
+    function: FunctionDefinition
+    operands: tuple[RelNode, ...]
+    tables: tuple[TableOperand, ...]
+    values: tuple[ResolvedExpression | None, ...]
+    uid: str
+    result_type: RowType
+
+    @cached_property
+    def row_type(self) -> RowType:
+        return self.result_type
+
+    @property
+    def inputs(self) -> tuple[RelNode, ...]:
+        return self.operands
+
+    def with_inputs(self, inputs: tuple[RelNode, ...]) -> RelNode:
+        return replace(self, operands=inputs)
+
+    @property
+    def signature(self) -> ProcessSignature:
+        """What the function takes and gives."""
+        found = self.function.process
+        assert isinstance(found, ProcessSignature)
+        return found
+
+    @property
+    def invocation(self) -> str:
+        """The call, with its values."""
+        pairs = zip(self.signature.arguments, self.values, strict=True)
+        shown = ("TABLE" if each.is_table else str(value or "DEFAULT") for each, value in pairs)
+        return f"{self.function.name}({', '.join(shown)})"
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether its tables have partitions."""
+        return any(each.is_set for each in self.signature.tables)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it has ``on_time``."""
+        return any(each.time is not None for each in self.tables)
+
+    def argument(self, table: TableOperand) -> ProcessArgument | None:
+        """What is declared of a table."""
+        return None if table.argument is None else self.signature.arguments[table.argument]
+
+    def asks(self, table: TableOperand, trait: ArgumentTrait) -> bool:
+        """Whether a table is declared with a trait."""
+        argument = self.argument(table)
+        return argument is not None and trait in argument.traits

@@ -1,0 +1,169 @@
+"""State of process table functions: what ``eval`` gets for each entry, and how it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from millrace.common.state.descriptors import (
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    StateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
+)
+from millrace.common.state.state_ttl import StateTtlConfig
+from millrace.common.time.amounts import Time
+from millrace.common.typeinfo import Types
+from millrace.expressions.process_table_functions import EntryShape, StateEntry
+from millrace.runtime.keyed_state import KeyedStates
+
+__all__ = ["ProcessState", "StateListView", "StateMapView", "process_state"]
+
+
+class ProcessState(Protocol):
+    """A state entry, at the current key."""
+
+    def load(self) -> Any:
+        """What the function gets."""
+
+    def store(self, value: Any) -> None:
+        """Keep it after a call."""
+
+    def clear(self) -> None:
+        """Forget it."""
+
+
+class _Value:
+    """An object, which the function changes in place."""
+
+    def __init__(self, state: ValueState[Any], entry: StateEntry) -> None:
+        assert entry.made is not None
+        self._state, self._made = state, entry.made
+
+    def load(self) -> Any:
+        found = self._state.value()
+        return self._made() if found is None else found
+
+    def store(self, value: Any) -> None:
+        self._state.update(value)
+
+    def clear(self) -> None:
+        self._state.clear()
+
+
+class StateListView:
+    """A `ListView` of the state of the current partition: elements are added without reading the
+    others."""
+
+    def __init__(self, state: ListState[Any]) -> None:
+        self._state = state
+
+    def get(self) -> Iterable[Any]:
+        return self._state.get()
+
+    def add(self, value: Any) -> None:
+        self._state.add(value)
+
+    def add_all(self, values: Iterable[Any]) -> None:
+        for value in values:
+            self._state.add(value)
+
+    def clear(self) -> None:
+        self._state.clear()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._state.get())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._state.get())
+
+    def load(self) -> StateListView:
+        return self
+
+    def store(self, value: Any) -> None:
+        """Each change was kept when it was made."""
+
+
+class StateMapView:
+    """A `MapView` of the state of the current partition: entries are read one by one."""
+
+    def __init__(self, state: MapState[Any, Any]) -> None:
+        self._state = state
+
+    def get(self, key: Any) -> Any:
+        if not self._state.contains(key):
+            raise KeyError(key)
+        return self._state.get(key)
+
+    def put(self, key: Any, value: Any) -> None:
+        self._state.put(key, value)
+
+    def put_all(self, dict_value: Mapping[Any, Any]) -> None:
+        for key, value in dict_value.items():
+            self._state.put(key, value)
+
+    def remove(self, key: Any) -> None:
+        if not self._state.contains(key):
+            raise KeyError(key)
+        self._state.remove(key)
+
+    def contains(self, key: Any) -> bool:
+        return self._state.contains(key)
+
+    def items(self) -> Iterable[tuple[Any, Any]]:
+        return self._state.items()
+
+    def keys(self) -> Iterable[Any]:
+        return self._state.keys()
+
+    def values(self) -> Iterable[Any]:
+        return self._state.values()
+
+    def is_empty(self) -> bool:
+        return self._state.is_empty()
+
+    def clear(self) -> None:
+        self._state.clear()
+
+    __getitem__, __setitem__, __delitem__, __contains__ = get, put, remove, contains
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._state.keys())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self._state)
+
+    def load(self) -> StateMapView:
+        return self
+
+    def store(self, value: Any) -> None:
+        """Each change was kept when it was made."""
+
+
+def process_state(entry: StateEntry, states: KeyedStates, session_ttl: int) -> ProcessState:
+    """The state of an entry.
+
+    Args:
+        session_ttl: ms that state lives which says nothing itself; 0: for ever.
+    """
+    ttl = session_ttl if entry.ttl is None else entry.ttl
+    if entry.shape is EntryShape.LIST:
+        of_list = ListStateDescriptor[Any](entry.name, entry.types[0])
+        return StateListView(states.get_list_state(_lasting(of_list, ttl)))
+    if entry.shape is EntryShape.MAP:
+        key, value = (each or Types.PICKLED_BYTE_ARRAY() for each in entry.types)
+        of_map = MapStateDescriptor(entry.name, key, value)
+        return StateMapView(states.get_map_state(_lasting(of_map, ttl)))
+    of_value = ValueStateDescriptor[Any](entry.name, entry.types[0])
+    return _Value(states.get_state(_lasting(of_value, ttl)), entry)
+
+
+def _lasting(descriptor: Any, ttl: int) -> Any:
+    assert isinstance(descriptor, StateDescriptor)
+    if ttl:
+        config = StateTtlConfig.new_builder(Time.milliseconds(ttl)).build()
+        descriptor.enable_time_to_live(config)
+    return descriptor

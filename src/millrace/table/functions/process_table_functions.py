@@ -1,0 +1,411 @@
+"""`udptf`: process table functions of the user in SQL and the Table API.
+
+Flink docs: "Process Table Functions"; PyFlink has none, so the names are Java's as Python writes
+them, and annotations stand for Java's.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import typing
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Any, Union
+
+from millrace.common.config.config_options import read_duration
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.hinted_type import hinted_type, hints_of
+from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.common.types.row import Row, named_row
+from millrace.common.types.type_hints import type_of
+from millrace.common.types.type_information import TypeInformation
+from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.process_table_functions import (
+    ArgumentTrait,
+    EntryShape,
+    ProcessArgument,
+    ProcessSignature,
+    StateEntry,
+    process_table_function,
+)
+from millrace.runtime.table.process_contexts import (
+    ProcessTableContext,
+    ProcessTimerContext,
+    TimeContext,
+)
+from millrace.runtime.table.process_state import StateListView, StateMapView
+from millrace.table.changelog_mode import ChangelogMode
+from millrace.table.data_types import declared_type
+from millrace.table.data_view import ListView, MapView
+from millrace.table.functions.annotated_types import annotated_result
+from millrace.table.functions.user_defined_function import (
+    Declared,
+    UserDefinedFunction,
+    UserDefinedFunctionWrapper,
+    declared_types,
+)
+
+__all__ = [
+    "ArgumentHint",
+    "ProcessTableFunction",
+    "StateHint",
+    "UserDefinedProcessTableFunctionWrapper",
+    "udptf",
+]
+
+ListView.register(StateListView)
+MapView.register(StateMapView)
+
+
+@dataclasses.dataclass(frozen=True, init=False)
+class ArgumentHint:
+    """What a parameter of ``eval`` is: ``Annotated[Row, ArgumentHint(SET_SEMANTIC_TABLE)]``.
+
+    Args:
+        traits: of `ArgumentTrait`; none: a value.
+        name: by which calls name it; None: that of the parameter.
+        type: of the value, or of the table's rows; None: the type hint says it.
+        is_optional: whether calls may leave it out; a default says so, too.
+    """
+
+    traits: frozenset[ArgumentTrait]
+    name: str | None
+    type: Declared | None
+    is_optional: bool
+
+    def __init__(
+        self,
+        *traits: ArgumentTrait,
+        name: str | None = None,
+        type: Declared | None = None,
+        is_optional: bool = False,
+    ) -> None:
+        for key, value in (
+            ("traits", frozenset(traits)),
+            ("name", name),
+            ("type", type),
+            ("is_optional", is_optional),
+        ):
+            object.__setattr__(self, key, value)
+
+
+@dataclasses.dataclass(frozen=True)
+class StateHint:
+    """That a parameter of ``eval`` is state: ``Annotated[CountState, StateHint(ttl="1 day")]``.
+
+    Args:
+        type: of a `Row`, its ROW.
+        ttl: how long it is kept without being written, as Flink writes durations; ``"0"``: for
+            ever; None: ``table.exec.state.ttl``.
+        name: of the state; None: that of the parameter.
+    """
+
+    type: Declared | None = None
+    ttl: str | None = None
+    name: str | None = None
+
+
+class ProcessTableFunction(UserDefinedFunction, ABC):
+    """A function that makes a table of tables, with state and timers.
+
+    ``eval`` takes a context, if its first parameter is annotated with `Context` or called ``ctx``;
+    then state, annotated with `StateHint`; then the arguments of the call, tables among them
+    annotated with an `ArgumentTrait`. It yields rows, or gives a list of them. ``on_timer`` takes a
+    context of its own and the same state.
+
+    Example:
+        >>> from collections.abc import Iterator
+        >>> @dataclasses.dataclass
+        ... class Seen:
+        ...     count: int = 0
+        >>> class Greeting(ProcessTableFunction):
+        ...     def eval(
+        ...         self,
+        ...         seen: Annotated[Seen, StateHint],
+        ...         names: Annotated[Row, ArgumentTrait.SET_SEMANTIC_TABLE],
+        ...     ) -> Iterator[str]:
+        ...         seen.count += 1
+        ...         yield f"Hello {names.name}, your {seen.count} time?"
+        >>> udptf(Greeting())
+        udptf(Greeting) -> ROW<`EXPR$0` STRING>
+    """
+
+    Context = ProcessTableContext
+    OnTimerContext = ProcessTimerContext
+    TimeContext = TimeContext
+
+    @abstractmethod
+    def eval(self, *args: Any) -> Any:
+        """The rows that a row of a table makes: yielded, or a list of them."""
+
+    def get_changelog_mode(self) -> ChangelogMode:
+        """Which kinds of rows it gives; those that are no inserts are `Row.of_kind`."""
+        return ChangelogMode.insert_only()
+
+
+class UserDefinedProcessTableFunctionWrapper(UserDefinedFunctionWrapper):
+    """A process table function, as `udptf` makes it.
+
+    Args:
+        func, deterministic, name: as of the base.
+        row_type: columns of its rows; None: its type hints say them.
+    """
+
+    MADE_BY = "udptf"
+
+    def __init__(
+        self,
+        func: Callable[..., Any] | UserDefinedFunction,
+        row_type: LogicalType | None,
+        deterministic: bool | None,
+        name: str | None,
+    ) -> None:
+        super().__init__(func, None, deterministic, name)
+        if row_type is None:
+            row_type = annotated_result(func, self.METHOD, self.MADE_BY, True, "result_types")
+        if not isinstance(row_type, RowType):
+            row_type = RowType.of(("EXPR$0", row_type))
+        self._signature = _signature(func, row_type)
+
+    def __repr__(self) -> str:
+        return f"udptf({self._name}) -> {self._signature.row_type}"
+
+    def definition(self, name: str) -> FunctionDefinition:
+        """The function as the planner knows it, under the name of its registration."""
+        return process_table_function(name, self._signature, self._deterministic)
+
+
+def udptf(
+    f: Callable[..., Any] | UserDefinedFunction | None = None,
+    result_types: Sequence[Declared] | Declared | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Make a process table function callable in statements; a decorator, or a call.
+
+    Args:
+        f: a `ProcessTableFunction`, or a function, which has no timers; None: what is returned is a
+            decorator.
+        result_types: types of the columns, or a ROW; None: what the type hints of ``f`` say.
+        deterministic: as of `udf`.
+        name: for errors, and the ``uid`` of calls.
+
+    Raises:
+        JobDefinitionError: its parameters do not say what they are.
+
+    Example:
+        >>> from collections.abc import Iterator
+        >>> @udptf
+        ... def above(
+        ...     rows: Annotated[Row, ArgumentTrait.ROW_SEMANTIC_TABLE], least: int
+        ... ) -> Iterator[int]:
+        ...     if rows.score > least:
+        ...         yield rows.score
+        >>> above
+        udptf(above) -> ROW<`EXPR$0` BIGINT>
+    """
+    columns = declared_types(result_types)
+    row: LogicalType | None = None
+    if columns is not None:
+        kinds = tuple(map(declared_type, columns))
+        fields = ((f"EXPR${place}", kind) for place, kind in enumerate(kinds))
+        single = len(kinds) == 1 and isinstance(kinds[0], RowType)
+        row = kinds[0] if single else RowType.of(*fields)
+
+    def made(
+        func: Callable[..., Any] | UserDefinedFunction,
+    ) -> UserDefinedProcessTableFunctionWrapper:
+        return UserDefinedProcessTableFunctionWrapper(func, row, deterministic, name)
+
+    return made if f is None else made(f)
+
+
+# -- signatures ------------------------------------------------------------------------------
+
+
+def _signature(function: Any, row_type: RowType) -> ProcessSignature:
+    """What the parameters of ``eval`` and ``on_timer`` say.
+
+    Raises:
+        JobDefinitionError: they do not say what they are, or do not go together.
+    """
+    body = getattr(function, "eval", function)
+    where = getattr(body, "__qualname__", "eval")
+    parameters = list(inspect.signature(body).parameters.values())
+    hints = hints_of(body)
+    context = _takes_context(parameters, hints)
+    states: list[StateEntry] = []
+    arguments: list[ProcessArgument] = []
+    for each in parameters[int(context) :]:
+        hint = hints.get(each.name, Any)
+        try:
+            state = _state_hint(hint)
+            if state is None:
+                arguments.append(_argument(each, hint))
+                continue
+            states.append(_state(each.name, hint, state))
+        except JobDefinitionError as error:
+            raise JobDefinitionError(
+                f"the parameter {each.name!r} of {where}, of udptf(): {error}"
+            ) from None
+        if arguments:
+            raise JobDefinitionError(
+                f"{where}: state stands before the arguments of the call, so {each.name!r} before "
+                f"{arguments[0].name!r}"
+            )
+    timer = getattr(function, "on_timer", None)
+    made = ProcessSignature(
+        function,
+        tuple(arguments),
+        tuple(states),
+        row_type,
+        (context, timer is not None and _timer_context(timer, len(states), where)),
+        timer is not None,
+        getattr(function, "get_changelog_mode", ChangelogMode.insert_only)().kinds,
+    )
+    _check(made, where)
+    return made
+
+
+def _takes_context(parameters: Sequence[inspect.Parameter], hints: dict[str, Any]) -> bool:
+    if not parameters:
+        return False
+    hint = hints.get(parameters[0].name)
+    if hint is None:
+        return parameters[0].name in ("ctx", "context")
+    return isinstance(hint, type) and issubclass(hint, ProcessTableContext)
+
+
+def _timer_context(timer: Callable[..., Any], states: int, where: str) -> bool:
+    count = len(inspect.signature(timer).parameters)
+    if count not in (states, states + 1):
+        raise JobDefinitionError(
+            f"{timer.__qualname__} takes {count} parameters: it takes a context, if it wants one, "
+            f"and the {states} states of {where}"
+        )
+    return count == states + 1
+
+
+def _check(signature: ProcessSignature, where: str) -> None:
+    tables, trait = signature.tables, ArgumentTrait
+    rows = [each for each in tables if not each.is_set]
+    stateful = bool(signature.states) or signature.has_timers
+    if stateful and (rows or not tables):
+        raise JobDefinitionError(
+            f"{where} has state or timers, which are of partitions: its tables are "
+            "ArgumentTrait.SET_SEMANTIC_TABLE"
+        )
+    if len(tables) > 1 and rows:
+        raise JobDefinitionError(
+            f"{where} takes {len(tables)} tables: all of them are ArgumentTrait.SET_SEMANTIC_TABLE"
+        )
+    passing = [each for each in tables if trait.PASS_COLUMNS_THROUGH in each.traits]
+    if passing and (signature.has_timers or len(tables) > 1):
+        raise JobDefinitionError(
+            f"{where}: ArgumentTrait.PASS_COLUMNS_THROUGH is of functions with one table and "
+            "without on_timer()"
+        )
+
+
+def _split(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A hint and what it is annotated with."""
+    if typing.get_origin(hint) is Annotated:
+        given, *extras = typing.get_args(hint)
+        return given, tuple(extras)
+    return hint, ()
+
+
+def _state_hint(hint: Any) -> StateHint | None:
+    for extra in _split(hint)[1]:
+        if extra is StateHint:
+            return StateHint()
+        if isinstance(extra, StateHint):
+            return extra
+    return None
+
+
+def _argument(parameter: inspect.Parameter, hint: Any) -> ProcessArgument:
+    given, extras = _split(hint)
+    found = [each for each in extras if isinstance(each, ArgumentHint)]
+    argument = found[0] if found else ArgumentHint()
+    traits = argument.traits | {each for each in extras if isinstance(each, ArgumentTrait)}
+    has_default = parameter.default is not inspect.Parameter.empty
+    given, optional = _not_none(given), has_default or argument.is_optional
+    kind = None if argument.type is None else declared_type(argument.type)
+    made = None
+    tables = {ArgumentTrait.ROW_SEMANTIC_TABLE, ArgumentTrait.SET_SEMANTIC_TABLE}
+    if traits & tables:
+        if kind is None and given not in (Any, Row):
+            kind, made = hinted_type(given), given
+        if kind is not None and not isinstance(kind, RowType):
+            raise JobDefinitionError(f"a table's rows are a Row or a data class, not {kind}")
+    elif kind is None:
+        if given is Any:
+            raise JobDefinitionError(
+                "it says no type: annotate values with theirs, tables with "
+                "Annotated[Row, ArgumentTrait.SET_SEMANTIC_TABLE] or ROW_SEMANTIC_TABLE, state "
+                "with Annotated[..., StateHint]"
+            )
+        others = [each for each in extras if not isinstance(each, ArgumentHint | ArgumentTrait)]
+        kind = hinted_type(Annotated[given, *others] if others else given)
+    return ProcessArgument(
+        argument.name or parameter.name,
+        frozenset(traits or {ArgumentTrait.SCALAR}),
+        kind,
+        made,
+        optional,
+        parameter.default if has_default else None,
+    )
+
+
+def _not_none(hint: Any) -> Any:
+    """``Row | None`` as ``Row``."""
+    members = [each for each in typing.get_args(hint) if each is not type(None)]
+    union = typing.get_origin(hint) in (Union, type(int | str))
+    return members[0] if union and len(members) == 1 else hint
+
+
+def _state(name: str, hint: Any, state: StateHint) -> StateEntry:
+    given = _split(hint)[0]
+    name = state.name or name
+    ttl = None if state.ttl is None else read_duration(state.ttl).to_millis()
+    origin, args = typing.get_origin(given) or given, typing.get_args(given)
+    if origin is ListView or origin is MapView:
+        shape = EntryShape.LIST if origin is ListView else EntryShape.MAP
+        types = tuple(map(_state_type, args)) or (None, None)
+        return StateEntry(name, shape, ttl, None, types)
+    if given is Row:
+        kind = None if state.type is None else declared_type(state.type)
+        if not isinstance(kind, RowType):
+            raise JobDefinitionError(
+                'state that is a Row says its fields: StateHint(type="ROW<count BIGINT>")'
+            )
+        made = partial(_row_without_values, kind.names)
+        return StateEntry(name, EntryShape.VALUE, ttl, made)
+    if not isinstance(given, type) or given.__module__ == "builtins":
+        raise JobDefinitionError(
+            "state is a data class, another class without parameters, a Row, a ListView or a "
+            f"MapView, not {given}"
+        )
+    try:
+        given()
+    except TypeError as error:
+        raise JobDefinitionError(
+            f"state of the class {given.__qualname__} begins as {given.__qualname__}(), which "
+            f"cannot be made: {error}; give its fields defaults"
+        ) from None
+    return StateEntry(name, EntryShape.VALUE, ttl, given, (_state_type(given),))
+
+
+def _row_without_values(names: tuple[str, ...]) -> Row:
+    return named_row(names, [None] * len(names))
+
+
+def _state_type(hint: Any) -> TypeInformation[Any] | None:
+    """The type by which state is kept in plain data; None: it is pickled."""
+    try:
+        return type_of(hint)
+    except JobDefinitionError:
+        return None

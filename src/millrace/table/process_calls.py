@@ -1,0 +1,110 @@
+"""`PartitionedTable` and calls of process table functions in the Table API.
+
+Flink: ``PartitionedTable``, ``Table.process``, ``TableEnvironment.fromCall``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from millrace.common.errors import JobDefinitionError
+from millrace.planner.relational.rel_node import RelNode
+from millrace.sql.dialect import nodes
+from millrace.table.calls.call_builder import node_of
+from millrace.table.expression import Expression
+from millrace.table.expressions import col
+from millrace.table.functions.user_defined_function import UserDefinedFunctionWrapper
+from millrace.table.syntax import call_node
+from millrace.table.table_session import TableSession
+
+__all__ = ["PartitionedTable", "called_rows", "table_argument"]
+
+
+def called_rows(session: TableSession, function: Any, arguments: Sequence[Any]) -> RelNode:
+    """The rows that a process table function gives.
+
+    Args:
+        function: what `udptf` has made, or the name of one.
+        arguments: expressions and values by position, None for those left out; or with names, by
+            ``as_argument()``.
+
+    Raises:
+        JobDefinitionError: it is no such function, or does not take these.
+    """
+    if isinstance(function, type):
+        raise JobDefinitionError(
+            f"a process table function is an object: write udptf({function.__name__}())"
+        )
+    given = [nodes.DefaultValue() if each is None else node_of(each) for each in arguments]
+    if isinstance(function, UserDefinedFunctionWrapper):
+        call = function.call_node(given)
+    elif isinstance(function, str):
+        call = call_node(function, given)
+    else:
+        raise JobDefinitionError(
+            f"process() takes what udptf() has made, or the name of one, not {function!r}"
+        )
+    source = exp.From(this=nodes.TableFunctionCall(this=call))
+    return session.bind_query(exp.Select(expressions=[exp.Star()], from_=source), "")
+
+
+def table_argument(
+    rows: RelNode, partition: Sequence[Any] = (), order: Sequence[Any] = ()
+) -> Expression:
+    """A table as an argument of a call."""
+    keys = [_column(each) for each in partition]
+    sorted_by = [_column(each) for each in order]
+    return Expression(
+        nodes.TableArgument(
+            this=exp.Subquery(this=nodes.Bound(this=rows)),
+            partition_by=keys,
+            order=[
+                each if isinstance(each, exp.Ordered) else exp.Ordered(this=each)
+                for each in sorted_by
+            ],
+        )
+    )
+
+
+def _column(field: Any) -> exp.Expr:
+    return node_of(col(field) if isinstance(field, str) else field)
+
+
+class PartitionedTable:
+    """A table whose rows are in partitions, as `Table.partition_by` makes it."""
+
+    def __init__(
+        self,
+        session: TableSession,
+        rows: RelNode,
+        made: Callable[[RelNode], Any],
+        partition: Sequence[Any],
+        order: Sequence[Any] = (),
+    ) -> None:
+        self._session, self._rows, self._made = session, rows, made
+        self._partition, self._order = partition, order
+
+    def order_by(self, *fields: Any) -> PartitionedTable:
+        """The rows of each partition in an order, which begins with a time attribute: they come
+        when the watermark has passed them, and those behind it are dropped."""
+        return PartitionedTable(self._session, self._rows, self._made, self._partition, fields)
+
+    def as_argument(self, name: str) -> Expression:
+        """The table as a named argument of `TableEnvironment.from_call`."""
+        return table_argument(self._rows, self._partition, self._order).as_argument(name)
+
+    def process(self, function: Any, *arguments: Any) -> Any:
+        """The rows that a process table function makes of this table, its first argument.
+
+        Args:
+            function: what `udptf` has made, or the name of one.
+            arguments: the others, by position or by ``as_argument()``.
+
+        Raises:
+            JobDefinitionError: the function does not take these.
+        """
+        table = table_argument(self._rows, self._partition, self._order)
+        return self._made(called_rows(self._session, function, [table, *arguments]))
