@@ -449,7 +449,20 @@ def test_constants(batch_env: TableEnvironment) -> None:
             ),
             "group_by.. needs the window",
         ),
-        (lambda o, p: Tumble.over(row_interval(3)).on(o.ts).alias("w"), "number of rows"),
+        (lambda o, p: Tumble.over(row_interval(0)).on(o.ts).alias("w"), "at least one row"),
+        (lambda o, p: Session.with_gap(row_interval(3)).on(o.ts).alias("w"), "gap of a session"),
+        (
+            lambda o, p: Slide.over(row_interval(3)).every(lit(1).hours).on(o.ts).alias("w"),
+            "both are row_interval",
+        ),
+        (
+            lambda o, p: (
+                o.window(Tumble.over(row_interval(3)).on(o.ts).alias("w"))
+                .group_by(col("w"))
+                .select(o.id.count)
+            ),
+            "Event-time grouping windows on row intervals are currently not supported",
+        ),
         (lambda o, p: o.select(o.who.sum.over("w")), "no window called 'w'|SUM does not take"),
         (lambda o, p: o.fetch(-1), "whole number from 0"),
         (lambda o, p: o.select(lit(object())), "is no constant"),
@@ -578,3 +591,25 @@ def test_a_table_function_that_fails(batch_env: TableEnvironment) -> None:
 
     with pytest.raises(MillraceError, match="narrow gave"):
         rows(batch_env.from_elements([(1,)], ["n"]).flat_map(narrow(col("n"))))
+
+
+def counted(t_env: TableEnvironment) -> Table:
+    """Rows with processing time."""
+    values = "('a', 1), ('b', 2), ('a', 3), ('a', 4), ('b', 5), ('a', 6), ('a', 7)"
+    return t_env.sql_query(f"SELECT k, n, PROCTIME() AS p FROM (VALUES {values}) AS t(k, n)")
+
+
+@pytest.mark.parametrize("mode", ["t_env", "batch_env"])
+def test_windows_of_a_number_of_rows(request: pytest.FixtureRequest, mode: str) -> None:
+    """What lacks rows at the end is not given."""
+    table = counted(request.getfixturevalue(mode))
+    w, k, n = col("w"), col("k"), col("n")
+    tumbling = table.window(Tumble.over(row_interval(2)).on(col("p")).alias("w"))
+    found = rows(tumbling.group_by(w, k).select(k, n.sum.alias("s"), (n.max - n.min).alias("d")))
+    assert sorted(found) == [("a", 4, 2), ("a", 10, 2), ("b", 7, 3)]
+    sliding = Slide.over(row_interval(3)).every(row_interval(2)).on(col("p")).alias("w")
+    assert rows(table.window(sliding).group_by(w).select(n.sum.alias("s"))) == [(6,), (12,), (18,)]
+    with pytest.raises(JobDefinitionError, match="not available for Count windows"):
+        tumbling.group_by(w).select(w.start, n.sum)
+    with pytest.raises(JobDefinitionError, match="needs the window"):
+        tumbling.group_by(k).select(n.sum)

@@ -330,7 +330,7 @@ def descriptor(*column_names: str) -> Expression:
 
 
 def row_interval(rows: int) -> Expression:
-    """A number of rows, as the bound of a window of OVER.
+    """A number of rows, as the bound of a window of OVER, or the size of `Tumble` and `Slide`.
 
     >>> row_interval(2).node.args["unit"]
     'ROWS'

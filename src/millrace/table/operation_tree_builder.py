@@ -14,13 +14,16 @@ from sqlglot import exp
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import ArrayType, LogicalType, RowType
 from millrace.expressions import registry
-from millrace.planner.relational.rel_node import Join, Project, RelNode, Sort
+from millrace.planner.inference.time_attributes import time_attributes
+from millrace.planner.relational.rel_node import Aggregate, Join, Project, RelNode, Sort
+from millrace.planner.relational.stream_rel_nodes import CountWindowAggregate, TimeAttribute
 from millrace.sql.dialect import nodes
 from millrace.sql.dialect.nodes import names_of
 from millrace.table.calls.call_builder import node_of
 from millrace.table.calls.collections import Flattened
 from millrace.table.calls.temporal import WindowProperty
 from millrace.table.column_selection import with_selections_expanded
+from millrace.table.expression import Expression
 from millrace.table.syntax import call_node, column_node, identifier
 from millrace.table.table_session import TableSession
 from millrace.table.window import GroupWindow, OverWindow
@@ -52,6 +55,8 @@ class OperationTreeBuilder:
 
     def grouped(self, keys: Fields, fields: Fields, window: GroupWindow | None = None) -> RelNode:
         """SELECT with GROUP BY, by columns and perhaps a window."""
+        if window is not None and window.rows is not None:
+            return self._counted(keys, fields, window)
         groups = self._expanded(keys)
         aliases: dict[str, exp.Expr] = {}
         for position, node in enumerate(groups):
@@ -72,6 +77,31 @@ class OperationTreeBuilder:
 
         items = [_replaced(item, meant) for item in self._items(fields)]
         return self._select(items, group=exp.Group(expressions=groups))
+
+    def _counted(self, keys: Fields, fields: Fields, window: GroupWindow) -> RelNode:
+        """SELECT with GROUP BY columns and a window of a number of rows."""
+        assert window.rows is not None
+        time = names_of(window.call.arguments[0]) or ("",)
+        columns = self._rows.row_type.names
+        index = columns.index(time[-1]) if time[-1] in columns else -1
+        if time_attributes(self._rows).get(index) is not TimeAttribute.PROCTIME:
+            raise JobDefinitionError(
+                "Event-time grouping windows on row intervals are currently not supported: the "
+                f"column of on() must be PROCTIME(), and {time[-1]!r} is not"
+            )
+        expanded = self._expanded(keys)
+        others = [key for key in expanded if names_of(key) != (window.name,)]
+        if len(others) == len(expanded):
+            raise JobDefinitionError(
+                f"group_by() needs the window among its columns: col({window.name!r})"
+            )
+        for field in self._items(fields):
+            if any(True for _ in field.find_all(WindowProperty)):
+                raise JobDefinitionError(
+                    "Window start and end properties are not available for Count windows."
+                )
+        kept = [Expression(key) for key in others]
+        return _with_count_windows(self.grouped(kept, fields), *window.rows)
 
     def aggregated(
         self, keys: Fields, call: Any, names: Sequence[str], fields: Fields, window: Any = None
@@ -411,6 +441,14 @@ def _name(node: exp.Expr) -> str:
     if found is None:
         raise JobDefinitionError(f"this takes columns, not {node}")
     return found
+
+
+def _with_count_windows(rows: RelNode, size: int, slide: int) -> RelNode:
+    """The tree with its first aggregate over windows of rows."""
+    if isinstance(rows, Aggregate):
+        return CountWindowAggregate(rows.input, rows.groups, rows.calls, size, slide)
+    (below,) = rows.inputs
+    return rows.with_inputs((_with_count_windows(below, size, slide),))
 
 
 def _property(node: exp.Expr, window: GroupWindow | None) -> exp.Expr | None:

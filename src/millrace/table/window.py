@@ -41,21 +41,37 @@ class GroupWindow:
     Attributes:
         name: by which `GroupWindowedTable.group_by` and ``col("w").start`` mean it.
         call: TUMBLE, HOP or SESSION of a time attribute and spans of time.
+        rows: of a window of a number of rows, this number, and from the first row of one to that of
+            the next; None: it is one of time.
     """
 
     name: str
     call: nodes.FunctionCall
+    rows: tuple[int, int] | None = None
 
 
 def _named(name: str, function: str, time: Expression, *spans: Expression) -> GroupWindow:
-    for span in spans:
-        if isinstance(span.node, nodes.WindowFrame):
+    counts = [_row_count(span) for span in spans]
+    if any(count is not None for count in counts):
+        slide, size = counts[0], counts[-1]
+        if slide is None or size is None or function == "SESSION":
             raise JobDefinitionError(
-                "windows of a number of rows are not supported in the Table API; a DataStream has "
-                "count_window(), and Over.order_by(...).preceding(row_interval(2)) counts rows, too"
+                "a window is of a number of rows or of time: its size and its slide both are "
+                "row_interval(), or neither; the gap of a session is a time"
             )
+        return GroupWindow(name, call_node(function, [time.node]), (size, slide))
     arguments = [time.node, *(span.node for span in spans)]
     return GroupWindow(name, call_node(function, arguments))
+
+
+def _row_count(span: Expression) -> int | None:
+    """How many rows ``row_interval()`` says."""
+    if not isinstance(span.node, nodes.WindowFrame):
+        return None
+    count = int(span.node.args["start"].this.name)
+    if count < 1:
+        raise JobDefinitionError(f"a window has at least one row, not {count}")
+    return count
 
 
 class Tumble:
@@ -69,7 +85,8 @@ class Tumble:
 
     @classmethod
     def over(cls, size: Expression) -> TumbleWithSize:
-        """With their length, ``lit(10).minutes``."""
+        """With their length, ``lit(10).minutes``; or a number of rows, ``row_interval(10)``, which
+        come in the order of processing time: a window is given when its last row has come."""
         return TumbleWithSize(size)
 
 

@@ -28,6 +28,7 @@ from millrace.planner.relational.rel_node import (
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.planner.relational.stream_rel_nodes import (
     ChangelogNormalize,
+    CountWindowAggregate,
     Deduplicate,
     LogicalSnapshot,
     Match,
@@ -135,7 +136,7 @@ def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
     if isinstance(node, TableScan | ProcessTable):
         source = node.table if isinstance(node, TableScan) else node.signature
         return _of_kinds(source.changes)
-    if isinstance(node, Values | WindowAggregate | Match):
+    if isinstance(node, Values | WindowAggregate | CountWindowAggregate | Match):
         return RowChanges.NONE
     if isinstance(node, OverAggregate):
         return RowChanges.NONE if ordered_by_time(node) else merged | RowChanges.UPDATE

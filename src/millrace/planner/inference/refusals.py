@@ -19,6 +19,7 @@ from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import Join, RelNode, Sort
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.planner.relational.stream_rel_nodes import (
+    CountWindowAggregate,
     Deduplicate,
     Match,
     OverAggregate,
@@ -33,7 +34,10 @@ from millrace.planner.relational.windows import window_join_columns, windows_of
 
 __all__ = ["UnsupportedChangelogError", "require_supported"]
 
-INSERTS_ONLY = (OverAggregate, WindowTableFunction, WindowAggregate, Deduplicate, Match)
+INSERTS_ONLY = (
+    *(OverAggregate, WindowTableFunction, WindowAggregate, CountWindowAggregate),
+    *(Deduplicate, Match),
+)
 
 
 class UnsupportedChangelogError(JobDefinitionError):

@@ -172,6 +172,12 @@ def _stream_pairs(node: RelNode) -> list[tuple[str, str]]:
         properties = zip(node.property_kinds, node.properties, strict=True)
         shown = ", ".join(f"{kind} AS {field.name}" for kind, field in properties)
         return [*pairs, ("select", _calls(node.input, node.calls)), ("properties", shown)]
+    if isinstance(node, stream.CountWindowAggregate):
+        return [
+            ("groupBy", _fields(node.input, node.groups)),
+            ("window", f"rows(size={node.size}, slide={node.slide})"),
+            ("select", _calls(node.input, node.calls)),
+        ]
     if isinstance(node, stream.OverAggregate):
         return [("over", "; ".join(_over(node.input, group) for group in node.over))]
     if isinstance(node, stream.Rank):

@@ -13,6 +13,7 @@ from millrace.planner.relational.rel_node import SingleRel
 __all__ = [
     "AfterMatchSkip",
     "ChangelogNormalize",
+    "CountWindowAggregate",
     "Deduplicate",
     "Match",
     "OverAggregate",
@@ -143,6 +144,27 @@ class WindowAggregate(SingleRel):
         columns = [self.input.row_type.fields[index] for index in self.groups]
         calls = [RowField(call.name, call.type) for call in self.calls]
         return RowType((*columns, *calls, *self.properties))
+
+
+@dataclass(frozen=True, eq=False)
+class CountWindowAggregate(SingleRel):
+    """An aggregate per group and window of so many of its rows, in the order they come. The
+    columns: groups, calls.
+
+    Attributes:
+        size: rows of a window.
+        slide: rows from the first of one window to the first of the next.
+    """
+
+    groups: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    size: int
+    slide: int
+
+    @cached_property
+    def row_type(self) -> RowType:
+        columns = [self.input.row_type.fields[index] for index in self.groups]
+        return RowType((*columns, *(RowField(call.name, call.type) for call in self.calls)))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,46 @@
+"""Aggregates over windows of a number of rows. Flink: ``GroupWindowAggregate``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.aggregate import refuse_missing
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.relational.stream_rel_nodes import CountWindowAggregate
+from millrace.runtime.table.count_window_aggregate import (
+    CountWindowAggregateOperator,
+    CountWindowAggregateSpec,
+)
+
+__all__ = ["translate_count_window_aggregate"]
+
+
+@translates(CountWindowAggregate)
+def translate_count_window_aggregate(
+    node: CountWindowAggregate, translator: Translator
+) -> Transformation:
+    """Rows go to the subtask of their group."""
+    fields = node.input.row_type.fields
+    refuse_missing(node.calls, node.input.row_type)
+    spec = CountWindowAggregateSpec(
+        node.input.row_type, node.groups, node.calls, node.size, node.slide, node.row_type
+    )
+    groups = ", ".join(fields[index].name for index in node.groups)
+    calls = ", ".join(map(str, node.calls))
+    return translator.stateful(
+        "GroupWindowAggregate",
+        partial(CountWindowAggregateOperator, spec),
+        [translator.keyed(node.input, node.groups)],
+        signature=(
+            [str(fields[index].type) for index in node.groups],
+            node.groups,
+            [str(call) for call in node.calls],
+            node.size,
+            node.slide,
+        ),
+        description=(
+            f"GroupWindowAggregate(groupBy=[{groups}], window=[rows(size={node.size}, "
+            f"slide={node.slide})], select=[{calls}])"
+        ),
+    )
