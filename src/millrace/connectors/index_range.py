@@ -61,7 +61,10 @@ class IndexRangeReader(SplitReader[T]):
 
     def read(self, max_records: int) -> RowBatch[T]:
         start, self._next = self._next, min(self._end, self._next + max_records)
-        return RowBatch(self._values(start, self._next))
+        return self._batch(start, self._next)
+
+    def _batch(self, start: int, end: int) -> RowBatch[T]:
+        return RowBatch(self._values(start, end))
 
     def position(self) -> int:
         return self._next

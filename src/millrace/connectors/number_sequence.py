@@ -6,6 +6,8 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.source import ReaderContext, SplitEnumerator, SplitSource, StaticEnumerator
+from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.common.types.columns import VALUE
 from millrace.connectors.index_range import (
     IndexRangeReader,
     IndexRangeSplit,
@@ -14,6 +16,9 @@ from millrace.connectors.index_range import (
 )
 
 __all__ = ["NumberSequenceSource"]
+
+_LIMIT = (1 << 63) - 1
+"""The greatest int64."""
 
 
 class NumberSequenceSource(SplitSource[int]):
@@ -52,4 +57,26 @@ class NumberSequenceSource(SplitSource[int]):
     def create_split_reader(
         self, split: IndexRangeSplit, position: Any, context: ReaderContext
     ) -> IndexRangeReader[int]:
-        return IndexRangeReader(split, position, lambda start, end: list(range(start, end)))
+        return _NumberReader(split, position, lambda start, end: list(range(start, end)))
+
+
+class _NumberReader(IndexRangeReader[int]):
+    def _batch(self, start: int, end: int) -> RowBatch[int]:
+        numbers = self._values(start, end)
+        fits = -_LIMIT <= start <= end <= _LIMIT
+        return _Numbers(numbers) if fits and numbers else RowBatch(numbers)
+
+
+class _Numbers(RowBatch[int]):
+    """Consecutive numbers: their column is counted out, not made of the records."""
+
+    __slots__ = ()
+
+    def to_columns(self, form: str = "dict") -> ColumnBatch:
+        if self.timestamps is not None:
+            return super().to_columns(form)
+        import numpy as np
+        import pyarrow as pa
+
+        column = np.arange(self.values[0], self.values[-1] + 1)
+        return ColumnBatch(pa.record_batch({VALUE: column}), form=form)

@@ -133,7 +133,9 @@ class WatermarkTracker:
         return replace(batch, timestamps=pa.array(capped, pa.int64()))
 
     def _timed(self, batch: RowBatch[Any]) -> RowBatch[Any]:
-        return RowBatch(batch.values, self._timestamps(batch.values, batch.timestamps))
+        times = self._timestamps(batch.values, batch.timestamps)
+        # a batch may know a short way to its columns, which a new one would not
+        return batch if times is batch.timestamps else RowBatch(batch.values, times)
 
     def _timed_columns(self, batch: ColumnBatch) -> ColumnBatch:
         """An assigner wants records; the columns stay what they are."""
