@@ -459,6 +459,9 @@ def test_functions_that_take_updates(env: TableEnvironment) -> None:
     by_key = rows(env, f"SELECT * FROM totals(TABLE {query} PARTITION BY name)")
     assert [row for row in by_key if row[1] == "-U"] == []
     assert by_key[-1][2] in (2, 4)
+    by_other = rows(env, f"SELECT * FROM totals(TABLE {query} PARTITION BY k)")
+    assert sum(row[2] if "I" in row[1] or "+U" in row[1] else -row[2] for row in by_other) == 6
+    assert {row[1] for row in by_other} <= {"+I", "-U", "+U"}
     with pytest.raises(JobDefinitionError, match=r"greeting doesn't support consuming update"):
         rows(env, f"SELECT * FROM greeting(TABLE {query} PARTITION BY name)")
 

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -189,7 +190,11 @@ HISTORIES = st.builds(
 
 
 def run(
-    history: History, found: Counter[Any], directory: str, start_from: str | None = None
+    history: History,
+    found: Counter[Any],
+    directory: str,
+    start_from: str | None = None,
+    query: str = QUERY,
 ) -> str | None:
     """Run until the end or until a savepoint, whose path is returned."""
     with run_local(
@@ -201,7 +206,7 @@ def run(
             t_env.get_config().set(options.START_FROM.key, start_from)
         t_env.execute_sql(TABLE)
         t_env.create_temporary_function("watched", udptf(Watched()))
-        result = t_env.execute_sql(QUERY)
+        result = t_env.execute_sql(query)
         client: Any = result.get_job_client()
         asked: list[Any] = []
 
@@ -249,6 +254,19 @@ def test_with_everything_in_between() -> None:
     """A rescale, a savepoint and faults in one run."""
     events = [("abcd"[index % 4], index % 10, index % 4) for index in range(60)]
     assert_law(events, History(5, 2, 3, Faults(0.15, 0.15, 0.15, 0.1), (2, 3), (6, 1)))
+
+
+def test_state_is_found_by_its_uid(tmp_path: Path) -> None:
+    """Although what is around the function is another query."""
+    ROWS[:] = [("ab"[index % 2], index % 5, 2 * index) for index in range(30)]
+    found: Counter[Any] = Counter()
+    savepoint = run(History(5, savepoint=(3, 1)), found, str(tmp_path))
+    assert savepoint is not None
+    assert sum(found.values()) < sum(expected(ROWS).values())
+    table = "TABLE (SELECT * FROM events WHERE amount >= 0)"
+    query = f"SELECT * FROM ({QUERY.replace('TABLE events', table)}) WHERE f1 >= 0"
+    run(History(5), found, str(tmp_path), savepoint, query)
+    assert found == expected(ROWS)
 
 
 @pytest.mark.torture

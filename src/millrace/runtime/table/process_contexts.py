@@ -172,6 +172,7 @@ class ProcessTableContext:
     ) -> None:
         self._tables, self._states, self._timers = tables, states, timers
         self._zoned, self._event = zoned, event
+        self._times: dict[type, TimeContext] = {}
 
     def table_semantics_for(self, arg_name: str) -> TableSemantics:
         """What is known of a table argument.
@@ -192,11 +193,15 @@ class ProcessTableContext:
             time_type: `datetime` (with a zone where ``on_time`` is a TIMESTAMP_LTZ), `int` (ms
                 since 1970) or `Instant`.
         """
-        if time_type not in TIME_TYPES:
-            raise JobDefinitionError(
-                f"time_context() takes datetime, int or Instant, not {time_type!r}"
-            )
-        return TimeContext(time_type, self._zoned, self._event, self._timers)
+        found = self._times.get(time_type)
+        if found is None:
+            if time_type not in TIME_TYPES:
+                raise JobDefinitionError(
+                    f"time_context() takes datetime, int or Instant, not {time_type!r}"
+                )
+            found = TimeContext(time_type, self._zoned, self._event, self._timers)
+            self._times[time_type] = found
+        return found
 
     def clear_state(self, state_name: str) -> None:
         """Forget a state entry of the partition, whatever is changed in its object afterwards.

@@ -37,18 +37,26 @@ class ProcessState(Protocol):
 
 
 class _Value:
-    """An object, which the function changes in place."""
+    """An object, which the function changes in place.
 
-    def __init__(self, state: ValueState[Any], entry: StateEntry) -> None:
+    Args:
+        expires: whether each write must be told.
+    """
+
+    def __init__(self, state: ValueState[Any], entry: StateEntry, expires: bool) -> None:
         assert entry.made is not None
         self._state, self._made = state, entry.made
+        self._expires, self._kept = expires, False
 
     def load(self) -> Any:
         found = self._state.value()
-        return self._made() if found is None else found
+        self._kept = found is not None
+        return found if self._kept else self._made()
 
     def store(self, value: Any) -> None:
-        self._state.update(value)
+        # an object that is kept already counts as changed since it was read
+        if self._expires or not self._kept:
+            self._state.update(value)
 
     def clear(self) -> None:
         self._state.clear()
@@ -158,7 +166,7 @@ def process_state(entry: StateEntry, states: KeyedStates, session_ttl: int) -> P
         of_map = MapStateDescriptor(entry.name, key, value)
         return StateMapView(states.get_map_state(_lasting(of_map, ttl)))
     of_value = ValueStateDescriptor[Any](entry.name, entry.types[0])
-    return _Value(states.get_state(_lasting(of_value, ttl)), entry)
+    return _Value(states.get_state(_lasting(of_value, ttl)), entry, bool(ttl))
 
 
 def _lasting(descriptor: Any, ttl: int) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ from millrace.runtime.table.process_contexts import (
 from millrace.runtime.table.process_order import OrderedRows
 from millrace.runtime.table.process_state import ProcessState, process_state
 from millrace.runtime.table.process_timers import PartitionTimers
+from millrace.state.frozen import IMMUTABLE
 from millrace.state.internal_tables import PASSED
 from millrace.state.redistribution_mode import RedistributionMode
 
@@ -134,6 +136,7 @@ class ProcessTableOperator(Operator):
             each.name: process_state(each, self._states, spec.state_ttl)
             for each in spec.signature.states
         }
+        self._loaded = tuple(self._entries.values())
         self._timers: PartitionTimers | None = None
         if spec.is_timed and spec.signature.has_timers:
             self._timers = PartitionTimers(context.state, context.uid, self._current)
@@ -299,12 +302,13 @@ class ProcessTableOperator(Operator):
         index: int | None,
     ) -> None:
         event, entries = self._event, self._entries
-        if event.cleared:
-            event.cleared.clear()
-        states = [entry.load() for entry in entries.values()]
         try:
-            made = body(*context, *states, *arguments)
-            self._take(made, index)
+            if not entries:
+                self._take(body(*context, *arguments), index)
+                return
+            event.cleared.clear()
+            states = [entry.load() for entry in self._loaded]
+            self._take(body(*context, *states, *arguments), index)
         except Exception as error:
             where = f"for the row {repr(values)[:_SHOWN]}" if index is not None else "in on_timer()"
             error.add_note(
@@ -312,20 +316,31 @@ class ProcessTableOperator(Operator):
                 f"is {self._current.key!r}"
             )
             raise
+        cleared = event.cleared
         for (name, entry), value in zip(entries.items(), states, strict=True):
-            if name not in event.cleared:
+            if name not in cleared:
                 entry.store(value)
 
     def _take(self, made: Any, index: int | None) -> None:
-        """Keep the rows that a call gave until the end of the batch."""
+        """Keep the rows that a call gave until the end of the batch; what the function may change
+        later, such as its state, is copied."""
         if made is None:
             return
-        rows = made if isinstance(made, (list, range)) or hasattr(made, "__next__") else [made]
-        origin = self._current.key if index is None else index
+        kind = type(made)
+        several = kind is GeneratorType or kind is list or hasattr(made, "__next__")
+        rows = made if several or kind is range else (made,)
+        key, time, add = self._current.key, self._event.time, self._results.append
+        origin = key if index is None else index
         for each in rows:
-            kind = each.get_row_kind().value if isinstance(each, Row) else 0
-            fields = tuple(map(detached, row_values(each)))
-            self._results.append((origin, self._current.key, fields, kind, self._event.time))
+            change = 0
+            if type(each) is tuple:
+                fields = each
+            else:
+                fields = row_values(each)
+                change = each.get_row_kind().value if isinstance(each, Row) else 0
+            if not IMMUTABLE.issuperset(map(type, fields)):
+                fields = tuple(map(detached, fields))
+            add((origin, key, fields, change, time))
 
     def _keys(self, table: ProcessedTable, columns: list[list[Any]], count: int) -> list[Any]:
         parts = [columns[index] for index in table.partition]

@@ -41,10 +41,14 @@ class PartitionTimers:
     def register(self, time: int, name: str | None = None) -> None:
         """Set a timer; one of the same name is replaced."""
         key = self._current.key
-        if name is not None:
-            self.clear(name)
+        timer = time if name is None else name
+        former = self._set.data.get(key, {}).get(timer)
+        if former == time:
+            return
+        if former is not None:
+            self._queue.delete(former, key, name)
         self._queue.register(time, key, name)
-        self._set.put(key, time if name is None else name, time)
+        self._set.put(key, timer, time)
 
     def clear(self, timer: str | int) -> None:
         """Remove a timer, by its name, or by its time where it has none."""
