@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
 import pytest
 
+from millrace.common import Row
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.table_result import materialized
+from millrace.table.udf import ArgumentTrait, ProcessTableFunction, StateHint, udptf
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
@@ -20,3 +26,39 @@ def test_groups_of_a_stream() -> None:
     query = "SELECT MOD(i, 3) AS m, COUNT(*) AS c FROM n WHERE i > 100 GROUP BY MOD(i, 3)"
     rows = materialized(t_env.execute_sql(query).collect())
     assert sorted(tuple(row) for row in rows) == [(0, 300), (1, 300), (2, 300)]
+
+
+@dataclass
+class Total:
+    sum: int = 0
+
+
+class Sums(ProcessTableFunction):
+    def eval(
+        self,
+        ctx: ProcessTableFunction.Context,
+        total: Annotated[Total, StateHint],
+        numbers: Annotated[Row, ArgumentTrait.SET_SEMANTIC_TABLE],
+    ) -> Iterator[int]:
+        total.sum += numbers.i
+        ctx.time_context(int).register_on_time("end", 10_000)
+        yield from ()
+
+    def on_timer(self, total: Total) -> Iterator[int]:
+        yield total.sum
+
+
+def test_a_process_table_function() -> None:
+    """Its function goes to the workers; its timers fire at the end of the input."""
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.get_config().set("parallelism.default", "2")
+    t_env.execute_sql(
+        "CREATE TABLE n (i BIGINT, m AS MOD(i, 3), ts AS TO_TIMESTAMP_LTZ(i, 3), WATERMARK FOR ts "
+        "AS ts) WITH ('connector' = 'datagen', 'fields.i.kind' = 'sequence', "
+        "'fields.i.start' = '1', 'fields.i.end' = '999')"
+    )
+    t_env.create_temporary_function("sums", udptf(Sums()))
+    query = "SELECT * FROM sums(TABLE n PARTITION BY m, on_time => DESCRIPTOR(ts))"
+    with t_env.execute_sql(query).collect() as rows:
+        found = sorted((row[0], row[1]) for row in rows)
+    assert found == [(m, sum(i for i in range(1, 1000) if i % 3 == m)) for m in range(3)]
