@@ -48,6 +48,7 @@ import sql_match
 import sql_parsing
 import sql_rescaled_join
 import sql_tumble
+import sql_udaf
 import sql_udf
 import startup
 import state_bytes
@@ -90,6 +91,7 @@ BARS: dict[str, Bar] = {
             sql_latency,
             sql_match,
             sql_rescaled_join,
+            sql_udaf,
             sql_udf,
             nexmark,
             typed_checks,
