@@ -20,6 +20,7 @@ from millrace.table.explain_detail import ExplainDetail
 from millrace.table.expression import Expression
 from millrace.table.module import ModuleEntry
 from millrace.table.plan_reference import PlanReference
+from millrace.table.process_calls import PartitionedTable
 from millrace.table.result_kind import ResultKind
 from millrace.table.schema import Schema
 from millrace.table.sql_dialect import SqlDialect
@@ -45,6 +46,7 @@ from millrace.table.udf import (
     AsyncScalarFunction,
     FunctionContext,
     ImperativeAggregateFunction,
+    ProcessTableFunction,
     ScalarFunction,
     TableAggregateFunction,
     TableFunction,
@@ -71,7 +73,9 @@ __all__ = [
     "MapView",
     "ModuleEntry",
     "OverWindowedTable",
+    "PartitionedTable",
     "PlanReference",
+    "ProcessTableFunction",
     "ResolvedSchema",
     "ResultKind",
     "Row",

@@ -338,6 +338,7 @@ def test_times_in_three_forms(env: TableEnvironment, kind: type) -> None:
         def on_timer(self, ctx: ProcessTableFunction.OnTimerContext) -> Iterator[str]:
             watermark = ctx.time_context(kind).current_watermark()
             assert watermark is None or watermark >= ctx.time_context(kind).time()
+            assert ctx.time_context(kind).table_watermark() == watermark
             yield ctx.current_timer() or "none"
 
     env.execute_sql(TIMED)

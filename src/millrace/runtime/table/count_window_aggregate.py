@@ -107,7 +107,12 @@ class CountWindowAggregateOperator(Operator):
         numbers = np.empty(count, np.int64)
         numbers[order] = np.arange(count) - np.repeat(begins, lengths)
         numbers += self._groups.column(_ROWS)[slots]
-        self._groups.column(_ROWS)[slots[order][begins]] += lengths
+        changed = slots[order][begins]
+        counts = self._groups.column(_ROWS)
+        counts[changed] += lengths
+        if self._spec.size == self._spec.slide:
+            # a group whose windows are all complete begins anew
+            self._groups.remove(changed[counts[changed] % self._spec.size == 0])
         return numbers
 
     def _windows_of(self, numbers: Positions) -> tuple[Positions, Positions, Positions]:

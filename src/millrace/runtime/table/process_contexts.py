@@ -97,6 +97,10 @@ class TimeContext:
         watermark = self._event.watermark
         return None if watermark == MIN_WATERMARK else self._shown(watermark)
 
+    def table_watermark(self) -> Any:
+        """That of the table whose row is processed, which here is that of all tables."""
+        return self.current_watermark()
+
     def register_on_time(self, name_or_time: Any, time: Any = None) -> None:
         """Set a timer of the partition: ``register_on_time(time)``, or with a name, by which it is
         replaced and cleared: ``register_on_time("timeout", time)``.
