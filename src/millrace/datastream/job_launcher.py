@@ -27,12 +27,14 @@ from millrace.common.job import JobExecutionResult
 from millrace.common.source import Boundedness
 from millrace.datastream.available_now import require_available_now
 from millrace.datastream.foreground_run import run_beside, run_here
+from millrace.engine.archived_job import archived_job
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.control_service import Operable
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.epoch_watch import EpochWatch
 from millrace.engine.executor import Executor
+from millrace.engine.job_archive import JobArchive
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import Listener
 from millrace.engine.job_identity import new_run_id
@@ -174,6 +176,8 @@ class JobLauncher:
             manager.observe(RecordedRun(name, checkpoints.job_id, run_id, config.program))
         if checkpoints.durable and is_local(checkpoints.job_dir):
             manager.observe(Operable(manager, name, checkpoints.job_id, run_id))
+            known = archived_job(graph, config, configuration, restart)
+            manager.observe(JobArchive(manager, known))
         # who runs a batch waits for the one epoch that it is
         level = logging.INFO if config.batch else logging.WARNING
         watch = EpochWatch(manager, config.epoch_report_after, config.epoch_timeout, level)

@@ -143,14 +143,15 @@ class Mailbox:
             return False
         return True
 
-    def receive(self, id: str) -> MailboxAnswer | None:
-        """The answer to a request so far; one that is not just "accepted" is removed."""
+    def receive(self, id: str, remove: bool = True) -> MailboxAnswer | None:
+        """The answer to a request so far; one that is not just "accepted" is removed, unless told
+        otherwise."""
         path = self._answer_path(id)
         try:
             answer = _read(path, MailboxAnswer)
         except FileNotFoundError:
             return None
-        if answer.state != "accepted":
+        if remove and answer.state != "accepted":
             delete_quietly(path)
         return answer
 

@@ -1,0 +1,175 @@
+"""What a running job shows to other processes, and what is kept of it when it has ended.
+
+It is the file ``details.json`` in the job's directory: the job's graph and settings, and its
+`JobDetails` as they were at most a second ago. Flink: class ``ArchivedExecutionGraph``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+import msgspec
+
+from millrace.common.config import restart_strategy
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.restart_strategy import RestartStrategyConfiguration
+from millrace.common.errors import CheckpointError
+from millrace.engine.job_config import JobConfig
+from millrace.engine.job_details import JobDetails
+from millrace.plan.job_graph import JobGraph
+from millrace.state.checkpoint.files import StrPath, opened
+
+__all__ = [
+    "ARCHIVE",
+    "ArchivedJob",
+    "ArchivedStage",
+    "RestartSettings",
+    "archived_job",
+    "read_archive",
+    "shown_settings",
+]
+
+ARCHIVE = "details.json"
+MAX_BYTES = 64 << 20
+HIDDEN = "******"
+SECRET = (
+    "password",
+    "secret",
+    "token",
+    "apikey",
+    "api-key",
+    "auth-params",
+    "credential",
+    "service-key",
+    "basic-auth",
+    "access-key",
+    "access.key",
+)
+"""Words in the keys of settings whose values are nobody's business (Flink: ``GlobalConfiguration``
+hides the same)."""
+
+
+class ArchivedInput(msgspec.Struct, frozen=True):
+    """An edge of the graph, seen from its end."""
+
+    stage: str
+    """Uid of the stage that sends."""
+    exchange: str
+
+
+class ArchivedStage(msgspec.Struct, frozen=True):
+    """A stage of the graph as the job was started."""
+
+    uid: str
+    name: str
+    parallelism: int
+    inputs: tuple[ArchivedInput, ...] = ()
+
+
+class RestartSettings(msgspec.Struct, frozen=True):
+    """A restart strategy as plain data."""
+
+    kind: str
+    values: dict[str, float] = {}
+    description: str = ""
+
+    @staticmethod
+    def of(strategy: RestartStrategyConfiguration) -> RestartSettings:
+        """The settings of a strategy."""
+        values = asdict(strategy)  # type: ignore[call-overload]  # every strategy is a dataclass
+        return RestartSettings(type(strategy).__name__, values, strategy.get_description())
+
+    def strategy(self) -> RestartStrategyConfiguration:
+        """The strategy; the default one if it is of a kind that this version does not know."""
+        kind = getattr(restart_strategy, self.kind, None)
+        if not (isinstance(kind, type) and issubclass(kind, RestartStrategyConfiguration)):
+            return restart_strategy.FallbackRestartStrategy()
+        whole = {f.name for f in fields(kind) if f.type == "int"}  # type: ignore[arg-type]
+        values = {k: int(v) if k in whole else v for k, v in self.values.items()}
+        return kind(**values)
+
+
+class ArchivedJob(msgspec.Struct, frozen=True, kw_only=True):
+    """A job at one moment, with what does not change while it runs."""
+
+    run_id: str
+    max_parallelism: int
+    checkpoint_interval: int
+    """Milliseconds."""
+    retained_checkpoints: int = 1
+    stages: tuple[ArchivedStage, ...] = ()
+    restart: RestartSettings = RestartSettings("FallbackRestartStrategy")
+    settings: dict[str, str] = {}
+    """The job's configuration, without what is secret."""
+    details: JobDetails = msgspec.field(default_factory=JobDetails)
+    time: int = 0
+    """When it was written, ms since the epoch of Unix."""
+
+    def encoded(self) -> bytes:
+        """As JSON; values of metrics that it does not have are given as Python writes them."""
+        return msgspec.json.encode(self, enc_hook=_plain)
+
+
+def archived_stages(graph: JobGraph) -> tuple[ArchivedStage, ...]:
+    """The stages of a graph and what they get their input from."""
+    program = graph.program
+    uids = {stage.id: stage.uid for stage in program.stages}
+    edges = {edge.id: edge for edge in program.edges}
+    return tuple(
+        ArchivedStage(
+            stage.uid,
+            stage.name,
+            stage.parallelism,
+            tuple(
+                ArchivedInput(uids[edges[id].source_stage], edges[id].exchange.name)
+                for id in stage.inputs
+                if id in edges
+            ),
+        )
+        for stage in program.stages
+    )
+
+
+def archived_job(
+    graph: JobGraph,
+    config: JobConfig,
+    configuration: Configuration,
+    restart: RestartStrategyConfiguration,
+) -> ArchivedJob:
+    """What is known of a job before it starts."""
+    program = graph.program
+    return ArchivedJob(
+        run_id=program.run_id,
+        max_parallelism=program.max_parallelism,
+        checkpoint_interval=config.checkpoint_interval,
+        retained_checkpoints=config.retained_checkpoints,
+        stages=archived_stages(graph),
+        restart=RestartSettings.of(restart),
+        settings=shown_settings(configuration.to_dict()),
+    )
+
+
+def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings with the values of secret ones hidden, as Flink hides them."""
+    return {
+        key: HIDDEN if any(word in key.lower() for word in SECRET) else value
+        for key, value in settings.items()
+    }
+
+
+def read_archive(job_dir: StrPath) -> ArchivedJob | None:
+    """What a job directory tells; None: nothing that can be read."""
+    try:
+        with opened(os.path.join(job_dir, ARCHIVE)) as file:
+            return msgspec.json.decode(file.read(MAX_BYTES), type=ArchivedJob)
+    except (CheckpointError, msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return repr(value)[:1_000]

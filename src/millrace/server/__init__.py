@@ -1,0 +1,1 @@
+"""The job server: runs jobs in processes of their own, supervises them, and answers over HTTP."""

@@ -1,0 +1,153 @@
+"""The process of a job: started so that it outlives the server, and found again by the next one.
+
+The process inherits the lock of a file, which the operating system takes back when it dies. So a
+server knows for certain whether a job has a process, also one that it did not start itself, and
+two servers cannot start two.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+
+from millrace.engine.archived_job import ArchivedJob, read_archive
+from millrace.engine.control_mailbox import Mailbox
+from millrace.engine.job_record import JobRecord, read_record
+from millrace.server.registry import Submission
+
+__all__ = ["COMMAND", "JobProcess"]
+
+COMMAND = (sys.executable, "-m", "millrace")
+_SHELL = 'echo $$ >"$0" && exec "$@"'
+"""Notes the process id before the program begins, whatever becomes of the server meanwhile."""
+
+
+class JobProcess:
+    """The process of one job, if it has one, and the directory where the job is kept.
+
+    Args:
+        directory: of this job alone.
+        command: how to call ``millrace``.
+    """
+
+    def __init__(self, directory: Path, command: Sequence[str] = COMMAND) -> None:
+        self.directory = directory
+        self.log = directory / "log.txt"
+        self._command = tuple(command)
+        self._lock = directory / "process.lock"
+        self._pid = directory / "process.pid"
+        self._child: subprocess.Popen[bytes] | None = None
+        self._looking = Lock()
+        """Who looks takes the file's lock for an instant, which must not keep a start from it."""
+
+    def start(self, submission: Submission) -> int | None:
+        """Start the process and return its id; None: the job has one already."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._looking:
+            lock = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._child = self._spawn(submission, lock)
+            except BlockingIOError:
+                return None
+            finally:
+                os.close(lock)  # the child has it now
+            return self._child.pid
+
+    def _spawn(self, submission: Submission, lock: int) -> subprocess.Popen[bytes]:
+        words = ["run", "--resume", "--checkpoint-dir", str(self.directory)]
+        words += ["--name", submission.name] if submission.name else []
+        words += [*submission.options, submission.program, *submission.arguments]
+        log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            return subprocess.Popen(
+                ["/bin/sh", "-c", _SHELL, str(self._pid), *self._command, *words],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=(lock,),
+                start_new_session=True,
+            )
+        finally:
+            os.close(log)
+
+    def is_alive(self) -> bool:
+        """Whether the job has a process, of this server or of one before it."""
+        with self._looking, suppress(FileNotFoundError):
+            descriptor = os.open(self._lock, os.O_RDONLY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+            finally:
+                os.close(descriptor)
+        return False
+
+    def pid(self) -> int | None:
+        """The id of the process; None: it has none."""
+        if not self.is_alive():
+            return None
+        try:
+            return int(self._pid.read_text())
+        except (OSError, ValueError):  # it has hardly begun
+            return None
+
+    def exit_code(self) -> int | None:
+        """How a process that this server started has ended, as `subprocess` says it; None: another
+        server started it, or it runs."""
+        return None if self._child is None else self._child.poll()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process, to its whole group if it is to be killed."""
+        pid = self.pid()
+        if pid is None:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            if number is signal.SIGKILL:
+                os.killpg(pid, number)
+            else:
+                os.kill(pid, number)
+
+    # -- what the process has written ------------------------------------------------------------
+
+    def job_directory(self) -> Path | None:
+        """Where the job has its checkpoints: of a file with several jobs, the last one's; None: no
+        job has begun."""
+        found = [(record.since, path) for path, record in self._records()]
+        return max(found)[1] if found else None
+
+    def record(self) -> JobRecord | None:
+        """The record of the job's last run."""
+        directory = self.job_directory()
+        return None if directory is None else read_record(directory)
+
+    def archive(self) -> ArchivedJob | None:
+        """What the job tells of itself."""
+        directory = self.job_directory()
+        return None if directory is None else read_archive(directory)
+
+    def mailbox(self) -> Mailbox | None:
+        """The mailbox of the job."""
+        directory = self.job_directory()
+        return None if directory is None else Mailbox(directory)
+
+    def log_tail(self, length: int = 4_000) -> str:
+        """The end of what the process has printed."""
+        with suppress(OSError), self.log.open("rb") as file:
+            file.seek(max(0, self.log.stat().st_size - length))
+            return file.read(length).decode(errors="replace")
+        return ""
+
+    def _records(self) -> list[tuple[Path, JobRecord]]:
+        try:
+            below = [Path(entry.path) for entry in os.scandir(self.directory) if entry.is_dir()]
+        except OSError:
+            return []
+        return [(path, record) for path in below if (record := read_record(path)) is not None]

@@ -1,0 +1,45 @@
+"""Whether a job whose process has died is started again, and when: by its own restart strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from millrace.common.config.restart_strategy import (
+    FallbackRestartStrategy,
+    RestartStrategies,
+    RestartStrategyConfiguration,
+)
+from millrace.engine.archived_job import ArchivedJob
+from millrace.engine.restart import create_decider
+from millrace.server.registry import ProcessAttempt
+
+__all__ = ["CRASHED", "next_start", "strategy_of"]
+
+CRASHED = "crashed"
+"""The outcome of an attempt whose process died without saying how the job ended."""
+DEFAULT = RestartStrategies.exponential_delay_restart(1_000, 60_000, 1.5, 3_600_000, 0.1)
+"""For jobs that choose none: Flink's for jobs with checkpoints, which all jobs of a server have."""
+
+
+def strategy_of(archive: ArchivedJob | None) -> RestartStrategyConfiguration:
+    """The strategy that a job has chosen."""
+    if archive is None:
+        return DEFAULT
+    strategy = archive.restart.strategy()
+    return DEFAULT if isinstance(strategy, FallbackRestartStrategy) else strategy
+
+
+def next_start(
+    strategy: RestartStrategyConfiguration, attempts: Iterable[ProcessAttempt]
+) -> int | None:
+    """When to start the next process, in ms since the epoch of Unix; None: not any more.
+
+    The strategy is told of all crashes again, so that a server goes on where another one was.
+    """
+    decider = create_decider(strategy)
+    start: int | None = None
+    for attempt in attempts:
+        if attempt.ended is not None and attempt.outcome.startswith(CRASHED):
+            delay = decider.delay_after_failure(attempt.ended)
+            start = None if delay is None else attempt.ended + delay
+    return start

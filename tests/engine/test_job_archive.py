@@ -1,0 +1,94 @@
+"""What other processes see of a job, while it runs and when it has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millrace.common import Configuration
+from millrace.common.config.restart_strategy import (
+    FallbackRestartStrategy,
+    RestartStrategies,
+    RestartStrategyConfiguration,
+)
+from millrace.common.errors import JobExecutionError
+from millrace.common.job import JobStatus
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.engine.archived_job import ARCHIVE, RestartSettings, read_archive, shown_settings
+from millrace.testing import run_local
+
+
+def archive_of(directory: Path):
+    (job_dir,) = directory.iterdir()
+    assert (job_dir / ARCHIVE).stat().st_mode & 0o777 == 0o600
+    archive = read_archive(job_dir)
+    assert archive is not None
+    return archive
+
+
+def environment() -> StreamExecutionEnvironment:
+    return StreamExecutionEnvironment.get_execution_environment(
+        Configuration({"my.password": "sesame", "my.colour": "red"})
+    )
+
+
+def test_the_graph_and_the_end_of_a_job(tmp_path: Path) -> None:
+    with run_local(checkpoint_dir=str(tmp_path)):
+        env = environment()
+        env.from_collection(["a", "b", "a"]).map(lambda word: (word, 1)).key_by(0).sum(1).print()
+        env.execute("count")
+    archive = archive_of(tmp_path)
+    source, count = archive.stages
+    assert not source.inputs
+    assert [(i.stage, i.exchange) for i in count.inputs] == [(source.uid, "KEYED")]
+    details = archive.details
+    assert (details.job_name, details.status, details.records) == ("count", JobStatus.FINISHED, 3)
+    assert sum(stage.records_in for stage in details.stages) == 6
+    assert archive.settings["my.password"] == "******"
+    assert archive.settings["my.colour"] == "red"
+
+
+def test_a_failure_is_kept(tmp_path: Path) -> None:
+    with run_local(checkpoint_dir=str(tmp_path)):
+        env = environment()
+        env.from_collection([1]).map(lambda value: value / 0).print()
+        with pytest.raises(JobExecutionError):
+            env.execute("fails")
+    details = archive_of(tmp_path).details
+    assert details.status is JobStatus.FAILED
+    assert details.exceptions[0].fatal
+    assert "ZeroDivisionError" in details.exceptions[0].cause
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        RestartStrategies.no_restart(),
+        FallbackRestartStrategy(),
+        RestartStrategies.fixed_delay_restart(3, 500),
+        RestartStrategies.failure_rate_restart(3, 500, 7),
+        RestartStrategies.exponential_delay_restart(10, 500, 1.5, 7, 0.1),
+    ],
+    ids=lambda strategy: type(strategy).__name__,
+)
+def test_a_restart_strategy_survives(strategy: RestartStrategyConfiguration) -> None:
+    assert RestartSettings.of(strategy).strategy() == strategy
+
+
+def test_an_unknown_strategy_is_the_default() -> None:
+    assert RestartSettings("Path").strategy() == FallbackRestartStrategy()
+    assert RestartSettings("Later").strategy() == FallbackRestartStrategy()
+
+
+def test_nonsense_is_no_archive(tmp_path: Path) -> None:
+    assert read_archive(tmp_path) is None
+    for content in (b"", b"{", b'{"run_id": 7}', b"[" * 10_000):
+        (tmp_path / ARCHIVE).write_bytes(content)
+        assert read_archive(tmp_path) is None
+
+
+def test_what_is_secret() -> None:
+    keys = ("s3.secret-key", "fs.s3a.access.key", "rest.token", "jdbc.PASSWORD", "my.apikey")
+    assert set(shown_settings(dict.fromkeys(keys, "x")).values()) == {"******"}
+    assert shown_settings({"parallelism.default": "2"}) == {"parallelism.default": "2"}

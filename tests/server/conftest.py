@@ -1,0 +1,86 @@
+"""Supervisors of real processes, whose jobs run without Spark."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from millrace.server.registry import RegisteredJob, Submission
+from millrace.server.sql_registry import SqlRegistry
+from millrace.server.supervisor import Supervisor
+
+JOBS = Path(__file__).parent / "jobs"
+COMMAND = (sys.executable, str(JOBS / "local_millrace.py"))
+COUNTING = str(JOBS / "counting.py")
+DEADLINE = 60.0
+
+
+def await_that(condition: Callable[[], object], what: str = "it") -> None:
+    """Wait until something is so; the deadline only ends tests that have failed."""
+    deadline = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not happen"
+        time.sleep(0.05)
+
+
+class Servers:
+    """Supervisors of one registry, one after the other."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.supervisor = self.next()
+
+    def next(self) -> Supervisor:
+        """A server takes the place of one that was killed."""
+        self.registry = SqlRegistry(f"sqlite:///{self.directory}/registry.db")
+        self.supervisor = Supervisor(self.registry, self.directory / "jobs", COMMAND)
+        return self.supervisor
+
+    def job(self, id: str) -> RegisteredJob:
+        self.supervisor.look()
+        job = self.registry.job(id)
+        assert job is not None
+        return job
+
+    def status(self, id: str) -> str:
+        return self.job(id).status.name
+
+    def counts(self, *options: str, last: int = 10**9) -> RegisteredJob:
+        """A job that counts."""
+        arguments = (str(self.directory / "out"), str(last))
+        return self.supervisor.submit(Submission(COUNTING, "counting", arguments, options))
+
+    def runs(self, id: str) -> bool:
+        """Whether a checkpoint is complete."""
+        archive = self.supervisor.process(id).archive()
+        if self.job(id).is_over:
+            raise AssertionError(self.supervisor.process(id).log_tail())
+        return archive is not None and bool(archive.details.checkpoint)
+
+    def outputs(self) -> list[int]:
+        files = [p for p in (self.directory / "out").rglob("part-*") if "inprogress" not in p.name]
+        return sorted(int(line) for path in files for line in path.read_text().split())
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Iterator[Servers]:
+    made = Servers(tmp_path)
+    yield made
+    for job in made.registry.jobs():
+        pid = made.supervisor.process(job.id).pid()
+        if pid is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+    made.registry.close()
+
+
+@pytest.fixture
+def eventually() -> Callable[..., None]:
+    return await_that

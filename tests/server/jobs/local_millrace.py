@@ -1,0 +1,16 @@
+"""The command ``millrace`` whose jobs run in its own process, without Spark: quick to start."""
+
+from __future__ import annotations
+
+import sys
+
+from millrace.cli import run
+from millrace.cli.main import main
+from millrace.datastream import job_launcher
+from millrace.testing.local_executor import LocalExecutor
+
+run._start_jvm = lambda settings, log_path: None
+job_launcher.spark_executor = lambda configuration, name, parallelism: LocalExecutor()
+
+if __name__ == "__main__":
+    sys.exit(main())
