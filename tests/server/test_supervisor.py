@@ -113,7 +113,7 @@ def test_a_program_that_fails_at_once_is_not_started_again(servers, tmp_path, ev
     assert "ZeroDivisionError" in ended.error
 
 
-def test_one_process_even_if_the_server_dies_as_it_starts(tmp_path: Path) -> None:
+def test_one_process_even_if_the_server_dies_as_it_starts(tmp_path: Path, eventually) -> None:
     """The lock is the process's own: whoever started it may be gone."""
     script = (
         "import os, sys; from pathlib import Path\n"
@@ -127,9 +127,7 @@ def test_one_process_even_if_the_server_dies_as_it_starts(tmp_path: Path) -> Non
     process = JobProcess(tmp_path / "job")
     assert process.is_alive()
     assert process.start(Submission("job.py")) is None
-    while process.pid() is None:
-        pass
+    eventually(process.pid)
     os.killpg(process.pid(), signal.SIGKILL)
-    while process.is_alive():
-        pass
+    eventually(lambda: not process.is_alive())
     assert process.exit_code() is None

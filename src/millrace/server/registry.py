@@ -115,6 +115,9 @@ class Registry(Protocol):
     def jobs(self) -> list[RegisteredJob]:
         """All jobs, the oldest first."""
 
+    def unfinished_jobs(self) -> list[RegisteredJob]:
+        """Those that have not ended, the oldest first."""
+
     def job(self, id: str) -> RegisteredJob | None:
         """A job; None: there is none of that id."""
 

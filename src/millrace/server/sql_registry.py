@@ -59,8 +59,11 @@ class SqlRegistry:
         connection = self._engine.connect()
         got = connection.execute(select(text(f"pg_try_advisory_lock({ADVISORY_LOCK})"))).scalar()
         connection.commit()
+        if not got:
+            connection.close()
+            return False
         self._claim = connection
-        return bool(got)
+        return True
 
     def close(self) -> None:
         if isinstance(self._claim, Connection):
@@ -73,6 +76,11 @@ class SqlRegistry:
         with self._engine.connect() as connection:
             rows = connection.execute(select(JOBS).order_by(JOBS.c.created, JOBS.c.id))
             return [_job(row) for row in rows.mappings()]
+
+    def unfinished_jobs(self) -> list[RegisteredJob]:
+        with self._engine.connect() as connection:
+            query = select(JOBS).where(JOBS.c.ended.is_(None)).order_by(JOBS.c.created, JOBS.c.id)
+            return [_job(row) for row in connection.execute(query).mappings()]
 
     def job(self, id: str) -> RegisteredJob | None:
         with self._engine.connect() as connection:

@@ -104,14 +104,13 @@ class Supervisor:
             self.look()
 
     def look(self) -> None:
-        """See how all jobs are, and do what is to be done."""
-        for job in self._registry.jobs():
-            if not job.is_over:
-                try:
-                    with self._lock:
-                        self._look_after(self._registry.job(job.id) or job)
-                except Exception:  # one job's trouble is not the others'
-                    log.exception("job %s could not be looked after", job.id)
+        """See how the jobs are that have not ended, and do what is to be done."""
+        for job in self._registry.unfinished_jobs():
+            try:
+                with self._lock:
+                    self._look_after(self._registry.job(job.id) or job)
+            except Exception:  # one job's trouble is not the others'
+                log.exception("job %s could not be looked after", job.id)
 
     def _look_after(self, job: RegisteredJob) -> None:
         process = self.process(job.id)
