@@ -42,6 +42,7 @@ import rescale
 import restore_2gb
 import rocksdb_20m
 import savepoint
+import sql_first_row
 import sql_join
 import sql_latency
 import sql_match
@@ -71,6 +72,7 @@ BARS: dict[str, Bar] = {
             parallelism,
             latency,
             startup,
+            sql_first_row,
             memory,
             memory_per_key,
             state_growth,
