@@ -9,8 +9,13 @@ from millrace.cli.main import main
 from millrace.datastream import job_launcher
 from millrace.testing.local_executor import LocalExecutor
 
-run._start_jvm = lambda settings, log_path: None
-job_launcher.spark_executor = lambda configuration, name, parallelism: LocalExecutor()
+
+def without_spark() -> None:
+    """Not when the module is imported: pytest looks for doctests in it, in every test run."""
+    run._start_jvm = lambda settings, log_path: None
+    job_launcher.spark_executor = lambda configuration, name, parallelism: LocalExecutor()
+
 
 if __name__ == "__main__":
+    without_spark()
     sys.exit(main())
