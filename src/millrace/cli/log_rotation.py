@@ -65,4 +65,7 @@ def _copy(path: Path, to: Path) -> None:
     to.unlink(missing_ok=True)
     descriptor = os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # its user's alone
     with os.fdopen(descriptor, "wb") as file, path.open("rb") as log:
-        shutil.copyfileobj(log, file, 1 << 20)
+        # what is written meanwhile, too: only what comes after the last look is lost
+        while log.tell() < os.fstat(log.fileno()).st_size:
+            shutil.copyfileobj(log, file, 1 << 20)
+            file.flush()
