@@ -49,6 +49,37 @@ def test_the_graph_and_the_end_of_a_job(tmp_path: Path) -> None:
     assert archive.settings["my.colour"] == "red"
 
 
+def test_what_operators_and_checkpoints_did(tmp_path: Path) -> None:
+    with run_local(checkpoint_dir=str(tmp_path)):
+        env = environment()
+        env.set_parallelism(1)
+        words = env.from_collection(["a", "b", "a"]).flat_map(lambda word: [word, word.upper()])
+        words.name("both")
+        words.filter(str.islower).name("lower").key_by(str).map(lambda word: (word, 1)).print()
+        counts = words.map(lambda word: (word, 1)).key_by(lambda pair: pair[0]).sum(1)
+        counts.print()
+        env.execute("count")
+    archive = archive_of(tmp_path)
+    figures = {
+        stage.operators[uid]: tuple(operator)[:2]
+        for stage in archive.details.stages
+        for subtask in stage.subtasks
+        for uid, operator in zip(stage.operators, subtask.operators, strict=True)
+    }
+    assert (figures["both"], figures["lower"]) == ((3, 6), (6, 3))
+    source, *others = archive.details.stages
+    (reading,) = source.subtasks
+    assert reading.bytes_out == sum(stage.subtasks[0].bytes_in for stage in others) > 0
+    assert reading.busy_ms_per_second > 0
+    newest = archive.details.checkpoints.recent[0]
+    assert newest.full_size >= newest.size > 0
+    assert newest.full_size == sum(size.full for size in newest.stages.values())
+    assert newest.stages.keys() == {stage.uid for stage in archive.details.stages}
+    assert newest.path.endswith(f"/chk-{newest.number}")
+    assert 0 < newest.written_ms <= newest.duration
+    assert archive.details.state_bytes == newest.full_size
+
+
 def test_a_failure_is_kept(tmp_path: Path) -> None:
     with run_local(checkpoint_dir=str(tmp_path)):
         env = environment()

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from millrace.engine.job_details import OperatorDetails
 from millrace.engine.job_history import JobHistory
 from millrace.engine.job_state import JobStateMachine
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, OperatorFigures
 from millrace.runtime.program import Node, Program, Stage
 
 MIN, MAX = -(2**63), 2**63 - 1
@@ -69,3 +70,42 @@ def test_how_state_was_found() -> None:
     progress.accepted(0, [ack(0, cached="new"), ack(1, cached="new")], {0}, 1)
     progress.accepted(0, [ack(0, cached="current"), ack(1, cached="replayed")], {0}, 1)
     assert progress.details().cached == {"new": 2, "current": 1, "replayed": 1}
+
+
+def test_what_subtasks_do() -> None:
+    progress = history()
+    for elapsed in (2.0, 4.0):
+        done = ack(
+            0,
+            records_in=100,
+            records_out=50,
+            bytes_out=800,
+            watermark=7_000,
+            seconds=1.5,
+            handing_seconds=0.5,
+            operators=(OperatorFigures(100, 50, 6_000),),
+        )
+        progress.accepted(
+            0, [done, ack(0, 1)], {0}, 2_000, now=9_000, elapsed=elapsed, state_bytes=lambda s: 42
+        )
+    stage = progress.details().stages[0]
+    first, second = stage.subtasks
+    assert (first.records_in, first.total_in, first.total_out) == (100, 200, 100)
+    assert (first.records_in_per_second, first.records_out_per_second) == (50, 25)
+    assert (first.bytes_out, first.bytes_out_per_second) == (1_600, 400)
+    assert (first.busy_ms_per_second, first.back_pressured_ms_per_second) == (500, 250)
+    assert (first.idle_ms_per_second, second.idle_ms_per_second) == (250, 1_000)
+    assert first.operators == (OperatorDetails(200, 100, 6_000),)
+    assert (stage.busy_ms_per_second, stage.records_in_per_second) == (500, 50)
+    # the other one has 0 as its watermark, which is one, too
+    assert (stage.watermark_lag, progress.details().watermark_lag) == (9_000, 9_000)
+    assert (stage.state_bytes, progress.details().state_bytes) == (84, 84)
+
+
+def test_another_parallelism_counts_anew() -> None:
+    progress = history()
+    progress.accepted(0, [ack(0, records_in=5)], {0}, 1_000)
+    progress.go_on_with(PROGRAM)
+    progress.accepted(1, [ack(0, records_in=7)], {0}, 1_000)
+    stage = progress.details().stages[0]
+    assert (stage.records_in, stage.subtasks[0].total_in) == (12, 7)

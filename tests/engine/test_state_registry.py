@@ -52,6 +52,7 @@ def test_dead_deltas_are_forgotten() -> None:
     registry = filled(*[delta(n) for n in range(5)], delta(5, low_epoch=3))
     assert [made.epoch for made in registry.all_deltas(A)] == [3, 4, 5]
     assert [made.epoch for _, made in registry.unsaved()] == [3, 4, 5]
+    assert (registry.size(A), registry.unsaved_size(A), registry.size(B)) == (3, 3, 0)
 
 
 def test_saved_deltas_are_known_by_their_place() -> None:

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from millrace.engine.checkpoint_coordinator import Restored
 from millrace.engine.epoch_check import evicted
 from millrace.engine.feedback_coordinator import FeedbackCoordinator
+from millrace.engine.job_details import StateSize
 from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.engine.source_coordinator import SourceCoordinator
 from millrace.engine.state_assignment import SubtaskId
@@ -133,6 +134,17 @@ class Deployment:
         """An epoch has failed in the user's code."""
         for source in self.sources:
             source.give_back()
+
+    def state_sizes(self) -> dict[str, StateSize]:
+        """Per uid of a stage, how much state the next checkpoint has to name, and to write."""
+        states = self.states
+        return {
+            stage.uid: StateSize(
+                sum(states.unsaved_size((stage.id, index)) for index in range(stage.parallelism)),
+                sum(states.size((stage.id, index)) for index in range(stage.parallelism)),
+            )
+            for stage in self.program.stages
+        }
 
     def source_snapshots(self) -> dict[str, bytes]:
         """Per source uid, its part of a checkpoint."""

@@ -21,7 +21,10 @@ __all__ = [
     "ExceptionEntry",
     "JobDetails",
     "Listener",
+    "OperatorDetails",
+    "RestoredCheckpoint",
     "StageDetails",
+    "StateSize",
     "SubtaskDetails",
 ]
 
@@ -60,6 +63,25 @@ class EpochAttempt:
     subtasks: int = 0
 
 
+class StateSize(NamedTuple):
+    """Bytes of a stage's state in a checkpoint."""
+
+    written: int
+    """New with this checkpoint."""
+    full: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredCheckpoint:
+    """What the run has gone on from (Flink: ``RestoredCheckpointStats``)."""
+
+    number: int | None
+    """None: it is not one of this job's own checkpoints."""
+    epoch: int
+    time: int
+    """When, ms since the epoch of Unix."""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckpointStats:
     """One checkpoint, complete or failed (Flink: ``CompletedCheckpointStats``)."""
@@ -73,6 +95,16 @@ class CheckpointStats:
     duration: float
     """Milliseconds until the sinks had committed."""
     failure: str | None = None
+    size: int = 0
+    """Bytes of state that it wrote (Flink: ``checkpointed_size``)."""
+    full_size: int = 0
+    """Bytes of all the state that it names (Flink: ``state_size``)."""
+    path: str = ""
+    """The directory it is in."""
+    written_ms: float = 0.0
+    """Of its duration: until it was written. What follows are the sinks' commits."""
+    stages: Mapping[str, StateSize] = field(default_factory=_nothing)
+    """Per uid of a stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +115,7 @@ class CheckpointHistory:
     failed: int = 0
     recent: tuple[CheckpointStats, ...] = ()
     """The last ones, newest first."""
+    restored: RestoredCheckpoint | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +133,56 @@ class ExceptionEntry:
     """Whether the job ended by it; else it went on."""
 
 
-class SubtaskDetails(NamedTuple):
-    """A subtask in the newest epoch."""
+class OperatorDetails(NamedTuple):
+    """One operator of a subtask."""
 
     records_in: int
+    """Since the run began, or the job was last rescaled."""
+    records_out: int
+    watermark: int | None
+    """Of its input, ms since the epoch; None: it has none yet, or its input has ended."""
+
+
+class SubtaskDetails(NamedTuple):
+    """A subtask: what it did in the newest epoch, and since when it is there.
+
+    Rates are those of the last ten seconds.
+    """
+
+    records_in: int
+    """In the newest epoch."""
     records_out: int
     watermark: int | None
     """ms since the epoch; None: it has none, or is idle."""
     worker: str
     """host:pid."""
+    seconds: float = 0.0
+    """How long it took for the newest epoch."""
+    total_in: int = 0
+    """Records since the run began, or the job was last rescaled."""
+    total_out: int = 0
+    bytes_in: int = 0
+    """Likewise; what a source reads is not counted."""
+    bytes_out: int = 0
+    records_in_per_second: float = 0.0
+    records_out_per_second: float = 0.0
+    bytes_in_per_second: float = 0.0
+    bytes_out_per_second: float = 0.0
+    busy_ms_per_second: float = 0.0
+    """The time that it worked (Flink: ``busyTimeMsPerSecond``)."""
+    back_pressured_ms_per_second: float = 0.0
+    """The time that it waited for Spark to take what it gave."""
+    state_bytes: int = 0
+    """Of its state as checkpoints hold it."""
+    state: str = "current"
+    """How it found its state: current, replayed, restored or new."""
+    operators: tuple[OperatorDetails, ...] = ()
+    """In the order of the chain."""
+
+    @property
+    def idle_ms_per_second(self) -> float:
+        """The time that there was nothing for it to do."""
+        return max(1000 - self.busy_ms_per_second - self.back_pressured_ms_per_second, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +199,14 @@ class StageDetails:
     watermark: int | None = None
     """The lowest of its subtasks."""
     subtasks: tuple[SubtaskDetails, ...] = ()
+    records_in_per_second: float = 0.0
+    """Of all subtasks, in the last ten seconds."""
+    records_out_per_second: float = 0.0
+    busy_ms_per_second: float = 0.0
+    """Of the busiest subtask."""
+    watermark_lag: int | None = None
+    """How far the watermark was behind the clock when the newest epoch was accepted, ms."""
+    state_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -154,6 +236,12 @@ class JobDetails:
     """The lowest of all stages that have one, ms since the epoch; None before the first."""
     epoch_ms: float = 0.0
     """How long the last epoch took."""
+    epoch_accepted: int = 0
+    """When it was accepted, ms since the epoch of Unix."""
+    watermark_lag: int | None = None
+    """How far the watermark was behind the clock then, ms."""
+    state_bytes: int = 0
+    """Of all the state, as checkpoints hold it."""
     restarts: int = 0
     refused: int = 0
     """Epochs that had to run again because their answers did not fit together."""

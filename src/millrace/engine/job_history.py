@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any
@@ -16,10 +16,13 @@ from millrace.engine.job_details import (
     EpochAttempt,
     ExceptionEntry,
     JobDetails,
+    OperatorDetails,
+    RestoredCheckpoint,
     StageDetails,
     SubtaskDetails,
 )
 from millrace.engine.job_state import JobStateMachine
+from millrace.engine.rates import Rates, SubtaskTotals
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.metrics import MetricRegistry, Summary
@@ -49,7 +52,11 @@ class JobHistory:
         self.running: EpochAttempt | None = None
         self.checkpoint: int | None = None
         self._epoch_ms = self._records_per_second = 0.0
+        self._epoch_accepted = 0
         self._watermark: int | None = None
+        self._rates = Rates()
+        self.restored: RestoredCheckpoint | None = None
+        """What the run has gone on from."""
         self._completed = self._failed = 0
         self._checkpoints: deque[CheckpointStats] = deque(maxlen=REMEMBERED_CHECKPOINTS)
         self._exceptions: deque[ExceptionEntry] = deque(maxlen=REMEMBERED_EXCEPTIONS)
@@ -69,13 +76,33 @@ class JobHistory:
         before = {stage.uid: stage for stage in self._stages.values()}
         self._program = program
         self._stages = {s.id: _stage(s, before.get(s.uid)) for s in program.stages}
+        self._operators: dict[tuple[int, int], tuple[OperatorDetails, ...]] = {}
+        self._rates = Rates()
         for uid, by_subtask in self._metrics.items():
             for subtask, values in by_subtask.items():
                 kept = {name: v for name, v in values.items() if (uid, name) in self._counted}
                 by_subtask[subtask] = kept
 
-    def accepted(self, epoch: int, acks: list[Ack], sources: set[int], epoch_ms: float) -> None:
-        """An epoch counts. ``sources``: the stages that read."""
+    def accepted(
+        self,
+        epoch: int,
+        acks: list[Ack],
+        sources: set[int],
+        epoch_ms: float,
+        now: int = 0,
+        elapsed: float | None = None,
+        state_bytes: Callable[[tuple[int, int]], int] = lambda subtask: 0,
+    ) -> None:
+        """An epoch counts.
+
+        Args:
+            sources: the stages that read.
+            epoch_ms: how long it took.
+            now: ms since the epoch of Unix.
+            elapsed: seconds of a clock that is never put back; None: epochs follow each other
+                without a pause.
+            state_bytes: how much state a subtask has, given its stage and index.
+        """
         read = sum(ack.records_in for ack in acks if ack.stage in sources)
         self.epoch = epoch
         self.epochs += 1
@@ -92,7 +119,9 @@ class JobHistory:
                 metrics, counts = ack.metrics.get(uid, {}), ack.counts.get(uid, {})
                 self._take_metrics(uid, ack.subtask, metrics, counts)
             merge_all(self._accumulators, ack.accumulators)
-        self._take_stages(acks)
+        self._epoch_accepted = now
+        self._take_rates(acks, epoch_ms, elapsed)
+        self._take_stages(acks, now, state_bytes)
 
     def take_driver_metrics(self, uid: str, registry: MetricRegistry) -> None:
         """Take metrics that the enumerator of a source or the committer of a sink reports."""
@@ -131,11 +160,16 @@ class JobHistory:
             epochs=self.epochs,
             running=self.running,
             checkpoint=self.checkpoint,
-            checkpoints=CheckpointHistory(self._completed, self._failed, tuple(self._checkpoints)),
+            checkpoints=CheckpointHistory(
+                self._completed, self._failed, tuple(self._checkpoints), self.restored
+            ),
             records=self.records,
             records_per_second=self._records_per_second,
             watermark=self._watermark,
             epoch_ms=self._epoch_ms,
+            epoch_accepted=self._epoch_accepted,
+            watermark_lag=_lag(self._watermark, self._epoch_accepted),
+            state_bytes=sum(stage.state_bytes for stage in self._stages.values()),
             restarts=self.restarts,
             refused=self.refused,
             exceptions=tuple(self._exceptions),
@@ -171,12 +205,61 @@ class JobHistory:
             self._counted.add((uid, name))
             known[name] = known.get(name, 0) + count
 
-    def _take_stages(self, acks: Iterable[Ack]) -> None:
+    def _take_rates(self, acks: list[Ack], epoch_ms: float, elapsed: float | None) -> None:
+        rates = self._rates
+        if not rates.totals:
+            begun = 0.0 if elapsed is None else elapsed - epoch_ms / 1000
+            rates.begin(begun)
+            self._elapsed = begun
+        self._elapsed = self._elapsed + epoch_ms / 1000 if elapsed is None else elapsed
+        rates.add(self._elapsed, {(ack.stage, ack.subtask): _done(ack) for ack in acks})
+
+    def _take_stages(
+        self, acks: Iterable[Ack], now: int, state_bytes: Callable[[tuple[int, int]], int]
+    ) -> None:
         by_stage: dict[int, list[Ack]] = {}
         for ack in acks:
             by_stage.setdefault(ack.stage, []).append(ack)
         for id, stage in self._stages.items():
-            self._stages[id] = _moved_on(stage, by_stage.get(id, []))
+            of_stage = sorted(by_stage.get(id, ()), key=lambda ack: ack.subtask)
+            subtasks = tuple(self._subtask(ack, state_bytes) for ack in of_stage)
+            self._stages[id] = _moved_on(stage, subtasks, now)
+
+    def _subtask(self, ack: Ack, state_bytes: Callable[[tuple[int, int]], int]) -> SubtaskDetails:
+        id = ack.stage, ack.subtask
+        known = self._operators.get(id) or (_NO_RECORDS,) * len(ack.operators)
+        operators = self._operators[id] = tuple(
+            OperatorDetails(
+                before.records_in + new.records_in,
+                before.records_out + new.records_out,
+                _known(new.watermark),
+            )
+            for before, new in zip(known, ack.operators, strict=True)
+        )
+        total, rate = self._rates.totals[id], self._rates.of(id)
+        return SubtaskDetails(
+            ack.records_in,
+            ack.records_out,
+            _watermark(ack),
+            ack.worker,
+            seconds=ack.seconds,
+            total_in=int(total.records_in),
+            total_out=int(total.records_out),
+            bytes_in=int(total.bytes_in),
+            bytes_out=int(total.bytes_out),
+            records_in_per_second=rate.records_in,
+            records_out_per_second=rate.records_out,
+            bytes_in_per_second=rate.bytes_in,
+            bytes_out_per_second=rate.bytes_out,
+            busy_ms_per_second=min(rate.busy_ms, 1000.0),
+            back_pressured_ms_per_second=min(rate.handing_ms, 1000.0),
+            state_bytes=state_bytes(id),
+            state=ack.cached,
+            operators=operators,
+        )
+
+
+_NO_RECORDS = OperatorDetails(0, 0, None)
 
 
 def _stage(stage: Stage, before: StageDetails | None) -> StageDetails:
@@ -189,26 +272,47 @@ def _stage(stage: Stage, before: StageDetails | None) -> StageDetails:
     )
 
 
-def _moved_on(stage: StageDetails, acks: list[Ack]) -> StageDetails:
-    subtasks = tuple(
-        SubtaskDetails(ack.records_in, ack.records_out, _watermark(ack), ack.worker)
-        for ack in sorted(acks, key=lambda ack: ack.subtask)
-    )
+def _moved_on(stage: StageDetails, subtasks: tuple[SubtaskDetails, ...], now: int) -> StageDetails:
     marks = [s.watermark for s in subtasks if s.watermark is not None]
+    watermark = min(marks, default=stage.watermark)
     return StageDetails(
         uid=stage.uid,
         name=stage.name,
         operators=stage.operators,
         records_in=stage.records_in + sum(s.records_in for s in subtasks),
         records_out=stage.records_out + sum(s.records_out for s in subtasks),
-        watermark=min(marks, default=stage.watermark),
+        watermark=watermark,
         subtasks=subtasks,
+        records_in_per_second=sum(s.records_in_per_second for s in subtasks),
+        records_out_per_second=sum(s.records_out_per_second for s in subtasks),
+        busy_ms_per_second=max((s.busy_ms_per_second for s in subtasks), default=0.0),
+        watermark_lag=_lag(watermark, now),
+        state_bytes=sum(s.state_bytes for s in subtasks),
     )
 
 
+def _done(ack: Ack) -> SubtaskTotals:
+    handing = ack.handing_seconds * 1000
+    return SubtaskTotals(
+        ack.records_in,
+        ack.records_out,
+        ack.seconds * 1000 - handing,
+        handing,
+        ack.bytes_in,
+        ack.bytes_out,
+    )
+
+
+def _lag(watermark: int | None, now: int) -> int | None:
+    return None if watermark is None else now - watermark
+
+
+def _known(watermark: int) -> int | None:
+    return watermark if MIN_WATERMARK < watermark < MAX_WATERMARK else None
+
+
 def _watermark(ack: Ack) -> int | None:
-    known = not ack.idle and MIN_WATERMARK < ack.watermark < MAX_WATERMARK
-    return ack.watermark if known else None
+    return None if ack.idle else _known(ack.watermark)
 
 
 def _add_up(totals: dict[str, Any], values: dict[str, Any]) -> None:

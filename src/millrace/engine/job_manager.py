@@ -25,6 +25,7 @@ from millrace.common.errors import (
 )
 from millrace.common.job import JobExecutionResult, JobID, JobStatus
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
+from millrace.engine.checkpoint_measurement import CheckpointMeasurement
 from millrace.engine.clock import Clock
 from millrace.engine.collected_results import CollectedResults, ResultHandler
 from millrace.engine.command_bus import CommandBus
@@ -34,7 +35,7 @@ from millrace.engine.epoch_runner import EpochRunner
 from millrace.engine.epoch_timer import EpochTimer
 from millrace.engine.executor import Executor, ExecutorError
 from millrace.engine.job_config import JobConfig
-from millrace.engine.job_details import CheckpointStats, EpochAttempt, JobDetails, Listener
+from millrace.engine.job_details import EpochAttempt, JobDetails, Listener, RestoredCheckpoint
 from millrace.engine.job_history import JobHistory
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.job_outcome import discards_checkpoints, outcome
@@ -263,6 +264,8 @@ class JobManager:
             deployment.notify_checkpoint_complete(restored.checkpoint)
         self._input_ended = restored.finished and not deployment.program.available_now
         self._history.checkpoint = restored.checkpoint
+        now = self._clock.now()
+        self._history.restored = RestoredCheckpoint(restored.checkpoint, restored.epoch, now)
 
     def _close(self, cause: BaseException | None) -> None:
         if cause is not None and not isinstance(cause, JobCancelledError):
@@ -354,7 +357,15 @@ class JobManager:
         self._timer.plan_next(acks, at_once=deployment.loops.has_news)
         self._run_end.accept(deployment, self._timer)
         self._results.add(acks)
-        self._history.accepted(self._epoch, acks, deployment.source_stages, epoch_ms)
+        self._history.accepted(
+            self._epoch,
+            acks,
+            deployment.source_stages,
+            epoch_ms,
+            now=self._clock.now(),
+            elapsed=time.monotonic(),
+            state_bytes=deployment.states.size,
+        )
         for uid, registry in deployment.driver_metrics():
             self._history.take_driver_metrics(uid, registry)
         largest = max((p.records for ack in acks for p in ack.splits), default=0)
@@ -379,9 +390,9 @@ class JobManager:
 
     def _checkpoint(self) -> bool:
         """Make everything accepted durable, then visible; False when that failed for now."""
-        started, now = time.perf_counter(), self._clock.now()
-        deployment = self._deployment
-        pending = deployment.sinks.pending()
+        now, deployment = self._clock.now(), self._deployment
+        pending, sizes = deployment.sinks.pending(), deployment.state_sizes()
+        measured = CheckpointMeasurement(self._epoch, now, self.job_dir, sizes)
         try:
             saved = self._checkpoints.publish(
                 epoch=self._epoch,
@@ -392,22 +403,17 @@ class JobManager:
                 now=now,
             )
         except CheckpointError as error:
-            self._note_checkpoint(None, now, started, str(error))
+            self._history.checkpointed(measured.failed(str(error)))
             self._checkpoint_failed(error)
             return False
+        measured.written()
         self._history.checkpoint = self._completed = saved
         self._commit(saved, self._checkpoints.manifest)
         deployment.notify_checkpoint_complete(saved)
-        self._note_checkpoint(saved, now, started)
+        self._history.checkpointed(measured.completed(saved))
         self._sweeper.committed(deployment.sinks, self._checkpoints.run_ids)
         self._results.deliver(deployment.program)
         return True
-
-    def _note_checkpoint(
-        self, number: int | None, now: int, started: float, failure: str | None = None
-    ) -> None:
-        duration = (time.perf_counter() - started) * 1000
-        self._history.checkpointed(CheckpointStats(number, self._epoch, now, duration, failure))
 
     def _commit(self, checkpoint: int, manifest: Manifest | None) -> None:
         """Commit what a checkpoint names, or begin to."""

@@ -26,6 +26,8 @@ class StateRegistry:
         self._deltas: dict[SubtaskId, dict[str, StateDelta]] = {}
         """Live deltas by the version they lead to, oldest first."""
         self._low_epochs: dict[SubtaskId, int] = {}
+        self._sizes: dict[SubtaskId, int] = {}
+        """Bytes of the live deltas."""
         self._unsaved: dict[SubtaskId, dict[str, StateDelta]] = {}
         """Those live deltas that are in no checkpoint yet."""
         self._assignments: dict[SubtaskId, RestoreAssignment] = {}
@@ -46,6 +48,7 @@ class StateRegistry:
         for subtask, (version, deltas) in assignment.unchanged.items():
             self._versions[subtask] = version
             self._deltas[subtask] = {delta.version: delta for delta in live(deltas)}
+            self._sizes[subtask] = sum(delta.size() for delta in self._deltas[subtask].values())
         for subtask, (version, handles) in assignment.redistributed.items():
             self._versions[subtask] = version
             self._assignments[subtask] = handles
@@ -70,11 +73,20 @@ class StateRegistry:
         self._versions[subtask] = ack.version
         deltas = self._deltas.setdefault(subtask, {})
         deltas[ack.version] = ack.delta
+        self._sizes[subtask] = self._sizes.get(subtask, 0) + ack.delta.size()
         if ack.delta.low_epoch > self._low_epochs.get(subtask, 0):
             self._low_epochs[subtask] = ack.delta.low_epoch
-            _drop_before(deltas, ack.delta.low_epoch)
+            self._sizes[subtask] -= _drop_before(deltas, ack.delta.low_epoch)
             _drop_before(self._unsaved.get(subtask, {}), ack.delta.low_epoch)
         self._unsaved.setdefault(subtask, {})[ack.version] = ack.delta
+
+    def size(self, subtask: SubtaskId) -> int:
+        """Return the bytes of a subtask's live deltas: its state, and what it was of late."""
+        return self._sizes.get(subtask, 0)
+
+    def unsaved_size(self, subtask: SubtaskId) -> int:
+        """Return the bytes of a subtask's live deltas that are in no checkpoint yet."""
+        return sum(delta.size() for delta in self._unsaved.get(subtask, {}).values())
 
     def recent_deltas(self, subtask: SubtaskId) -> tuple[StateDelta, ...]:
         """Return the newest deltas, oldest first, up to the limits of what a plan carries."""
@@ -109,8 +121,8 @@ class StateRegistry:
                 deltas[delta.version] = delta
 
 
-def _drop_before(deltas: dict[str, StateDelta], low_epoch: int) -> None:
-    """Remove the deltas of epochs before ``low_epoch``, which are no longer live."""
+def _drop_before(deltas: dict[str, StateDelta], low_epoch: int) -> int:
+    """Remove the deltas of epochs before ``low_epoch``, which are no longer live; returns their
+    bytes."""
     old_versions = takewhile(lambda version: deltas[version].epoch < low_epoch, list(deltas))
-    for version in old_versions:
-        del deltas[version]
+    return sum(deltas.pop(version).size() for version in old_versions)

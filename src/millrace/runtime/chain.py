@@ -9,10 +9,11 @@ from typing import Any
 from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.declared_output import declared_output
+from millrace.runtime.epoch import OperatorFigures
 from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
 from millrace.runtime.operator import Operator, OperatorContext
-from millrace.runtime.operator_input import operator_input
+from millrace.runtime.operator_input import OperatorInput, operator_input
 from millrace.runtime.operators.iteration import IterationHeadOperator, IterationTailOperator
 from millrace.runtime.output import Output, combined
 from millrace.runtime.program import Node, Program, Stage
@@ -32,6 +33,10 @@ class OperatorChain:
         self._stage = stage
         self._subtask = subtask
         self.exchanges: dict[int, ExchangeOutput] = {}
+        self._inputs: list[list[OperatorInput]] = [[] for _ in stage.nodes]
+        """Per operator, what feeds it within the chain."""
+        self._counted: list[list[OperatorInput | ExchangeOutput]] = [[] for _ in stage.nodes]
+        """Per operator, one of the places where each of its outputs goes."""
         self.operators: list[Operator] = [_made(node) for node in stage.nodes]
         for index in reversed(range(len(self.operators))):
             self._setup(index, state, clock)
@@ -53,6 +58,27 @@ class OperatorChain:
         """Per edge that leads here, the input of the head that it feeds."""
         edges = (edge for edge in self._program.edges if edge.id in self._stage.inputs)
         return {edge.id: operator_input(self.head, edge.input_number) for edge in edges}
+
+    def begin_epoch(self, epoch: int, attempt: int) -> None:
+        """Start counting for a new epoch, run by this task attempt."""
+        for exchange in self.exchanges.values():
+            exchange.begin_epoch(epoch, attempt)
+        for inputs in self._inputs:
+            for one in inputs:
+                one.records = 0
+
+    def figures(self, taken: int) -> tuple[OperatorFigures, ...]:
+        """What each operator took and gave in this epoch; ``taken``: records that came in."""
+        return tuple(
+            OperatorFigures(
+                sum(one.records for one in inputs) if index else taken,
+                sum(output.records for output in counted),
+                operator.watermark,
+            )
+            for index, (operator, inputs, counted) in enumerate(
+                zip(self.operators, self._inputs, self._counted, strict=True)
+            )
+        )
 
     @property
     def holds_end(self) -> bool:
@@ -103,7 +129,7 @@ class OperatorChain:
             attempt_number=self._attempt_number,
             job_parameters=self._program.job_parameters,
         )
-        outputs = self._outputs(node, context)
+        outputs = self._outputs(index, context)
         main = combined(outputs.pop(None, []))
         operator = self.operators[index]
         if operator.output_wrapper is not None:
@@ -116,17 +142,20 @@ class OperatorChain:
         operator.setup(context, main, side)
 
     def _outputs(
-        self, node: Node, context: OperatorContext
+        self, index: int, context: OperatorContext
     ) -> dict[OutputTag[Any] | None, list[Output]]:
         outputs: dict[OutputTag[Any] | None, list[Output]] = {}
-        for route in node.routes:
-            output: Output
+        for route in self._stage.nodes[index].routes:
+            output: OperatorInput | ExchangeOutput
             if route.node is not None:
                 output = operator_input(self.operators[route.node])
+                self._inputs[route.node].append(output)
             else:
                 assert route.edge is not None
                 output = self._exchange(route.edge)
                 output.open(StreamRuntimeContext(context, None))
+            if route.tag not in outputs:
+                self._counted[index].append(output)
             outputs.setdefault(route.tag, []).append(output)
         return outputs
 

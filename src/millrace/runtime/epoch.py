@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from millrace.common.functions.accumulators import Accumulator
 from millrace.common.source import SourceEvent
@@ -182,6 +182,15 @@ class Uncommitted:
     """What its committer raised; empty: it only asked for another try."""
 
 
+class OperatorFigures(NamedTuple):
+    """What one operator of a subtask took and gave in an epoch."""
+
+    records_in: int
+    records_out: int
+    watermark: int
+    """Of its input, ms since the epoch."""
+
+
 @dataclass
 class Ack:
     """The answer of one subtask for one epoch."""
@@ -217,6 +226,11 @@ class Ack:
     """It is a source that waits for splits or records: its watermark holds nobody back."""
     records_in: int = 0
     records_out: int = 0
+    bytes_in: int = 0
+    """Of the buffers that came; what a source reads has none."""
+    bytes_out: int = 0
+    operators: tuple[OperatorFigures, ...] = ()
+    """In the order of the chain."""
     metrics: dict[str, Any] = field(default_factory=dict)
     """Per operator uid: gauges and distributions by name."""
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -234,6 +248,9 @@ class Ack:
     held: list[str] = field(default_factory=list)
     """Loops whose input has ended here while something may still go round."""
     seconds: float = 0.0
+    """From the beginning to the end."""
+    handing_seconds: float = 0.0
+    """Of these, how long it waited for somebody to take what it gave."""
     evicted: bool = False
     """Whether the subtask left its worker when it had answered, because memory is short: for the
     next epoch it needs all its deltas."""

@@ -6,61 +6,67 @@ decided when the chain is built.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
 from millrace.runtime.operator import Operator
-from millrace.runtime.output import Output
 
 
-class _OperatorInput:
+class OperatorInput:
     """One input of an operator."""
 
     def __init__(self, operator: Operator, number: int) -> None:
         self._operator = operator
         self._number = number
+        self.records = 0
+        """Taken in this epoch."""
+
+    def emit(self, batch: Batch) -> None:
+        """Hand on a batch in the form that the operator takes."""
+        raise NotImplementedError
 
     def emit_watermark(self, timestamp: int) -> None:
         """Hand the watermark to the operator."""
         self._operator.process_watermark(timestamp)
 
 
-class RowInput(_OperatorInput):
+class RowInput(OperatorInput):
     """Gives the operator lists of records."""
 
     def emit(self, batch: Batch) -> None:
         """Hand on the batch, a columnar one as records."""
         rows = batch if isinstance(batch, RowBatch) else batch.to_rows()
+        self.records += len(rows.values)
         self._operator.process_input(self._number, rows.values, rows.timestamps)
 
 
-class ColumnInput(_OperatorInput):
+class ColumnInput(OperatorInput):
     """Gives the operator columns."""
 
     def emit(self, batch: Batch) -> None:
         """Hand on the batch, records as columns; an empty list has none, and is dropped."""
-        if len(batch):
+        if count := len(batch):
+            self.records += count
             self._operator.process_columns(self._number, batch.to_columns())
 
 
-class EitherInput(_OperatorInput):
+class EitherInput(OperatorInput):
     """Gives the operator batches in the form that they come in."""
 
     def emit(self, batch: Batch) -> None:
         """Hand on the batch as it is."""
+        self.records += len(batch)
         if isinstance(batch, ColumnBatch):
             self._operator.process_columns(self._number, batch)
         else:
             self._operator.process_input(self._number, batch.values, batch.timestamps)
 
 
-_INPUTS: dict[BatchForm, Callable[[Operator, int], Output]] = {
+_INPUTS: dict[BatchForm, type[OperatorInput]] = {
     BatchForm.ROWS: RowInput,
     BatchForm.COLUMNS: ColumnInput,
     BatchForm.EITHER: EitherInput,
 }
 
 
-def operator_input(operator: Operator, number: int = 0) -> Output:
+def operator_input(operator: Operator, number: int = 0) -> OperatorInput:
     """The input of an operator with that number."""
     return _INPUTS[operator.takes](operator, number)

@@ -105,14 +105,19 @@ class Subtask:
         Args:
             memory_is_short: whether the subtask is not to stay in the worker after that.
         """
-        started = time.perf_counter()
+        clock = time.perf_counter
+        started = clock()
         ack = Ack(self.stage.id, self.index, attempt, worker=self._worker)
         steps = self._run(epoch, attempt, buffers, load, write_segment, ack)
         with closing(steps):
             while (buffer := self._next(steps, ack)) is not None:
+                if buffer.kind != BufferKind.END:
+                    ack.bytes_out += len(buffer.payload)
+                handed_on = clock()
                 yield buffer
+                ack.handing_seconds += clock() - handed_on
         self.evicted = ack.evicted = memory_is_short()
-        ack.seconds = time.perf_counter() - started
+        ack.seconds = clock() - started
         yield self._acknowledgement(ack)
 
     def _next(self, steps: Iterator[Buffer], ack: Ack) -> Buffer | None:
@@ -267,8 +272,7 @@ class Subtask:
         feedback: dict[str, list[bytes]],
     ) -> None:
         self._refresh(chain)
-        for exchange in chain.exchanges.values():
-            exchange.begin_epoch(epoch.epoch, attempt)
+        chain.begin_epoch(epoch.epoch, attempt)
         plan = epoch.subtasks[self.stage.id, self.index]
         # Last first: timers fire as an operator begins, and what follows must be ready for them.
         for place, operator in reversed(list(enumerate(chain.operators))):
@@ -345,6 +349,7 @@ class Subtask:
             for buffer in taken.records.get(channel, ()):
                 batch = reader.read(buffer)
                 ack.records_in += len(batch)
+                ack.bytes_in += len(buffer.payload)
                 gathered.add(inputs[buffer.edge], batch)
                 if valve.advance(channel, buffer.watermark):
                     gathered.hand_on()
@@ -429,6 +434,7 @@ class Subtask:
 
     def _contribute(self, chain: OperatorChain, ack: Ack) -> None:
         ack.ended = self._ended
+        ack.operators = chain.figures(ack.records_in)
         wakeups = [operator.next_wakeup() for operator in chain.operators]
         ack.next_wakeup = min((at for at in wakeups if at is not None), default=None)
         for operator in chain.operators:

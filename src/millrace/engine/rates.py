@@ -1,0 +1,79 @@
+"""Rates: what subtasks did per second of late, from the sums that every epoch adds to.
+
+Flink's meters look back over a minute. Here it is `WINDOW`, so that who looks at a job sees at once
+what it does; an epoch that takes longer is a window by itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+__all__ = ["Rates", "SubtaskTotals"]
+
+WINDOW = 10.0
+"""Seconds that are looked back over."""
+_SPACING = 1.0
+"""Seconds between two sums that are remembered."""
+
+SubtaskId = tuple[int, int]
+"""(stage, subtask)."""
+
+
+class SubtaskTotals(NamedTuple):
+    """Sums of a subtask in a run."""
+
+    records_in: float = 0
+    records_out: float = 0
+    busy_ms: float = 0
+    """The time that it worked."""
+    handing_ms: float = 0
+    """The time that it waited for somebody to take what it gave."""
+    bytes_in: float = 0
+    bytes_out: float = 0
+
+    def plus(self, other: SubtaskTotals) -> SubtaskTotals:
+        """Both together."""
+        return SubtaskTotals(*(a + b for a, b in zip(self, other, strict=True)))
+
+    def per_second(self, before: SubtaskTotals, seconds: float) -> SubtaskTotals:
+        """What has come since ``before``, per second."""
+        return SubtaskTotals(*((a - b) / seconds for a, b in zip(self, before, strict=True)))
+
+
+_NOTHING = SubtaskTotals()
+
+
+class Rates:
+    """Remembers sums of the last seconds."""
+
+    def __init__(self) -> None:
+        self.totals: dict[SubtaskId, SubtaskTotals] = {}
+        self._remembered: deque[tuple[float, dict[SubtaskId, SubtaskTotals]]] = deque()
+        self._now = 0.0
+
+    def begin(self, now: float) -> None:
+        """Nothing has been done yet; ``now`` in seconds of a clock that is never put back."""
+        self.totals = {}
+        self._remembered.clear()
+        self._remembered.append((now, {}))
+
+    def add(self, now: float, done: dict[SubtaskId, SubtaskTotals]) -> None:
+        """An epoch was accepted ``now``, in which this was done."""
+        if not self._remembered:
+            self.begin(now)
+        for subtask, totals in done.items():
+            self.totals[subtask] = self.totals.get(subtask, _NOTHING).plus(totals)
+        known = self._remembered
+        while len(known) > 1 and known[1][0] <= now - WINDOW:
+            known.popleft()
+        self._now = now
+        if now - known[-1][0] >= _SPACING:
+            known.append((now, dict(self.totals)))
+
+    def of(self, subtask: SubtaskId) -> SubtaskTotals:
+        """What a subtask did per second."""
+        since, totals = self._remembered[0]
+        seconds = max(self._now - since, 1e-6)
+        total = self.totals.get(subtask, _NOTHING)
+        return total.per_second(totals.get(subtask, _NOTHING), seconds)
