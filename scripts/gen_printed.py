@@ -21,6 +21,7 @@ PAGES = (
     "connectors/index.md",
     "connectors/formats.md",
     "connectors/bad-data.md",
+    "sql/dataframes.md",
     "troubleshooting.md",
 )
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n(?P<printed>\n```text\n.*?```\n)?", re.DOTALL)

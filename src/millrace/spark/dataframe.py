@@ -38,6 +38,24 @@ def read_parquet(paths: Sequence[str]) -> DataFrame:
     return reader.parquet(*paths)
 
 
+def dataframe_of(table: Any) -> DataFrame:
+    """The rows of a `pyarrow.Table` as a DataFrame of this process's session.
+
+    Raises:
+        JobDefinitionError: Spark has no type for a column.
+    """
+    from millrace.spark.session import create_context
+
+    create_context("millrace", parallelism=2)
+    try:
+        return SparkSession.builder.getOrCreate().createDataFrame(table)
+    except PySparkException as error:
+        first = str(error).partition("\n")[0][:500]
+        raise JobDefinitionError(
+            f"the rows cannot become a DataFrame of Spark: {first}; cast the column in the query"
+        ) from error
+
+
 def read_dataframe(
     source: str,
     options: Mapping[str, str],

@@ -24,7 +24,7 @@ from millrace.table.expression import Expression
 from millrace.table.schema import Schema
 from millrace.table.table_session import TableSession
 
-__all__ = ["INSERTS", "schema_of_fields", "stream_rows"]
+__all__ = ["INSERTS", "declared_rows", "schema_of_fields", "stream_rows"]
 
 INSERTS = frozenset({"+I"})
 _UNKNOWN = (
@@ -54,23 +54,51 @@ def stream_rows(
     """
     declared = schema or Schema()
     known = known_columns(stream)
-    physical = [each.name for each in declared.columns if each.kind is ColumnKind.PHYSICAL]
-    if not known and not physical:
+    if not known and not _physical(declared):
         raise JobDefinitionError(_UNKNOWN)
-    builder = Schema.new_builder()
-    for name, kind in known:
-        if name not in physical:
-            builder.column(name, kind)
-    whole = builder.from_schema(declared).build()
-    shown = declared.names if physical or only_declared else whole.names
     access = DataStreamAccess(stream._inputs, changes)
-    table = CatalogTable(whole, access=access, bounded=not session.streaming)
-    path = (session.anonymous_name("datastream"),)
-    rows = table_rows(session.resolved(path, table))
+    only_declared = only_declared or bool(_physical(declared))
+    bounded = not session.streaming
+    return declared_rows(session, known, declared, access, "datastream", bounded, only_declared)
+
+
+def declared_rows(
+    session: TableSession,
+    known: Sequence[tuple[str, LogicalType]],
+    declared: Schema,
+    access: Any,
+    kind: str,
+    bounded: bool,
+    only_declared: bool = False,
+) -> RelNode:
+    """The rows of a table without a name whose columns are known, and declared besides.
+
+    Args:
+        known: columns that there are; they stand before those that are only declared.
+        access: makes the source.
+        kind: of table, for the name that it gets.
+        only_declared: as of `stream_rows`.
+
+    Raises:
+        JobDefinitionError: the schema is wrong.
+    """
+    physical = _physical(declared)
+    builder = Schema.new_builder()
+    for name, of_column in known:
+        if name not in physical:
+            builder.column(name, of_column)
+    whole = builder.from_schema(declared).build()
+    table = CatalogTable(whole, access=access, bounded=bounded)
+    rows = table_rows(session.resolved((session.anonymous_name(kind),), table))
     names = rows.row_type.names
+    shown = declared.names if only_declared else whole.names
     if shown == names:
         return rows
     return Project(rows, tuple(rows.field(names.index(name)) for name in shown), shown)
+
+
+def _physical(schema: Schema) -> list[str]:
+    return [each.name for each in schema.columns if each.kind is ColumnKind.PHYSICAL]
 
 
 def known_columns(stream: DataStream[Any]) -> list[tuple[str, LogicalType]]:

@@ -1,4 +1,4 @@
-"""Tables of what a program has: Python objects and DataFrames."""
+"""Tables of what a program has: Python objects."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.common.types.batch import RowBatch
 from millrace.common.types.logical import logical_type as logical
-from millrace.common.types.logical.arrow_type import logical_row_type
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
 from millrace.common.types.row import Row
 from millrace.runtime.table.columns import ColumnConversion
 
-__all__ = ["elements_table", "frame_batch"]
+__all__ = ["elements_table"]
 
 Declared = LogicalType | Sequence[str] | None
 
@@ -98,19 +97,3 @@ def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
             f"column {name!r}: no type is known of {first!r}; give from_elements() a schema"
         )
     return found
-
-
-def frame_batch(frame: Any, schema: Declared) -> tuple[RowType, Any]:
-    """The row type and columns of a DataFrame."""
-    import pyarrow as pa
-
-    data = pa.RecordBatch.from_pandas(frame, preserve_index=False)
-    if isinstance(schema, RowType):
-        return schema, ColumnConversion(schema)(ColumnBatch(data)).data
-    found = logical_row_type(data.schema)
-    names = list(schema) if isinstance(schema, Sequence) else list(found.names)
-    row_type = RowType(
-        tuple(RowField(name, each.type) for name, each in zip(names, found.fields, strict=True))
-    )
-    renamed = data.rename_columns(names)
-    return row_type, ColumnConversion(row_type)(ColumnBatch(renamed)).data

@@ -23,6 +23,7 @@ from millrace.table.operation_tree_builder import OperationTreeBuilder
 from millrace.table.plan_text import explained_plan
 from millrace.table.process_calls import PartitionedTable, called_rows, table_argument
 from millrace.table.table_descriptor import TableDescriptor
+from millrace.table.table_frames import TableFrames
 from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
 from millrace.table.table_schema import TableSchema
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 
-class Table:
+class Table(TableFrames):
     """A query or a table of a catalog, made by a `TableEnvironment`. Its methods make others.
 
     Names and types are looked at as soon as a method is called. ``table.a`` is ``col("a")``, and a
@@ -322,10 +323,6 @@ class Table:
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         """Print how the query would run."""
         print(self.explain(*extra_details))
-
-    def to_pandas(self) -> object:
-        """Run the query and wait; what it leaves as a DataFrame."""
-        return self.execute().to_pandas()
 
     def as_query(self) -> exp.Expr:
         """The table as a query inside an expression, for `Expression.in_`."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
-from millrace.common.errors import JobDefinitionError
-from millrace.common.types.logical.logical_type import LogicalType, RowType, quoted
+from millrace.common.types.logical.logical_type import quoted
 from millrace.datastream.job_dependencies import JobDependencies
 from millrace.expressions.registry import functions
 from millrace.planner.binder.tables import table_rows
 from millrace.planner.catalog_reader import NameKind, ResolvedTable, ResolvedView
 from millrace.planner.relational.rel_node import RelNode
-from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.sql.parser import parse_query, parse_statement
 from millrace.sql.statements import (
     CreateCatalog,
@@ -36,13 +33,12 @@ from millrace.table.compiled_plan import CompiledPlan
 from millrace.table.ddl.modules import CORE
 from millrace.table.ddl.plans import sinks_of
 from millrace.table.ddl.statements import execute_statement
-from millrace.table.elements import elements_table, frame_batch
 from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.module import ModuleEntry
 from millrace.table.plan_reference import PlanReference
 from millrace.table.process_calls import called_rows
-from millrace.table.schema import Schema
+from millrace.table.program_tables import ProgramTables
 from millrace.table.statement_set import StatementSet
 from millrace.table.table import Table
 from millrace.table.table_config import TableConfig
@@ -54,7 +50,7 @@ from millrace.table.udf import UserDefinedFunctionWrapper
 __all__ = ["TableEnvironment"]
 
 
-class TableEnvironment:
+class TableEnvironment(ProgramTables):
     """Executes SQL. Flink: ``TableEnvironment``.
 
     Example:
@@ -175,43 +171,6 @@ class TableEnvironment:
             JobDefinitionError: it is no such function, or does not take these.
         """
         return Table(self._session, called_rows(self._session, function, arguments))
-
-    def from_elements(
-        self,
-        elements: Iterable[Any],
-        schema: LogicalType | Sequence[str] | None = None,
-        verify_schema: bool = True,
-    ) -> Table:
-        """A table of Python objects: rows, tuples, dicts, or values of one column.
-
-        Args:
-            schema: a row type, or names of the columns, whose types are found in the values.
-            verify_schema: values that do not fit are refused in any case.
-
-        Raises:
-            JobDefinitionError, JobExecutionError: the objects do not fit the schema.
-        """
-        row_type, data, kinds = elements_table(list(elements), schema)
-        return self._of_batch(row_type, data, kinds)
-
-    def from_pandas(
-        self, pdf: Any, schema: LogicalType | Sequence[str] | None = None, splits_num: int = 1
-    ) -> Table:
-        """A table of a DataFrame's rows, without its index.
-
-        Args:
-            splits_num: how many subtasks may read it.
-        """
-        row_type, data = frame_batch(pdf, schema)
-        return self._of_batch(row_type, data, None, splits_num)
-
-    def _of_batch(self, row_type: RowType, data: Any, kinds: Any, splits: int = 1) -> Table:
-        name = self._session.anonymous_name("elements")
-        builder = Schema.new_builder().from_row_data_type(row_type)
-        changes = frozenset({"+I"} if kinds is None else {"+I", "-U", "+U", "-D"})
-        access = _BatchAccess(RecordBatchSource(data, kinds, splits), changes)
-        table = CatalogTable(builder.build(), access=access, bounded=True)
-        return Table(self._session, _scan(self._session.resolved((name,), table)))
 
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Table, *fields_or_schema: Any
@@ -468,22 +427,6 @@ class TableEnvironment:
 
     def _dependencies(self) -> JobDependencies:
         return JobDependencies.of(self.get_config().get_configuration())
-
-
-class _BatchAccess:
-    """A table of one source."""
-
-    def __init__(self, source: RecordBatchSource, changes: frozenset[str]) -> None:
-        self._source = source
-        self.changes = changes
-
-    def create_source(self, request: Any) -> RecordBatchSource:
-        """The source."""
-        return self._source
-
-    def create_sink(self, request: Any) -> Any:
-        """There is none."""
-        raise JobDefinitionError("a table of Python objects cannot be written")
 
 
 def _registered(function: Any) -> CatalogFunction:

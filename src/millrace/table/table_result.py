@@ -6,17 +6,23 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from millrace.common.types.batch import RowBatch
 from millrace.common.types.logical.logical_type import RowType, VarCharType
 from millrace.common.types.row import Row, named_row
 from millrace.runtime.table.collect import collected_batch
+from millrace.runtime.table.columns import ColumnConversion
 from millrace.state.alike import alike
 from millrace.table.catalog.resolved_schema import ResolvedSchema
+from millrace.table.final_rows import final_rows
+from millrace.table.frames import pandas_of, polars_of
 from millrace.table.result_kind import ResultKind
 from millrace.table.table_schema import TableSchema
 from millrace.table.tableau import MAX_WIDTH, column_width, tableau
 from millrace.table.values import KIND_TEXTS, cells, python_rows
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from millrace.datastream import collected
     from millrace.engine.embedded_job_client import EmbeddedJobClient
 
@@ -51,6 +57,15 @@ class RowIterator:
             data, kinds = collected_batch(next(self._job))
             self._rows = iter(python_rows(data, kinds, self._row_type))
 
+    def batches(self) -> Iterator[tuple[Any, Any]]:
+        """The rows that are left in columns: record batches, and the numbers of the kinds."""
+        rows = list(self._rows)
+        if rows:
+            columns = ColumnConversion(self._row_type)(RowBatch(rows))
+            yield columns.data, columns.row_kinds
+        for payload in self._job or ():
+            yield collected_batch(payload)
+
     def next(self) -> Row:
         """The next row; raises StopIteration when there is none."""
         return next(self)
@@ -74,7 +89,8 @@ CloseableIterator = RowIterator
 class TableResult:
     """The result of a statement. Flink: interface ``TableResult``.
 
-    Its rows can be read once: by `collect`, `print` or `to_pandas`.
+    Its rows can be read once: by `collect`, `print`, or as columns by `to_arrow`, `to_pandas`,
+    `to_polars` or `to_dataframe`.
     """
 
     def __init__(
@@ -175,16 +191,43 @@ class TableResult:
                 shown.insert(0, KIND_TEXTS[row.get_row_kind().value])
             yield shown
 
-    def to_pandas(self) -> Any:
-        """All rows as a DataFrame; of a changelog what is left in the end.
+    def to_arrow(self) -> pyarrow.Table:
+        """All rows as an Arrow table; of a changelog what is left in the end.
 
         Waits until the job has ended.
         """
-        from importlib import import_module
+        return final_rows(self._iterator.batches(), self._row_type)
 
-        pandas: Any = import_module("pandas")
-        rows = [list(row) for row in materialized(self._iterator)]
-        return pandas.DataFrame(rows, columns=list(self._row_type.names))
+    def to_pandas(self) -> Any:
+        """All rows as a DataFrame of pandas; of a changelog what is left in the end. Integers of
+        which some are NULL stay integers (``Int64``); maps and rows become dicts.
+
+        Waits until the job has ended.
+        """
+        return pandas_of(self.to_arrow())
+
+    def to_polars(self) -> Any:
+        """All rows as a DataFrame of Polars; of a changelog what is left in the end.
+
+        Waits until the job has ended.
+
+        Raises:
+            JobDefinitionError: Polars is not installed.
+        """
+        return polars_of(self.to_arrow())
+
+    def to_dataframe(self) -> Any:
+        """All rows as a DataFrame of Spark; of a changelog what is left in the end. They pass
+        through this process: an INSERT into files is the way for results larger than its memory.
+
+        Waits until the job has ended.
+
+        Raises:
+            JobDefinitionError: Spark has no type for a column.
+        """
+        from millrace.spark.dataframe import dataframe_of
+
+        return dataframe_of(self.to_arrow())
 
 
 def materialized(rows: Iterator[Row]) -> list[Row]:

@@ -127,7 +127,7 @@ Conversions = tuple[Callable[[Any], Any], Callable[[Any], Iterable[Any]]]
 def _conversions(batch_format: str) -> Conversions:
     """(record batch -> frame, frame -> record batches)."""
     if batch_format == "pandas":
-        return _to_pandas, _from_pandas
+        return pandas_frame, _from_pandas
     if batch_format == "polars":
         return import_module("polars").from_arrow, _from_polars
     return (lambda batch: batch), _from_arrow
@@ -147,10 +147,14 @@ def _from_arrow(result: Any) -> list[Any]:
     )
 
 
-def _to_pandas(batch: Any) -> Any:
-    """The batch as a frame. Integers of which some are missing stay integers: in a column of NumPy
-    they would be floats, and large ones other numbers."""
-    frame = batch.to_pandas()
+def pandas_frame(batch: Any, **options: Any) -> Any:
+    """A batch or table as a frame. Integers of which some are missing stay integers: in a column of
+    NumPy they would be floats, and large ones other numbers.
+
+    Args:
+        options: of pyarrow's `to_pandas`.
+    """
+    frame = batch.to_pandas(**options)
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if _misses_integers(column):
             frame[name] = column.to_pandas(types_mapper=_nullable_dtype)

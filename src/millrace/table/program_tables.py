@@ -1,0 +1,193 @@
+"""`ProgramTables`: tables of what a program has: objects, and frames of other libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.common.config import options
+from millrace.common.errors import JobDefinitionError
+from millrace.common.source import Source
+from millrace.common.types.logical.arrow_type import logical_row_type
+from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.planner.catalog_reader import ColumnKind
+from millrace.planner.execution.table_access import ScanRequest
+from millrace.runtime.table.record_batch_source import RecordBatchSource
+from millrace.table.data_stream_tables import INSERTS, declared_rows
+from millrace.table.elements import elements_table
+from millrace.table.frames import arrow_of_pandas, arrow_of_polars, frame_batch
+from millrace.table.schema import Schema
+from millrace.table.table import Table
+from millrace.table.table_session import TableSession
+
+__all__ = ["ProgramTables"]
+
+Declared = LogicalType | Sequence[str] | None
+
+
+class ProgramTables:
+    """The part of a `TableEnvironment` that makes tables of objects and frames.
+
+    Columns of frames stay columns all the way.
+    """
+
+    _session: TableSession
+
+    def from_elements(
+        self,
+        elements: Iterable[Any],
+        schema: Declared = None,
+        verify_schema: bool = True,
+    ) -> Table:
+        """A table of Python objects: rows, tuples, dicts, or values of one column.
+
+        Args:
+            schema: a row type, or names of the columns, whose types are found in the values.
+            verify_schema: values that do not fit are refused in any case.
+
+        Raises:
+            JobDefinitionError, JobExecutionError: the objects do not fit the schema.
+        """
+        row_type, data, kinds = elements_table(list(elements), schema)
+        return self._of_batch(row_type, data, kinds)
+
+    def from_pandas(self, pdf: Any, schema: Declared = None, splits_num: int = 1) -> Table:
+        """A table of the rows of a DataFrame of pandas, without its index.
+
+        Args:
+            schema: a row type, or names of the columns.
+            splits_num: how many subtasks may read it.
+
+        Raises:
+            JobDefinitionError, JobExecutionError: a column has no one type, or does not fit the
+                schema.
+        """
+        row_type, data = frame_batch(arrow_of_pandas(pdf), schema)
+        return self._of_batch(row_type, data, None, splits_num)
+
+    def from_arrow(self, data: Any, schema: Declared = None, splits_num: int = 1) -> Table:
+        """A table of Arrow columns. They travel with the program, so they should be small; for
+        large ones there are [files](../sql/connectors.md) and `from_spark`.
+
+        Args:
+            data: a `pyarrow.Table`, RecordBatch or RecordBatchReader, or any object that exports a
+                stream of Arrow (``__arrow_c_stream__``), as relations of DuckDB do.
+            schema: a row type, or names of the columns.
+            splits_num: how many subtasks may read it.
+
+        Raises:
+            JobDefinitionError, JobExecutionError: it is no such object, or a column has a type that
+                Flink does not know or does not fit the schema.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> from millrace.table import EnvironmentSettings, TableEnvironment
+            >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+            >>> t_env.from_arrow(pa.table({"n": [1, 2], "s": ["a", None]})).get_schema()
+            root
+             |-- n: BIGINT
+             |-- s: STRING
+        """
+        row_type, batch = frame_batch(data, schema)
+        return self._of_batch(row_type, batch, None, splits_num)
+
+    def from_polars(self, frame: Any, schema: Declared = None, splits_num: int = 1) -> Table:
+        """A table of the rows of a DataFrame of Polars, or of a LazyFrame, which is computed.
+
+        Args:
+            schema: a row type, or names of the columns.
+            splits_num: how many subtasks may read it.
+
+        Raises:
+            JobDefinitionError, JobExecutionError: it is neither, or a column does not fit.
+        """
+        row_type, batch = frame_batch(arrow_of_polars(frame), schema)
+        return self._of_batch(row_type, batch, None, splits_num)
+
+    def from_spark(
+        self,
+        dataframe: Any,
+        schema: Schema | None = None,
+        *,
+        repeatable: bool = False,
+        trigger: Mapping[str, Any] | None = None,
+    ) -> Table:
+        """A table of the rows of a DataFrame of Spark, bounded or streaming. Spark computes them in
+        its workers, and they stay there; only the columns that the query wants are read.
+
+        Args:
+            schema: if it declares columns, those of the table, by name and with the types that are
+                declared; computed columns and a watermark. None: the DataFrame's columns.
+            repeatable: a bounded DataFrame has the same rows in the same partitions whenever it is
+                computed. Without that Spark writes it to files once, which the job reads.
+            trigger: when a streaming DataFrame gives its next micro-batch, as the arguments of
+                `pyspark.sql.streaming.DataStreamWriter.trigger`.
+
+        Raises:
+            JobDefinitionError: it is no DataFrame of PySpark, a column has a type that Flink does
+                not have, or an option is for the other kind of DataFrame.
+
+        Example::
+
+            ticks = spark.readStream.format("rate").option("rowsPerSecond", 100).load()
+            schema = (
+                Schema.new_builder()
+                .column("timestamp", "TIMESTAMP_LTZ(3)")
+                .column("value", "BIGINT")
+                .watermark("timestamp", "`timestamp` - INTERVAL '1' SECOND")
+                .build()
+            )
+            t_env.from_spark(ticks, schema).where(col("value") > 10).execute().print()
+        """
+        from millrace.connectors.spark import dataframe_source
+        from millrace.spark.feeds import arrow_schema
+
+        row_type = logical_row_type(arrow_schema(dataframe))
+        directory = self._session.config.get_configuration().get(options.CHECKPOINTING_DIR)
+        streaming = bool(dataframe.isStreaming)
+
+        def source(columns: Sequence[str]) -> Source[Any]:
+            wanted = dataframe.select(*(f"`{name.replace('`', '``')}`" for name in columns))
+            return dataframe_source(wanted, directory, repeatable, trigger)
+
+        source(row_type.names)  # which refuses options that do not fit
+        access = _SourceAccess(source, INSERTS, "a DataFrame of Spark")
+        return self._of_columns(row_type, schema or Schema(), access, "dataframe", not streaming)
+
+    def _of_batch(self, row_type: RowType, data: Any, kinds: Any, splits: int = 1) -> Table:
+        changes = INSERTS if kinds is None else frozenset({"+I", "-U", "+U", "-D"})
+        source = RecordBatchSource(data, kinds, splits)
+        access = _SourceAccess(lambda columns: source, changes, "Python objects")
+        return self._of_columns(row_type, Schema(), access, "elements", bounded=True)
+
+    def _of_columns(
+        self, row_type: RowType, schema: Schema, access: _SourceAccess, kind: str, bounded: bool
+    ) -> Table:
+        known = [(field.name, field.type) for field in row_type.fields]
+        only = any(each.kind is ColumnKind.PHYSICAL for each in schema.columns)
+        rows = declared_rows(self._session, known, schema, access, kind, bounded, only)
+        return Table(self._session, rows)
+
+
+@dataclass(frozen=True)
+class _SourceAccess:
+    """A table that has a source and cannot be written.
+
+    Attributes:
+        make: the source of some columns, by names; it may give all.
+        changes: short names of the kinds of its rows.
+        what: it is a table of, for errors.
+    """
+
+    make: Callable[[Sequence[str]], Source[Any]]
+    changes: frozenset[str]
+    what: str
+
+    def create_source(self, request: ScanRequest) -> Source[Any]:
+        """The source."""
+        return self.make(request.columns.names)
+
+    def create_sink(self, request: Any) -> Any:
+        """There is none."""
+        raise JobDefinitionError(f"a table of {self.what} cannot be written")
