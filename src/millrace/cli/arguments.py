@@ -115,7 +115,7 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
         "--conf",
         metavar="K=V",
         action="append",
-        type=_pair,
+        type=setting_pair,
         default=[],
         help="a setting of millrace or, if it begins with 'spark.', of Spark; may be repeated",
     )
@@ -171,7 +171,8 @@ def _files(text: str) -> list[Path]:
     return [location(part) for part in text.split(",") if part]
 
 
-def _pair(text: str) -> tuple[str, str]:
+def setting_pair(text: str) -> tuple[str, str]:
+    """A setting on a command line: its key and its value."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form key=value")
@@ -222,11 +223,16 @@ def _settings(args: argparse.Namespace) -> Configuration:
     except (ConfigurationError, UnsupportedFileSystemSchemeError) as error:
         raise UsageError(str(error)) from None
     for key in values:
-        _require_known(key)
+        require_known(key)
     return settings
 
 
-def _require_known(key: str) -> None:
+def require_known(key: str) -> None:
+    """Refuse a key that nobody reads.
+
+    Raises:
+        UsageError: it is neither ours nor of Spark.
+    """
     # A configuration made in a program may carry foreign keys; on a command line nobody reads them.
     if key in OPTIONS or key.startswith(FREE_PREFIXES):
         return

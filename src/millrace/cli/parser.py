@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from millrace import __version__
 from millrace.cli.commands import (
     cancel,
+    doctor,
     list_jobs,
     rescale,
     run,
@@ -19,7 +20,7 @@ from millrace.cli.commands import (
 )
 from millrace.cli.helpful_parser import HelpfulParser
 
-COMMANDS = (run, sql, list_jobs, status, stacks, savepoint, stop, cancel, rescale)
+COMMANDS = (run, sql, list_jobs, status, stacks, savepoint, stop, cancel, rescale, doctor)
 
 
 def create_parser() -> argparse.ArgumentParser:

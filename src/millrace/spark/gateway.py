@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -18,12 +16,12 @@ from pyspark.java_gateway import launch_gateway
 
 from millrace.common.errors import ConfigurationError
 from millrace.spark.class_archive import with_archive
+from millrace.spark.java_version import find_java
 
 LOG_VARIABLE = "MILLRACE_SPARK_LOG"
 """Names the file that takes what the JVM and its Python workers print; unset: the terminal."""
 LEVEL_VARIABLE = "MILLRACE_SPARK_LOG_LEVEL"
 """What Spark is to log, such as WARN; unset: on a terminal hardly anything."""
-_JAVA_MINIMUM = 17
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _QUIET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "quiet_log4j2.properties")
 
@@ -103,28 +101,6 @@ def _not_started() -> str:
 
 def _require_java() -> None:
     """Raises ConfigurationError unless there is a Java that Spark can use."""
-    home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if java is None or not os.path.exists(java):
-        raise ConfigurationError(
-            f"Spark needs Java {_JAVA_MINIMUM} or newer and none was found; install it (Debian: "
-            "apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
-        )
-    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    version = _major(answer.stderr + answer.stdout)
-    if version is not None and version < _JAVA_MINIMUM:
-        raise ConfigurationError(
-            f"Spark needs Java {_JAVA_MINIMUM} or newer; {java} is Java {version}. Set JAVA_HOME "
-            "to a newer one"
-        )
-
-
-def _major(text: str) -> int | None:
-    """The major version in what `java -version` prints."""
-    _, quote, rest = text.partition('version "')
-    if not quote:
-        return None
-    first, _, more = rest.partition(".")
-    number = more.partition(".")[0] if first == "1" else first
-    digits = "".join(c for c in number if c.isdigit())
-    return int(digits) if digits else None
+    problem = find_java().problem()
+    if problem is not None:
+        raise ConfigurationError(problem)

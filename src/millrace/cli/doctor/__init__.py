@@ -1,0 +1,1 @@
+"""What ``millrace doctor`` looks at: a module for each check."""

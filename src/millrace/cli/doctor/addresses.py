@@ -1,0 +1,51 @@
+"""Whether names of this machine lead to addresses that others can use."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from collections.abc import Callable, Sequence
+
+from millrace.cli.doctor.diagnosis import Diagnosis, failure, ok, warning
+
+LOOPBACK, HOST_NAME = "loopback", "host name"
+Resolve = Callable[[str], Sequence[str]]
+
+
+def addresses_of(name: str) -> Sequence[str]:
+    """The addresses of a host name; none: it is not known."""
+    try:
+        found = socket.getaddrinfo(name, None, proto=socket.IPPROTO_TCP)
+    except OSError:
+        return ()
+    return list(dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found))
+
+
+def check_loopback(resolve: Resolve = addresses_of) -> Diagnosis:
+    """Whether ``localhost`` is this machine."""
+    found = resolve("localhost")
+    fix = "Put the line '127.0.0.1 localhost' into /etc/hosts."
+    if not found:
+        return failure(LOOPBACK, "localhost has no address", fix)
+    if not all(ipaddress.ip_address(address).is_loopback for address in found):
+        return failure(LOOPBACK, f"localhost is {', '.join(found)}", fix)
+    return ok(LOOPBACK, f"localhost is {', '.join(found)}")
+
+
+def check_host_name(
+    name: str, driver_host: str | None, resolve: Resolve = addresses_of
+) -> Diagnosis:
+    """Whether executors on other machines find the driver.
+
+    Args:
+        name: of this machine.
+        driver_host: what ``spark.driver.host`` or ``SPARK_LOCAL_IP`` says; None: nothing.
+    """
+    wanted = driver_host or name
+    found = resolve(wanted)
+    fix = "Set spark.driver.host to a name or address of this machine that the executors can reach."
+    if not found:
+        return failure(HOST_NAME, f"{wanted} has no address", fix)
+    if any(ipaddress.ip_address(address).is_loopback for address in found):
+        return warning(HOST_NAME, f"{wanted} is {', '.join(found)}, which others cannot reach", fix)
+    return ok(HOST_NAME, f"{wanted} is {', '.join(found)}")

@@ -1,0 +1,21 @@
+"""Whether the executors stay: workers hold state between epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from millrace.cli.doctor.diagnosis import Diagnosis, ok, warning
+
+CHECK = "executors"
+
+
+def check_executors(settings: Mapping[str, str]) -> Diagnosis:
+    """Judge the Spark settings of a run."""
+    if settings.get("spark.dynamicAllocation.enabled", "false").lower() == "true":
+        return warning(
+            CHECK,
+            "come and go (spark.dynamicAllocation.enabled)",
+            "Set spark.dynamicAllocation.enabled=false and spark.cores.max or "
+            "spark.executor.instances: state is restored whenever an executor goes.",
+        )
+    return ok(CHECK, "stay")

@@ -1,0 +1,75 @@
+"""Whether the Spark master can be reached, before Spark waits a minute for it."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
+
+from millrace.cli.doctor.diagnosis import Diagnosis, failure, ok, warning
+
+CHECK = "Spark master"
+_PATIENCE = 5.0
+_LOCAL = re.compile(r"local(\[.*\]|-cluster\[.*\])?")
+
+
+def connects(host: str, port: int) -> str | None:
+    """Why nobody answers at an address; None: somebody does."""
+    try:
+        socket.create_connection((host, port), timeout=_PATIENCE).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+def check_master(
+    master: str,
+    environment: Mapping[str, str] = os.environ,
+    refusal: Callable[[str, int], str | None] = connects,
+) -> Diagnosis:
+    """Judge a master's URL, and connect to it."""
+    if _LOCAL.fullmatch(master):
+        return ok(CHECK, f"{master}, on this machine")
+    if master == "yarn":
+        return _yarn(environment)
+    for scheme, default in (("spark://", 7077), ("k8s://", 443)):
+        if master.startswith(scheme):
+            return _reachable(master, master.removeprefix(scheme).split(","), default, refusal)
+    return failure(
+        CHECK,
+        f"{master!r} is no master that Spark knows",
+        "Write local[N], spark://HOST:7077, yarn or k8s://https://HOST:6443.",
+    )
+
+
+def _yarn(environment: Mapping[str, str]) -> Diagnosis:
+    for variable in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        directory = environment.get(variable)
+        if directory and os.path.isfile(os.path.join(directory, "yarn-site.xml")):
+            return ok(CHECK, f"yarn, as {directory} describes it")
+        if directory:
+            fix = f"Let {variable} name the directory of the cluster's yarn-site.xml."
+            return failure(CHECK, f"there is no yarn-site.xml in {directory}", fix)
+    fix = "Set HADOOP_CONF_DIR to the directory of the cluster's core-site.xml and yarn-site.xml."
+    return failure(CHECK, "yarn, but HADOOP_CONF_DIR is not set", fix)
+
+
+def _reachable(
+    master: str, parts: list[str], default: int, refusal: Callable[[str, int], str | None]
+) -> Diagnosis:
+    why: list[str] = []
+    for part in parts:
+        address = urlsplit(part if "//" in part else f"//{part}")
+        host = address.hostname or ""
+        port = address.port or default
+        reason = refusal(host, port)
+        if reason is None and why:
+            fix = "Start the masters that do not answer, or take them out of the URL."
+            return warning(CHECK, f"{host}:{port} answers; {'; '.join(why)}", fix)
+        if reason is None:
+            return ok(CHECK, f"{master} answers")
+        why.append(f"{host}:{port}: {reason}")
+    fix = "Start the master, mend the address, or let the firewall pass its port."
+    return failure(CHECK, "; ".join(why), fix)

@@ -1,0 +1,69 @@
+"""The Java that Spark's JVM is started with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["JAVA_MINIMUM", "Java", "find_java"]
+
+JAVA_MINIMUM = 17
+_MISSING = (
+    f"Spark needs Java {JAVA_MINIMUM} or newer and none was found; install it (Debian: "
+    "apt-get install openjdk-17-jre-headless) or set JAVA_HOME"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """An installed Java, or the lack of one."""
+
+    path: str | None
+    """The program; None: there is none."""
+    version: int | None = None
+    """The major version; None: it does not tell."""
+
+    def problem(self) -> str | None:
+        """Why Spark cannot use it, and what to do; None: it can.
+
+        Example:
+            >>> Java("/java8/bin/java", 8).problem()
+            'Spark needs Java 17 or newer; /java8/bin/java is Java 8. Set JAVA_HOME to a newer one'
+        """
+        if self.path is None:
+            return _MISSING
+        if self.version is not None and self.version < JAVA_MINIMUM:
+            return (
+                f"Spark needs Java {JAVA_MINIMUM} or newer; {self.path} is Java {self.version}. "
+                "Set JAVA_HOME to a newer one"
+            )
+        return None
+
+
+def find_java(environment: Mapping[str, str] = os.environ) -> Java:
+    """The Java of ``JAVA_HOME``, or the first one on the path, as Spark's own scripts choose it."""
+    home = environment.get("JAVA_HOME")
+    path = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if path is None or not os.path.exists(path):
+        return Java(None)
+    answer = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
+    return Java(path, major_version(answer.stderr + answer.stdout))
+
+
+def major_version(text: str) -> int | None:
+    """The major version in what `java -version` prints.
+
+    Example:
+        >>> major_version('openjdk version "17.0.15"'), major_version('java version "1.8.0_412"')
+        (17, 8)
+    """
+    _, quote, rest = text.partition('version "')
+    if not quote:
+        return None
+    first, _, more = rest.partition(".")
+    number = more.partition(".")[0] if first == "1" else first
+    digits = "".join(c for c in number.partition('"')[0] if c.isdigit())
+    return int(digits) if digits else None

@@ -1,0 +1,190 @@
+"""A survey of the Python workers of a Spark master: one tiny job that reaches every core."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from threading import Thread
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark import RDD, InheritableThread, SparkContext, cloudpickle
+from pyspark.errors import PySparkException
+
+from millrace.common.config.configuration import Configuration
+from millrace.common.errors import ConfigurationError
+from millrace.filesystem.settings import current_settings
+from millrace.spark import worker_probe
+from millrace.spark.cluster_cores import ClusterCores, in_driver
+from millrace.spark.dependencies import Dependencies
+from millrace.spark.session import active_context, create_context
+from millrace.spark.worker_start import start_failure
+
+__all__ = ["SurveyError", "WorkerReport", "WorkerSurvey", "survey_workers"]
+
+_GROUP = "millrace-doctor"
+
+
+class SurveyError(Exception):
+    """Spark did not run the job; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """What one Python worker told."""
+
+    host: str
+    pid: int
+    executable: str
+    python: str
+    packages: Mapping[str, str]
+    """Per package its version, or what its import raises."""
+    encoding: str
+    open_files: int | None
+    """How many it may have open."""
+    memory: int | None
+    """Bytes that are available."""
+    scratch: str
+    disk: int
+    """Bytes that are free in the directory for temporary files."""
+    trial_name: str
+    trial_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSurvey:
+    """What all workers told."""
+
+    spark: str
+    """The version of the driver's Spark."""
+    reports: tuple[WorkerReport, ...]
+    skews: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Per host, between what and what its clock is ahead of the driver's, in seconds."""
+
+
+def survey_workers(
+    settings: Mapping[str, str], configuration: Configuration, place: str | None, patience: float
+) -> WorkerSurvey:
+    """Run the job in the running application, or in one that is made for it.
+
+    Args:
+        settings: of Spark, if an application has to be made.
+        configuration: of the run, for the dependencies that it ships.
+        place: of the trial of a storage that the workers are to take part in.
+        patience: seconds that the job may take once executors are there.
+
+    Raises:
+        SurveyError: no executor came, the workers cannot begin, or the job failed.
+    """
+    own = active_context() is None
+    try:
+        dependencies = Dependencies.of(configuration)
+        context = create_context("millrace doctor", 2, extra=dependencies.add_to(settings))
+    except (Py4JError, PySparkException, ConfigurationError) as error:
+        raise SurveyError(_reason(error)) from error
+    try:
+        return _within(patience, context, lambda: _survey(context, dependencies, place))
+    finally:
+        if own:
+            context.stop()
+
+
+def _survey(context: SparkContext, dependencies: Dependencies, place: str | None) -> WorkerSurvey:
+    environment = dependencies.ship(context)
+    workers = _every_core(context)
+    stores = asdict(current_settings())
+    search, in_files = environment.search, environment.in_files
+    # functions, not their module: what is shipped by value must not name it
+    worker_facts, worker_clock = worker_probe.worker_facts, worker_probe.worker_clock
+
+    def facts(_: Iterator[int]) -> Iterator[dict[str, Any]]:
+        yield worker_facts(search, in_files, place, stores)
+
+    def clock(_: Iterator[int]) -> Iterator[tuple[str, float]]:
+        yield worker_clock()
+
+    with _by_value(), environment.of_functions(context):
+        reports = [WorkerReport(**told) for told in workers(facts)]
+        # the workers run now, so this job is over in no time
+        before = time.time()
+        clocks = workers(clock)
+        after = time.time()
+    skews = {host: (then - after, then - before) for host, then in clocks}
+    return WorkerSurvey(str(context.version), tuple(_one_each(reports)), skews)
+
+
+def _every_core(context: SparkContext) -> Callable[[Any], list[Any]]:
+    """Runs a function once on every core at the same time, as far as Spark can promise that."""
+    cores = ClusterCores(context)
+    cores.wait_until_known()
+    executors = int(context._jsc.sc().getExecutorMemoryStatus().size()) - 1
+    if executors < 1 and not in_driver(context):
+        raise SurveyError("no executor came: the cluster has no free cores or memory for one")
+    grows = str(context.getConf().get("spark.dynamicAllocation.enabled", "false")) == "true"
+
+    def run(function: Any) -> list[Any]:
+        rdd: RDD[int] = context.parallelize(range(cores.count), cores.count)
+        # Spark has no barriers where executors come and go
+        return (rdd if grows else rdd.barrier()).mapPartitions(function).collect()
+
+    return run
+
+
+def _one_each(reports: list[WorkerReport]) -> Iterator[WorkerReport]:
+    """Tasks that took turns in one worker told the same twice."""
+    seen: dict[tuple[str, int], WorkerReport] = {}
+    for report in sorted(reports, key=lambda report: (report.host, report.pid)):
+        seen.setdefault((report.host, report.pid), report)
+    yield from seen.values()
+
+
+@contextmanager
+def _by_value() -> Iterator[None]:
+    """Within, the functions of the probe are shipped with their code."""
+    cloudpickle.register_pickle_by_value(worker_probe)  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        cloudpickle.unregister_pickle_by_value(worker_probe)  # type: ignore[no-untyped-call]
+
+
+def _within(
+    seconds: float, context: SparkContext, work: Callable[[], WorkerSurvey]
+) -> WorkerSurvey:
+    done: list[WorkerSurvey] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            context.setJobGroup(_GROUP, "looks at the workers", interruptOnCancel=True)
+            done.append(work())
+        except BaseException as error:
+            failed.append(error)
+
+    thread: Thread = InheritableThread(target=run, name=_GROUP, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        context.cancelJobGroup(_GROUP)
+        raise SurveyError(f"the workers did not answer within {seconds:.0f} s")
+    if failed:
+        error = failed[0]
+        if isinstance(error, (Py4JError, PySparkException, ConfigurationError, SurveyError)):
+            raise SurveyError(_reason(error)) from error
+        raise error
+    return done[0]
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong, in a line."""
+    text = str(error)
+    known = start_failure(text)
+    if known is not None:
+        return known
+    if "InvalidClassException" in text:
+        return "the executors run another version of Spark than the driver"
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    told = [line for line in lines if "Exception" in line or "Error" in line]
+    return (told or lines or [type(error).__name__])[0]

@@ -1,0 +1,30 @@
+"""Finding Java."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from millrace.spark.java_version import Java, find_java
+
+
+def test_the_java_of_java_home_goes_first(tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    java.chmod(0o755)
+    found = find_java({"JAVA_HOME": str(tmp_path)})
+    assert found == Java(str(java), 11)
+    assert "is Java 11. Set JAVA_HOME to a newer one" in str(found.problem())
+
+
+def test_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for environment in ({}, {"JAVA_HOME": str(tmp_path)}):
+        assert "none was found; install it" in str(find_java(environment).problem())
+
+
+def test_one_that_spark_can_use() -> None:
+    assert Java("/usr/bin/java", 21).problem() is None
+    assert Java("/usr/bin/java", None).problem() is None
