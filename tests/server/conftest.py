@@ -11,12 +11,21 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
+from millrace.server.access_tokens import AccessTokens
+from millrace.server.application import create_application
+from millrace.server.job_server import JobServer
 from millrace.server.registry import RegisteredJob, Submission
 from millrace.server.sql_registry import SqlRegistry
 from millrace.server.supervisor import Supervisor
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import gallery  # beside this file: tests are no packages
+
 JOBS = Path(__file__).parent / "jobs"
+TOKENS = AccessTokens(read="r" * 20, operate="o" * 20)
 COMMAND = (sys.executable, str(JOBS / "local_millrace.py"))
 COUNTING = str(JOBS / "counting.py")
 DEADLINE = 60.0
@@ -84,3 +93,18 @@ def servers(tmp_path: Path) -> Iterator[Servers]:
 @pytest.fixture
 def eventually() -> Callable[..., None]:
     return await_that
+
+
+@pytest.fixture
+def job_server(tmp_path: Path) -> Iterator[JobServer]:
+    """A server with jobs in every state, none of which has a process."""
+    server = gallery.server_of(tmp_path)
+    yield server
+    server.registry.close()
+
+
+@pytest.fixture
+def api(job_server: JobServer) -> TestClient:
+    """A client that may operate it."""
+    headers = {"Authorization": f"Bearer {TOKENS.operate}"}
+    return TestClient(create_application(job_server, TOKENS), headers=headers)

@@ -13,6 +13,7 @@ from millrace.cli.commands import (
     rescale,
     run,
     savepoint,
+    server,
     sql,
     stacks,
     status,
@@ -20,7 +21,19 @@ from millrace.cli.commands import (
 )
 from millrace.cli.helpful_parser import HelpfulParser
 
-COMMANDS = (run, sql, list_jobs, status, stacks, savepoint, stop, cancel, rescale, doctor)
+COMMANDS = (
+    run,
+    server,
+    sql,
+    list_jobs,
+    status,
+    stacks,
+    savepoint,
+    stop,
+    cancel,
+    rescale,
+    doctor,
+)
 
 
 def create_parser() -> argparse.ArgumentParser:

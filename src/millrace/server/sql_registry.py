@@ -26,7 +26,7 @@ from millrace.server.registry import (
 )
 from millrace.server.registry_schema import ATTEMPTS, JOBS, TRIGGERS, migrate
 
-__all__ = ["SqlRegistry"]
+__all__ = ["SqlRegistry", "shown_url"]
 
 ADVISORY_LOCK = 0x6D696C6C72616365
 """The number of PostgreSQL's lock that the one server of a registry holds."""
@@ -159,6 +159,11 @@ def _engine(url: str) -> Engine:
     if kind == "sqlite":
         event.listen(engine, "connect", _be_durable)
     return engine
+
+
+def shown_url(url: str) -> str:
+    """The URL of a registry without its password."""
+    return make_url(url).render_as_string(hide_password=True)
 
 
 def _make_private(path: Path) -> None:

@@ -1,0 +1,160 @@
+"""An HTTP server: an application of ASGI behind uvicorn, in this thread or in one of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from millrace.common.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import uvicorn
+
+__all__ = ["HttpServer", "TlsFiles"]
+
+BACKLOG = 256
+KEEP_ALIVE = 30
+"""Seconds without a request after which a connection is closed."""
+GRACE = 3
+"""Seconds that answers under way have when the server ends."""
+STARTED_POLL = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """The certificate of a server and its key, in PEM files."""
+
+    certificate: Path
+    key: Path | None = None
+    """None: it is in the certificate's file."""
+
+    def check(self) -> None:
+        """Raise ConfigurationError unless they can be used."""
+        try:
+            ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
+                self.certificate, self.key
+            )
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigurationError(
+                f"the certificate {self.certificate} and its key cannot be used: {error}"
+            ) from None
+
+
+class HttpServer:
+    """Serves an application; from when it is made, connections wait for it.
+
+    Args:
+        application: of ASGI.
+        host: to bind to, a name or an address.
+        port: 0 for any that is free.
+        tls: None: plain HTTP.
+        limit: most connections at a time; None: as many as come.
+
+    Raises:
+        OSError: the address cannot be bound.
+        ConfigurationError: the certificate cannot be used.
+    """
+
+    def __init__(
+        self,
+        application: Any,
+        host: str,
+        port: int,
+        tls: TlsFiles | None = None,
+        limit: int | None = None,
+    ) -> None:
+        if tls is not None:
+            tls.check()
+        self._socket = _bound(host, port)
+        self.port: int = self._socket.getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
+        self.url = f"{'http' if tls is None else 'https'}://{shown}:{self.port}"
+        self._server = _server(application, tls, limit)
+        self._thread: threading.Thread | None = None
+
+    def run(self) -> None:
+        """Serve in this thread until `end` is called or a signal asks for the end."""
+        with self._ending_by_signals():
+            self._server.run([self._socket])
+
+    def start(self) -> None:
+        """Serve in a thread of its own."""
+        self._thread = threading.Thread(
+            target=self._server.run, args=([self._socket],), name="millrace-http", daemon=True
+        )
+        self._thread.start()
+
+    def end(self) -> None:
+        """Ask for the end, from any thread."""
+        self._server.should_exit = True
+
+    def close(self) -> None:
+        """End, and wait until it is."""
+        self.end()
+        if self._thread is not None:
+            self._thread.join()
+        self._socket.close()
+
+    @contextlib.contextmanager
+    def _ending_by_signals(self) -> Iterator[None]:
+        def ask(number: int, frame: Any) -> None:
+            if self._server.should_exit:
+                self._server.force_exit = True
+            self.end()
+
+        former = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    family, kind, protocol, _, address = found[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(BACKLOG)
+        bound.set_inheritable(False)
+    except BaseException:
+        bound.close()
+        raise
+    return bound
+
+
+def _server(application: Any, tls: TlsFiles | None, limit: int | None) -> uvicorn.Server:
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            """Whoever runs the server answers signals: uvicorn would raise them again at its end,
+            before anything is put in order."""
+            yield
+
+    config = uvicorn.Config(
+        application,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        interface="asgi3",
+        proxy_headers=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=GRACE,
+        limit_concurrency=limit,
+        ssl_certfile=None if tls is None else tls.certificate,
+        ssl_keyfile=None if tls is None or tls.key is None else tls.key,
+    )
+    return Server(config)

@@ -1,0 +1,78 @@
+"""Tokens: who may read, and who may operate jobs."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import os
+import secrets
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.common.errors import ConfigurationError
+from millrace.filesystem.local_file_system import LocalFileSystem
+from millrace.server.api_route import AccessRole
+
+__all__ = ["AccessTokens", "token_in"]
+
+log = logging.getLogger(__name__)
+
+SHORTEST = 16
+"""Characters of a token: who may try often must not guess it."""
+_MAX_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class AccessTokens:
+    """The tokens of a server; None for both: everybody may do everything."""
+
+    read: str | None = None
+    operate: str | None = None
+
+    def __repr__(self) -> str:
+        return f"AccessTokens(required={self.are_required})"  # they are nobody's business
+
+    @property
+    def are_required(self) -> bool:
+        """Whether there are any."""
+        return self.operate is not None
+
+    def role_of(self, authorization: str) -> AccessRole:
+        """What the sender of a header ``Authorization`` may do."""
+        if self.operate is None:
+            return AccessRole.OPERATE
+        given = authorization.encode("utf-8", "replace")
+        role = AccessRole.NOBODY
+        for token, is_allowed in ((self.read, AccessRole.READ), (self.operate, AccessRole.OPERATE)):
+            # each is compared: the time it takes tells nothing
+            same = hmac.compare_digest(given, f"Bearer {token}".encode())
+            if same and token is not None:
+                role = is_allowed
+        return role
+
+
+def token_in(path: Path, make: bool = False) -> str:
+    """The token in a file.
+
+    Args:
+        make: write a new one, for its owner alone, if there is no such file.
+
+    Raises:
+        ConfigurationError: there is none, or it is too short.
+    """
+    if make and not path.exists():
+        LocalFileSystem().publish(str(path), (secrets.token_urlsafe(32).encode() + b"\n",))
+    try:
+        with path.open("rb") as file:
+            token = file.read(_MAX_BYTES).decode("ascii").strip()
+            mode = os.fstat(file.fileno()).st_mode
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"the token in {path} cannot be read: {error}") from None
+    if len(token) < SHORTEST or any(character.isspace() for character in token):
+        raise ConfigurationError(
+            f"{path} must have one token of at least {SHORTEST} characters in it"
+        )
+    if stat.S_IMODE(mode) & stat.S_IROTH:
+        log.warning("everybody on this machine can read the token in %s: chmod 600", path)
+    return token

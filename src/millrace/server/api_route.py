@@ -1,0 +1,150 @@
+"""The declaration of a route: path, method, role, parameters and answer, from which the application
+and its OpenAPI document are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from millrace.common.errors import MillraceError
+
+__all__ = [
+    "ApiError",
+    "ApiReply",
+    "ApiRequest",
+    "ApiRoute",
+    "EmptyAnswer",
+    "ErrorsAnswer",
+    "QueryParameter",
+    "AccessRole",
+    "UploadedFile",
+]
+
+
+class AccessRole(IntEnum):
+    """What the owner of a token may do; the greater includes the smaller."""
+
+    NOBODY = 0
+    """Needs no token."""
+    READ = 1
+    OPERATE = 2
+
+
+class ApiError(MillraceError):
+    """A request that is not carried out, and the status of HTTP that says so."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = HTTPStatus(status)
+
+
+class EmptyAnswer(msgspec.Struct, frozen=True):
+    """The answer ``{}``."""
+
+
+class ErrorsAnswer(msgspec.Struct, frozen=True):
+    """The answer to a request that was not carried out."""
+
+    errors: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryParameter:
+    """A parameter after the question mark."""
+
+    name: str
+    kind: type = str
+    """Of `str`, `int` and `bool`."""
+    description: str = ""
+    required: bool = False
+    minimum: int | None = None
+    choices: tuple[str, ...] = ()
+
+    def parsed(self, text: str) -> Any:
+        """Its value.
+
+        Raises:
+            ApiError: 400, it is none.
+        """
+        if self.kind is bool:
+            if text.lower() not in ("true", "false"):
+                raise ApiError(400, f"{self.name} is true or false, not {text!r}")
+            return text.lower() == "true"
+        if self.kind is int:
+            return self._number(text)
+        if self.choices and text not in self.choices:
+            raise ApiError(400, f"{self.name} is one of {', '.join(self.choices)}, not {text!r}")
+        return text
+
+    def _number(self, text: str) -> int:
+        digits = text[1:] if text[:1] == "-" else text
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+            raise ApiError(400, f"{self.name} is a whole number, not {text[:40]!r}")
+        if self.minimum is not None and int(text) < self.minimum:
+            raise ApiError(400, f"{self.name} is at least {self.minimum}, not {text}")
+        return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file of a form that was sent."""
+
+    name: str
+    """As the sender calls it."""
+    path: str
+    """Where it is until the request has been answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """What is asked, parsed as the route declares it."""
+
+    path: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Any = None
+    upload: UploadedFile | None = None
+    address: str = ""
+    """How the client has reached the server, such as ``http://localhost:8081``."""
+    raw_query: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiReply:
+    """An answer that is not simply 200 and JSON."""
+
+    body: Any
+    status: int = 200
+    media_type: str = "application/json"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Handler = Callable[[Any, ApiRequest], Any]
+"""Answers in a thread of its own, given the job server (whose errors are made of what is here) and
+what is asked; gives what JSON is made of, or an `ApiReply`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRoute:
+    """A route of the REST API."""
+
+    method: str
+    path: str
+    """With the names of its parameters in braces."""
+    handler: Handler
+    summary: str
+    answer: Any
+    """The type of what `handler` gives; `str`: text."""
+    role: AccessRole = AccessRole.READ
+    query: tuple[QueryParameter, ...] = ()
+    body: Any = None
+    """The type that the body of a request has, as JSON."""
+    status: int = 200
+    takes_file: bool = False
+    """Whether the body is a form with a file."""
+    ends_in_path: bool = False
+    """Whether its last parameter may have slashes in it."""

@@ -1,0 +1,190 @@
+"""The server's application: checks who asks, parses what is asked, and answers in JSON.
+
+Routes answer in threads: what they read from disk and registry keeps nobody else waiting.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+
+from millrace.common.errors import MillraceError
+from millrace.server.access_tokens import AccessTokens
+from millrace.server.api_route import (
+    AccessRole,
+    ApiError,
+    ApiReply,
+    ApiRequest,
+    ApiRoute,
+    ErrorsAnswer,
+)
+from millrace.server.job_server import JobServer
+from millrace.server.openapi import openapi_document
+from millrace.server.request_body import parsed_body, uploaded_file
+from millrace.server.response_headers import ResponseHeaders
+from millrace.server.routes import ROUTES
+from millrace.server.web_files import WebFiles
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+__all__ = ["VERSIONS", "create_application"]
+
+log = logging.getLogger(__name__)
+
+VERSIONS = ("", "/v1")
+"""What every path may begin with."""
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1", "testserver")
+
+
+def create_application(
+    server: JobServer, tokens: AccessTokens, routes: Iterable[ApiRoute] = ROUTES
+) -> Starlette:
+    """The application of a job server.
+
+    Args:
+        tokens: who may do what.
+    """
+    known = tuple(routes)
+    by_path: dict[str, dict[str, ApiRoute]] = {}
+    for route in (*known, _openapi_route(known, tokens)):
+        path = route.path
+        if route.ends_in_path:
+            path = path.removesuffix("}") + ":path}"
+        by_path.setdefault(path, {})[route.method] = route
+    mounted: list[Route | Mount] = [
+        Route(version + path, _Endpoint(server, tokens, by_path[path]))
+        for version in VERSIONS
+        for path in sorted(by_path, key=_fixed_words_first)
+    ]
+    application = Starlette(
+        routes=[*mounted, Mount("/", WebFiles())],
+        exception_handlers={HTTPException: _on_http_error},
+    )
+    application.add_middleware(ResponseHeaders)
+    return application
+
+
+def _fixed_words_first(path: str) -> list[bool]:
+    """Of several that match, the first one answers."""
+    return [part.startswith("{") for part in path.split("/")]
+
+
+def _openapi_route(routes: tuple[ApiRoute, ...], tokens: AccessTokens) -> ApiRoute:
+    document = msgspec.json.encode(openapi_document(routes, tokens.are_required))
+
+    def get_document(server: JobServer, request: ApiRequest) -> ApiReply:
+        return ApiReply(msgspec.Raw(document))
+
+    return ApiRoute("GET", "/openapi.json", get_document, "This document.", None, AccessRole.NOBODY)
+
+
+class _Endpoint:
+    """All methods of a path. An object, so that Starlette leaves the methods to it."""
+
+    def __init__(
+        self, server: JobServer, tokens: AccessTokens, routes: Mapping[str, ApiRoute]
+    ) -> None:
+        self._server = server
+        self._tokens = tokens
+        self._routes = routes
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        from starlette.requests import Request
+
+        request = Request(scope, receive)
+        try:
+            response = await self._answer(request)
+        except ApiError as error:
+            response = failure(error.status, str(error))
+        except MillraceError as error:
+            response = failure(400, str(error))
+        except Exception:
+            log.exception("%s %s could not be answered", request.method, request.url.path)
+            response = failure(500, "the server has failed; its log says how")
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        route = self._routes.get(method)
+        if route is None:
+            allowed = ", ".join([*self._routes, *(["HEAD"] if "GET" in self._routes else [])])
+            return failure(405, f"only {allowed}", {"Allow": allowed})
+        refused = self._refused(request, route)
+        if refused is not None:
+            return refused
+        async with uploaded_file(request, route, self._server.settings) as upload:
+            asked = ApiRequest(
+                path=request.path_params,
+                query=parsed_query(route, request.query_params),
+                body=await parsed_body(request, route),
+                upload=upload,
+                address=str(request.base_url).rstrip("/"),
+                raw_query=request.url.query,
+            )
+            answer = await run_in_threadpool(route.handler, self._server, asked)
+        return response_of(answer, route.status)
+
+    def _refused(self, request: Request, route: ApiRoute) -> Response | None:
+        if route.role is AccessRole.NOBODY:
+            return None
+        if not self._tokens.are_required:
+            return _refused_page(request)
+        role = self._tokens.role_of(request.headers.get("authorization", ""))
+        if role is AccessRole.NOBODY:
+            headers = {"WWW-Authenticate": "Bearer"}
+            return failure(401, "the token is missing or wrong", headers)
+        if role < route.role:
+            return failure(403, "this token may only read; the one to operate is needed")
+        return None
+
+
+def _refused_page(request: Request) -> Response | None:
+    """Without tokens, pages of other sites must not get at the server through a browser."""
+    host = urlsplit(f"//{request.headers.get('host', '')}")
+    if host.hostname not in LOOPBACK_NAMES:
+        return failure(403, "without tokens the server is only reached as localhost")
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        return failure(403, "without tokens other sites cannot use the server")
+    return None
+
+
+def parsed_query(route: ApiRoute, given: Mapping[str, str]) -> dict[str, Any]:
+    """The parameters that a route declares.
+
+    Raises:
+        ApiError: 400, one is missing or wrong.
+    """
+    missing = [p.name for p in route.query if p.required and p.name not in given]
+    if missing:
+        raise ApiError(400, f"the parameter {missing[0]} is missing")
+    return {p.name: p.parsed(given[p.name]) for p in route.query if p.name in given}
+
+
+def response_of(answer: Any, status: int) -> Response:
+    """The response with what a route has answered."""
+    reply = answer if isinstance(answer, ApiReply) else ApiReply(answer, status)
+    body = reply.body
+    content = body.encode() if isinstance(body, str) else msgspec.json.encode(body, enc_hook=repr)
+    return Response(content, reply.status, dict(reply.headers), reply.media_type)
+
+
+def failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The response that says why something was not done."""
+    content = msgspec.json.encode(ErrorsAnswer([message]))
+    return Response(content, status, dict(headers or {}), "application/json")
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return failure(error.status_code, error.detail, error.headers)

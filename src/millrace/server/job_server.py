@@ -1,0 +1,125 @@
+"""The job server: what its routes work with, however they are reached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.common.errors import StateError
+from millrace.engine.clock import Clock, SystemClock
+from millrace.server.api_route import ApiError, ApiRequest
+from millrace.server.job_process import JobProcess
+from millrace.server.observed_job import ObservedJob, ObservedJobs, ObservedVertex
+from millrace.server.registry import RegisteredJob, Registry
+from millrace.server.supervisor import Supervisor
+
+__all__ = ["JobServer", "ServerSettings"]
+
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """What an operator has chosen for a server."""
+
+    directory: Path
+    """Where it keeps what is its own."""
+    savepoints: Path
+    """Where the savepoints of its jobs are, unless they say otherwise."""
+    registry: str = ""
+    """The URL, without its password."""
+    allow_uploads: bool = False
+    programs: Path | None = None
+    """Below it are job files that may be run by their paths; None: none may."""
+    upload_limit: int = 256 << 20
+    """Bytes of a file that is uploaded."""
+
+    @property
+    def jobs(self) -> Path:
+        """Where each job has a directory."""
+        return self.directory / "jobs"
+
+    @property
+    def uploads(self) -> Path:
+        """Where uploaded programs are."""
+        return self.directory / "uploads"
+
+    @property
+    def log(self) -> Path:
+        """The log of the server itself."""
+        return self.directory / "server.log"
+
+
+class JobServer:
+    """Jobs, and what can be done with them.
+
+    Args:
+        registry: which this process has claimed.
+        supervisor: of the same registry.
+        clock: the time, in ms since the epoch of Unix.
+    """
+
+    def __init__(
+        self,
+        settings: ServerSettings,
+        registry: Registry,
+        supervisor: Supervisor,
+        clock: Clock | None = None,
+    ) -> None:
+        self.settings = settings
+        self.registry = registry
+        self.supervisor = supervisor
+        self.now = (clock or SystemClock()).now
+        self.end: Callable[[], None] = lambda: None
+        """Ends the server's process; the jobs run on."""
+        self._observed = ObservedJobs(supervisor.process, self.now)
+
+    # -- jobs --------------------------------------------------------------------------------------
+
+    def registered(self, request: ApiRequest) -> RegisteredJob:
+        """The job that a request names.
+
+        Raises:
+            ApiError: 400, that is no id; 404, there is none of that id.
+        """
+        job = self.registry.job(checked_id(request.path["jobid"], "job"))
+        if job is None:
+            raise ApiError(404, f"Job {request.path['jobid']} not found")
+        return job
+
+    def observed(self, request: ApiRequest) -> ObservedJob:
+        """The job that a request names, as it is now; raises as `registered`."""
+        return self._observed.observe(self.registered(request))
+
+    def all_observed(self) -> list[ObservedJob]:
+        """All jobs as they are now, the newest first."""
+        return [self._observed.observe(job) for job in reversed(self.registry.jobs())]
+
+    def observed_vertex(self, request: ApiRequest) -> tuple[ObservedJob, ObservedVertex]:
+        """The vertex that a request names; raises as `registered`."""
+        job = self.observed(request)
+        id = checked_id(request.path["vertexid"], "vertex")
+        vertex = job.vertex(id)
+        if vertex is None:
+            raise ApiError(404, f"job {job.id} has no vertex {id}")
+        return job, vertex
+
+    def process(self, job: RegisteredJob) -> JobProcess:
+        """The process of a job."""
+        try:
+            return self.supervisor.process(job.id)
+        except StateError as error:
+            raise ApiError(404, str(error)) from None
+
+
+def checked_id(text: str, what: str) -> str:
+    """The id that a request gives.
+
+    Raises:
+        ApiError: 400, it is none.
+    """
+    if not _ID.fullmatch(text):
+        raise ApiError(400, f"the id of a {what} has 32 hexadecimal digits, not {text[:80]!r}")
+    return text

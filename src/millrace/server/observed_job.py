@@ -1,0 +1,173 @@
+"""A job as the server sees it: what the registry knows, and what the job itself tells."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+
+from millrace.common.job import JobStatus
+from millrace.engine.archived_job import (
+    ARCHIVE,
+    ArchivedInput,
+    ArchivedJob,
+    ArchivedStage,
+    read_archive,
+)
+from millrace.engine.job_details import JobDetails, StageDetails, SubtaskDetails
+from millrace.server.job_process import JobProcess
+from millrace.server.registry import RegisteredJob
+
+__all__ = ["ObservedJob", "ObservedJobs", "ObservedVertex", "vertex_id"]
+
+LOOK_AGAIN = 1_000
+"""Milliseconds after which a job's directory is looked for again: a program may begin another."""
+
+
+def vertex_id(uid: str) -> str:
+    """The id of a stage as Flink's clients expect it: 32 hexadecimal digits.
+
+    Example:
+        >>> vertex_id("count")
+        'e2942a04780e223b215eb8b663cf5353'
+    """
+    return hashlib.md5(uid.encode(), usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True)
+class ObservedVertex:
+    """A stage of a job: its place in the graph, and how it is doing."""
+
+    uid: str
+    name: str
+    parallelism: int
+    inputs: tuple[ArchivedInput, ...]
+    details: StageDetails | None
+    """None: nothing has come from it."""
+
+    @cached_property
+    def id(self) -> str:
+        """32 hexadecimal digits."""
+        return vertex_id(self.uid)
+
+    @property
+    def subtasks(self) -> tuple[SubtaskDetails, ...]:
+        """As they were in the newest epoch; none before the first."""
+        return self.details.subtasks if self.details is not None else ()
+
+
+@dataclass(frozen=True)
+class ObservedJob:
+    """A job at one moment."""
+
+    job: RegisteredJob
+    archive: ArchivedJob | None
+    """None: its program has not begun a job."""
+    now: int
+    """ms since the epoch of Unix."""
+    directory: Path | None = None
+    """Where its checkpoints are."""
+
+    @property
+    def id(self) -> str:
+        """32 hexadecimal digits."""
+        return self.job.id
+
+    @property
+    def name(self) -> str:
+        """As it was asked for, as the program calls it, or as the program is called."""
+        told = self.details.job_name
+        return self.job.submission.name or told or Path(self.job.submission.program).stem
+
+    @property
+    def details(self) -> JobDetails:
+        """What it tells of itself."""
+        return self.archive.details if self.archive is not None else JobDetails()
+
+    @property
+    def end(self) -> int:
+        """When it ended, or now."""
+        return self.now if self.job.ended is None else self.job.ended
+
+    @property
+    def is_running(self) -> bool:
+        """Whether records flow."""
+        return self.job.status in (JobStatus.RUNNING, JobStatus.CANCELLING)
+
+    @cached_property
+    def vertices(self) -> tuple[ObservedVertex, ...]:
+        """The stages of its graph, sources first."""
+        if self.archive is None:
+            return ()
+        told = {stage.uid: stage for stage in self.archive.details.stages}
+        return tuple(_vertex(stage, told.get(stage.uid)) for stage in self.archive.stages)
+
+    def vertex(self, id: str) -> ObservedVertex | None:
+        """The stage of an id; None: there is none."""
+        return next((vertex for vertex in self.vertices if vertex.id == id), None)
+
+
+def _vertex(stage: ArchivedStage, details: StageDetails | None) -> ObservedVertex:
+    subtasks = len(details.subtasks) if details is not None else 0
+    # a job that was rescaled has others than it began with
+    parallelism = subtasks or stage.parallelism
+    return ObservedVertex(stage.uid, stage.name, parallelism, stage.inputs, details)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was last read of a job."""
+
+    directory: Path | None = None
+    looked: int = -LOOK_AGAIN
+    version: tuple[int, int] | None = None
+    """Time and size of the file."""
+    archive: ArchivedJob | None = None
+
+
+class ObservedJobs:
+    """Reads what jobs tell, each file only when it has changed; for several threads.
+
+    Args:
+        process: the process of a job.
+        now: the time, in ms since the epoch of Unix.
+    """
+
+    def __init__(self, process: Callable[[str], JobProcess], now: Callable[[], int]) -> None:
+        self._process = process
+        self._now = now
+        self._found: dict[str, _Found] = {}
+        self._lock = Lock()
+
+    def observe(self, job: RegisteredJob) -> ObservedJob:
+        """The job as it is now."""
+        now = self._now()
+        with self._lock:
+            found = self._found.setdefault(job.id, _Found())
+            self._refresh(job, found, now)
+            return ObservedJob(job, found.archive, now, found.directory)
+
+    def _refresh(self, job: RegisteredJob, found: _Found, now: int) -> None:
+        due = now - found.looked >= LOOK_AGAIN and not (job.is_over and found.archive is not None)
+        if due or found.directory is None:
+            found.directory = self._process(job.id).job_directory()
+            found.looked = now
+        if found.directory is None:
+            return
+        version = _version(found.directory / ARCHIVE)
+        if version != found.version:
+            archive = read_archive(found.directory)
+            if archive is not None:
+                found.archive, found.version = archive, version
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

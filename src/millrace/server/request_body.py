@@ -1,0 +1,96 @@
+"""The body of a request: JSON of a type, or a form with a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from millrace.filesystem.local_file_system import LocalFileSystem
+from millrace.server.api_route import ApiError, ApiRoute, UploadedFile
+from millrace.server.job_server import ServerSettings
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+__all__ = ["MAX_BYTES", "parsed_body", "uploaded_file"]
+
+MAX_BYTES = 1 << 20
+"""Of a body that is JSON."""
+_FORM_OVERHEAD = 64 << 10
+
+
+async def parsed_body(request: Request, route: ApiRoute) -> Any:
+    """The body, of the type that the route declares; without one, an object without fields.
+
+    Raises:
+        ApiError: 400, it is something else; 413, it is too long.
+    """
+    if route.body is None:
+        return None
+    data = b""
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > MAX_BYTES:
+            raise ApiError(413, f"the body is longer than {MAX_BYTES:,} bytes")
+    try:
+        return msgspec.json.decode(data or b"{}", type=route.body)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise ApiError(400, f"the body is not what it should be: {error}") from None
+
+
+@contextlib.asynccontextmanager
+async def uploaded_file(
+    request: Request, route: ApiRoute, settings: ServerSettings
+) -> AsyncIterator[UploadedFile | None]:
+    """The file of a form, until the context ends; None: the route takes none.
+
+    Raises:
+        ApiError: 403, uploads are off; 400, there is no file; 413, it is too long.
+    """
+    if not route.takes_file:
+        yield None
+        return
+    if not settings.allow_uploads:
+        raise ApiError(403, "uploads are off: start the server with --allow-uploads")
+    LocalFileSystem().make_directory(str(settings.uploads), durable=False)
+    descriptor, path = tempfile.mkstemp(prefix=".upload-", dir=settings.uploads)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            name = await _received(request, file, settings.upload_limit)
+        yield UploadedFile(name, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+async def _received(request: Request, file: Any, limit: int) -> str:
+    """Write the file of a form as it comes, and return its name."""
+    from python_multipart.exceptions import FormParserError
+    from starlette.concurrency import run_in_threadpool
+    from starlette.datastructures import UploadFile
+    from starlette.exceptions import HTTPException
+
+    length = request.headers.get("content-length", "")
+    if not (length.isascii() and length.isdigit()):
+        raise ApiError(411, "a form must come with its length")
+    if len(length) > 18 or int(length) > limit + _FORM_OVERHEAD:
+        raise ApiError(413, f"a file may have {limit:,} bytes")
+    try:
+        async with request.form(max_files=1, max_fields=8) as form:
+            found = next((v for v in form.values() if isinstance(v, UploadFile)), None)
+            if found is None:
+                raise ApiError(400, "there is no file in the form")
+            written = 0
+            while chunk := await found.read(1 << 20):
+                written += len(chunk)
+                if written > limit:
+                    raise ApiError(413, f"a file may have {limit:,} bytes")
+                await run_in_threadpool(file.write, chunk)
+            return found.filename or ""
+    except (HTTPException, FormParserError) as error:
+        raise ApiError(400, f"the form cannot be read: {error}") from None

@@ -1,0 +1,317 @@
+"""The checkpoints of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from millrace.common.config import options
+from millrace.common.config.configuration import Configuration
+from millrace.engine.job_details import CheckpointStats
+from millrace.server.api_route import ApiError, ApiRequest, ApiRoute
+from millrace.server.job_server import JobServer
+from millrace.server.observed_job import ObservedJob
+
+__all__ = ["ROUTES", "checkpoint_config", "checkpoint_statistics"]
+
+PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+_NO_LIMIT = (1 << 31) - 1
+
+
+class TaskCheckpoint(msgspec.Struct, frozen=True):
+    """The share of a vertex in a checkpoint."""
+
+    id: int
+    status: str
+    latest_ack_timestamp: int
+    checkpointed_size: int | None
+    state_size: int | None
+    end_to_end_duration: int
+    num_subtasks: int
+    num_acknowledged_subtasks: int
+    alignment_buffered: int = 0
+    processed_data: int = 0
+    persisted_data: int = 0
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A checkpoint, complete or failed."""
+
+    id: int
+    """-1: it failed before it had a number."""
+    class_name: str = msgspec.field(name="className")
+    status: Literal["COMPLETED", "FAILED", "IN_PROGRESS"]
+    is_savepoint: bool = False
+    savepoint_format: str | None = msgspec.field(name="savepointFormat", default=None)
+    trigger_timestamp: int
+    latest_ack_timestamp: int
+    checkpointed_size: int | None = None
+    """Bytes; None: unknown."""
+    state_size: int | None = None
+    end_to_end_duration: int
+    alignment_buffered: int = 0
+    processed_data: int = 0
+    persisted_data: int = 0
+    num_subtasks: int
+    num_acknowledged_subtasks: int
+    checkpoint_type: str = "CHECKPOINT"
+    tasks: dict[str, TaskCheckpoint] = {}
+    external_path: str | None = None
+    discarded: bool | None = None
+    failure_timestamp: int | None = None
+    failure_message: str | None = None
+    epoch: int = 0
+    """The first epoch that is not part of it."""
+
+
+class CheckpointCounts(msgspec.Struct, frozen=True):
+    """Of the newest run."""
+
+    restored: int
+    total: int
+    in_progress: int
+    completed: int
+    failed: int
+
+
+class StatsSummary(msgspec.Struct, frozen=True):
+    """Figures of the checkpoints that are remembered; None: unknown."""
+
+    min: int | None = None
+    max: int | None = None
+    avg: int | None = None
+    p50: float | None = None
+    p90: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+
+
+class CheckpointSummary(msgspec.Struct, frozen=True):
+    """Summary of the checkpoints that are remembered."""
+
+    checkpointed_size: StatsSummary
+    state_size: StatsSummary
+    end_to_end_duration: StatsSummary
+    alignment_buffered: StatsSummary
+    processed_data: StatsSummary
+    persisted_data: StatsSummary
+
+
+class RestoredCheckpointStatistics(msgspec.Struct, frozen=True):
+    """What a run began from."""
+
+    id: int
+    restore_timestamp: int
+    is_savepoint: bool
+    external_path: str
+
+
+class LatestCheckpoints(msgspec.Struct, frozen=True):
+    """The last ones of each kind; None: there was none."""
+
+    completed: Checkpoint | None = None
+    savepoint: Checkpoint | None = None
+    failed: Checkpoint | None = None
+    restored: RestoredCheckpointStatistics | None = None
+
+
+class CheckpointStatistics(msgspec.Struct, frozen=True):
+    """What ``/jobs/:jobid/checkpoints`` answers."""
+
+    counts: CheckpointCounts
+    summary: CheckpointSummary
+    latest: LatestCheckpoints
+    history: list[Checkpoint]
+    """The newest first."""
+
+
+class Externalization(msgspec.Struct, frozen=True):
+    """What becomes of checkpoints when a job ends: they stay."""
+
+    enabled: bool = True
+    delete_on_cancellation: bool = False
+
+
+class CheckpointConfigInfo(msgspec.Struct, frozen=True):
+    """What ``/jobs/:jobid/checkpoints/config`` answers."""
+
+    mode: str
+    interval: int
+    """Milliseconds."""
+    timeout: int
+    min_pause: int
+    max_concurrent: int
+    externalization: Externalization
+    state_backend: str
+    checkpoint_storage: str
+    unaligned_checkpoints: bool
+    tolerable_failed_checkpoints: int
+    aligned_checkpoint_timeout: int
+    checkpoints_after_tasks_finish: bool
+    retained: int
+
+
+def checkpoint_statistics(job: ObservedJob) -> CheckpointStatistics:
+    """The checkpoints of the newest run."""
+    history = job.details.checkpoints
+    recent = [_checkpoint(job, stats) for stats in history.recent]
+    complete = [checkpoint for checkpoint in recent if checkpoint.status == "COMPLETED"]
+    failed = [checkpoint for checkpoint in recent if checkpoint.status == "FAILED"]
+    durations = [checkpoint.end_to_end_duration for checkpoint in complete]
+    nothing = stats_summary([0] if complete else [])
+    return CheckpointStatistics(
+        counts=CheckpointCounts(
+            restored=0,
+            total=history.completed + history.failed,
+            in_progress=0,
+            completed=history.completed,
+            failed=history.failed,
+        ),
+        summary=CheckpointSummary(
+            checkpointed_size=StatsSummary(),
+            state_size=StatsSummary(),
+            end_to_end_duration=stats_summary(durations),
+            alignment_buffered=nothing,
+            processed_data=nothing,
+            persisted_data=nothing,
+        ),
+        latest=LatestCheckpoints(
+            completed=complete[0] if complete else None, failed=failed[0] if failed else None
+        ),
+        history=recent,
+    )
+
+
+def stats_summary(values: Sequence[int]) -> StatsSummary:
+    """The figures of some values.
+
+    Example:
+        >>> figures = stats_summary([4, 1, 3, 2])
+        >>> figures.min, figures.avg, figures.p50, figures.p99
+        (1, 2, 2.5, 3.97)
+    """
+    if not values:
+        return StatsSummary()
+    ordered = sorted(values)
+    quantiles = {name: _quantile(ordered, share) for name, share in PERCENTILES.items()}
+    return StatsSummary(ordered[0], ordered[-1], sum(ordered) // len(ordered), **quantiles)
+
+
+def _quantile(ordered: Sequence[int], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    value = ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    return round(value, 3)
+
+
+def _checkpoint(job: ObservedJob, stats: CheckpointStats) -> Checkpoint:
+    failed = stats.number is None
+    duration = round(stats.duration)
+    end = stats.triggered + duration
+    number = -1 if stats.number is None else stats.number
+    path = None if failed or job.directory is None else job.directory / f"chk-{number}"
+    subtasks = sum(vertex.parallelism for vertex in job.vertices)
+    status: Literal["COMPLETED", "FAILED"] = "FAILED" if failed else "COMPLETED"
+    return Checkpoint(
+        id=number,
+        class_name=status.lower(),
+        status=status,
+        trigger_timestamp=stats.triggered,
+        latest_ack_timestamp=-1 if failed else end,
+        end_to_end_duration=duration,
+        num_subtasks=subtasks,
+        num_acknowledged_subtasks=0 if failed else subtasks,
+        tasks={
+            vertex.id: TaskCheckpoint(
+                number,
+                status,
+                end,
+                None,
+                None,
+                duration,
+                vertex.parallelism,
+                0 if failed else vertex.parallelism,
+            )
+            for vertex in job.vertices
+        },
+        external_path=None if path is None else str(path),
+        discarded=None if failed else number != job.details.checkpoint,
+        failure_timestamp=end if failed else None,
+        failure_message=stats.failure,
+        epoch=stats.epoch,
+    )
+
+
+def checkpoint_config(job: ObservedJob) -> CheckpointConfigInfo:
+    """How a job makes its checkpoints.
+
+    Raises:
+        ApiError: 404, it has not begun.
+    """
+    if job.archive is None:
+        raise ApiError(404, f"job {job.id} has not begun to make checkpoints")
+    settings = Configuration(job.archive.settings)
+    return CheckpointConfigInfo(
+        mode="exactly_once",
+        interval=job.archive.checkpoint_interval,
+        timeout=_NO_LIMIT,
+        min_pause=0,
+        max_concurrent=1,
+        externalization=Externalization(),
+        state_backend=settings.get_string("state.backend.type", "hashmap") or "hashmap",
+        checkpoint_storage=settings.get(options.CHECKPOINTING_DIR) or "",
+        unaligned_checkpoints=False,
+        tolerable_failed_checkpoints=_NO_LIMIT,
+        aligned_checkpoint_timeout=0,
+        checkpoints_after_tasks_finish=True,
+        retained=job.archive.retained_checkpoints,
+    )
+
+
+def get_checkpoints(server: JobServer, request: ApiRequest) -> CheckpointStatistics:
+    """Answer ``GET /jobs/:jobid/checkpoints``."""
+    return checkpoint_statistics(server.observed(request))
+
+
+def get_config(server: JobServer, request: ApiRequest) -> CheckpointConfigInfo:
+    """Answer ``GET /jobs/:jobid/checkpoints/config``."""
+    return checkpoint_config(server.observed(request))
+
+
+def get_details(server: JobServer, request: ApiRequest) -> Checkpoint:
+    """Answer ``GET /jobs/:jobid/checkpoints/details/:checkpointid``."""
+    job = server.observed(request)
+    wanted = request.path["checkpointid"]
+    for checkpoint in checkpoint_statistics(job).history:
+        if str(checkpoint.id) == wanted and checkpoint.status == "COMPLETED":
+            return checkpoint
+    raise ApiError(404, f"checkpoint {wanted[:40]} of job {job.id} is not remembered")
+
+
+ROUTES = (
+    ApiRoute(
+        "GET",
+        "/jobs/{jobid}/checkpoints",
+        get_checkpoints,
+        "The checkpoints of a job's newest run: figures, and the last ten.",
+        CheckpointStatistics,
+    ),
+    ApiRoute(
+        "GET",
+        "/jobs/{jobid}/checkpoints/config",
+        get_config,
+        "How a job makes its checkpoints.",
+        CheckpointConfigInfo,
+    ),
+    ApiRoute(
+        "GET",
+        "/jobs/{jobid}/checkpoints/details/{checkpointid}",
+        get_details,
+        "One of the last checkpoints of a job.",
+        Checkpoint,
+    ),
+)

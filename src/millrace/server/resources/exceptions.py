@@ -1,0 +1,122 @@
+"""What went wrong in a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from millrace.engine.job_details import ExceptionEntry
+from millrace.server.api_route import ApiRequest, ApiRoute, QueryParameter
+from millrace.server.job_server import JobServer
+from millrace.server.observed_job import ObservedJob
+
+__all__ = ["ROUTES", "exceptions_of"]
+
+DEFAULT_COUNT = 20
+_LAST_LINE = "Exception"
+
+
+class RootException(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that went wrong."""
+
+    exception_name: str = msgspec.field(name="exceptionName")
+    stacktrace: str
+    """The user's traceback, or a sentence."""
+    timestamp: int
+    failure_labels: dict[str, str] = msgspec.field(name="failureLabels", default={})
+    task_name: str | None = msgspec.field(name="taskName", default=None)
+    """The operator whose function failed."""
+    endpoint: str | None = None
+    task_manager_id: str | None = msgspec.field(name="taskManagerId", default=None)
+    concurrent_exceptions: list[str] = msgspec.field(name="concurrentExceptions", default=[])
+    epoch: int | None = None
+    fatal: bool = False
+    """Whether the job ended by it; else it went on."""
+
+
+class ExceptionHistory(msgspec.Struct, frozen=True):
+    """The newest first."""
+
+    entries: list[RootException]
+    truncated: bool
+
+
+class ExceptionsAnswer(msgspec.Struct, frozen=True):
+    """What ``/jobs/:jobid/exceptions`` answers."""
+
+    root_exception: str | None = msgspec.field(name="root-exception")
+    timestamp: int | None
+    all_exceptions: list[RootException] = msgspec.field(name="all-exceptions")
+    truncated: bool
+    exception_history: ExceptionHistory = msgspec.field(name="exceptionHistory")
+
+
+def exceptions_of(job: ObservedJob, most: int = DEFAULT_COUNT) -> ExceptionsAnswer:
+    """What went wrong, the newest first, at most so many."""
+    entries = list(_entries(job))
+    newest = entries[0] if entries else None
+    return ExceptionsAnswer(
+        root_exception=newest.stacktrace if newest is not None else None,
+        timestamp=newest.timestamp if newest is not None else None,
+        all_exceptions=[],
+        truncated=len(entries) > most,
+        exception_history=ExceptionHistory(entries[:most], len(entries) > most),
+    )
+
+
+def _entries(job: ObservedJob) -> Iterator[RootException]:
+    told = job.details.exceptions
+    if job.job.error and not any(entry.fatal for entry in told):
+        # the program failed, or the process died: the job could not say so itself
+        yield RootException(
+            exception_name=exception_name(job.job.error),
+            stacktrace=job.job.error,
+            timestamp=job.end,
+            fatal=True,
+        )
+    yield from map(_entry, told)
+
+
+def _entry(entry: ExceptionEntry) -> RootException:
+    return RootException(
+        exception_name=exception_name(entry.cause),
+        stacktrace=entry.cause,
+        timestamp=entry.time,
+        task_name=entry.operator,
+        epoch=entry.epoch,
+        fatal=entry.fatal,
+    )
+
+
+def exception_name(text: str) -> str:
+    """The name of the exception that a traceback ends with.
+
+    Example:
+        >>> exception_name("Traceback ...\\n  File ...\\nmy.Error: no number")
+        'my.Error'
+        >>> exception_name("it was lost")
+        'Exception'
+    """
+    last = text.strip().rpartition("\n")[2]
+    name = last.partition(":")[0]
+    return name if name.replace(".", "").isidentifier() and ":" in last else _LAST_LINE
+
+
+def get_exceptions(server: JobServer, request: ApiRequest) -> ExceptionsAnswer:
+    """Answer ``GET /jobs/:jobid/exceptions``."""
+    return exceptions_of(
+        server.observed(request), request.query.get("maxExceptions", DEFAULT_COUNT)
+    )
+
+
+ROUTES = (
+    ApiRoute(
+        "GET",
+        "/jobs/{jobid}/exceptions",
+        get_exceptions,
+        "What went wrong in a job, the newest first.",
+        ExceptionsAnswer,
+        query=(QueryParameter("maxExceptions", int, "how many at most", minimum=0),),
+    ),
+)

@@ -1,0 +1,248 @@
+"""Jobs: which there are, and the details of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, cast
+
+import msgspec
+
+from millrace.common.job import JobStatus
+from millrace.server.api_route import ApiRequest, ApiRoute
+from millrace.server.job_server import JobServer
+from millrace.server.observed_job import ObservedJob, ObservedVertex
+from millrace.server.resources.execution_states import execution_state, state_counts, task_counts
+from millrace.server.resources.job_plan import JobPlan, job_plan
+from millrace.server.resources.vertex_metrics import IOMetrics, io_metrics, vertex_rates
+
+__all__ = ["ROUTES", "StatusName", "job_details", "job_summary"]
+
+StatusName = Literal[
+    "INITIALIZING", "CREATED", "RUNNING", "FAILING", "FAILED", "CANCELLING", "CANCELED",
+    "FINISHED", "RESTARTING", "SUSPENDED", "RECONCILING",
+]  # fmt: skip
+
+
+class JobIdAndStatus(msgspec.Struct, frozen=True):
+    """A job in the shortest form."""
+
+    id: str
+    status: StatusName
+
+
+class JobIds(msgspec.Struct, frozen=True):
+    """What ``/jobs`` answers."""
+
+    jobs: list[JobIdAndStatus]
+
+
+class JobSummary(msgspec.Struct, frozen=True, rename="kebab"):
+    """A job in the overview."""
+
+    jid: str
+    name: str
+    state: StatusName
+    start_time: int
+    end_time: int
+    """-1: it has not ended."""
+    duration: int
+    last_modification: int
+    tasks: dict[str, int]
+    """Subtasks per state."""
+    records_per_second: float | None = None
+    watermark_lag_ms: int | None = None
+    restarts: int = 0
+    program: str = ""
+    error: str = ""
+    """Why it failed."""
+
+
+class JobSummaries(msgspec.Struct, frozen=True):
+    """What ``/jobs/overview`` answers."""
+
+    jobs: list[JobSummary]
+
+
+class VertexSummary(msgspec.Struct, frozen=True, rename="kebab"):
+    """A vertex in the details of a job."""
+
+    id: str
+    uid: str
+    name: str
+    max_parallelism: int = msgspec.field(name="maxParallelism")
+    parallelism: int
+    status: str
+    start_time: int
+    end_time: int
+    duration: int
+    tasks: dict[str, int]
+    metrics: IOMetrics
+    operators: dict[str, str]
+    """Uid -> name, in the order of the chain."""
+    records_in_per_second: float | None
+    records_out_per_second: float | None
+    busy_ratio: float | None
+    watermark: int | None
+    watermark_lag_ms: int | None
+
+
+class JobAnswer(msgspec.Struct, frozen=True, rename="kebab"):
+    """What ``/jobs/:jobid`` answers."""
+
+    jid: str
+    name: str
+    is_stoppable: bool = msgspec.field(name="isStoppable")
+    state: StatusName
+    job_type: str
+    start_time: int
+    end_time: int
+    duration: int
+    max_parallelism: int = msgspec.field(name="maxParallelism")
+    now: int
+    timestamps: dict[str, int]
+    vertices: list[VertexSummary]
+    status_counts: dict[str, int]
+    plan: JobPlan
+    program: str
+    arguments: tuple[str, ...]
+    error: str
+    epoch: int
+    epoch_ms: float
+    records: int
+    records_per_second: float
+    watermark: int | None
+    restarts: int
+    waits_for: str
+
+
+class StatusAnswer(msgspec.Struct, frozen=True):
+    """What ``/jobs/:jobid/status`` answers."""
+
+    status: StatusName
+
+
+def job_summary(job: ObservedJob) -> JobSummary:
+    """A job in the overview."""
+    details = job.details
+    running = job.is_running
+    has_lag = running and details.watermark is not None
+    return JobSummary(
+        jid=job.id,
+        name=job.name,
+        state=_status(job),
+        start_time=job.job.created,
+        end_time=-1 if job.job.ended is None else job.job.ended,
+        duration=max(0, job.end - job.job.created),
+        last_modification=job.job.ended or max(job.job.created, *details.since.values(), 0),
+        tasks=task_counts(job, (vertex.parallelism for vertex in job.vertices)),
+        records_per_second=details.records_per_second if running else None,
+        watermark_lag_ms=max(0, job.now - (details.watermark or 0)) if has_lag else None,
+        restarts=details.restarts,
+        program=job.job.submission.program,
+        error=job.job.error,
+    )
+
+
+def job_details(job: ObservedJob) -> JobAnswer:
+    """All about a job on one page."""
+    details = job.details
+    vertices = [_vertex_summary(job, vertex) for vertex in job.vertices]
+    return JobAnswer(
+        jid=job.id,
+        name=job.name,
+        is_stoppable=False,
+        state=_status(job),
+        job_type="STREAMING",
+        start_time=job.job.created,
+        end_time=-1 if job.job.ended is None else job.job.ended,
+        duration=max(0, job.end - job.job.created),
+        max_parallelism=job.archive.max_parallelism if job.archive is not None else -1,
+        now=job.now,
+        timestamps=_timestamps(job),
+        vertices=vertices,
+        status_counts=state_counts(execution_state(job), len(vertices)),
+        plan=job_plan(job),
+        program=job.job.submission.program,
+        arguments=job.job.submission.arguments,
+        error=job.job.error,
+        epoch=details.epoch,
+        epoch_ms=details.epoch_ms,
+        records=details.records,
+        records_per_second=details.records_per_second if job.is_running else 0.0,
+        watermark=details.watermark,
+        restarts=details.restarts,
+        waits_for=details.waits_for if job.is_running else "",
+    )
+
+
+def _vertex_summary(job: ObservedJob, vertex: ObservedVertex) -> VertexSummary:
+    rates = vertex_rates(job, vertex)
+    begun = _begun(job)
+    return VertexSummary(
+        id=vertex.id,
+        uid=vertex.uid,
+        name=vertex.name,
+        max_parallelism=job.archive.max_parallelism if job.archive is not None else -1,
+        parallelism=vertex.parallelism,
+        status=execution_state(job),
+        start_time=begun,
+        end_time=-1 if job.job.ended is None else job.job.ended,
+        duration=max(0, job.end - begun),
+        tasks=state_counts(execution_state(job), vertex.parallelism),
+        metrics=io_metrics(vertex),
+        operators=dict(vertex.details.operators) if vertex.details is not None else {},
+        records_in_per_second=rates.records_in_per_second,
+        records_out_per_second=rates.records_out_per_second,
+        busy_ratio=rates.busy_ratio,
+        watermark=rates.watermark,
+        watermark_lag_ms=rates.watermark_lag_ms,
+    )
+
+
+def _begun(job: ObservedJob) -> int:
+    return job.details.since.get(JobStatus.RUNNING, job.job.created)
+
+
+def _status(job: ObservedJob) -> StatusName:
+    return cast(StatusName, job.job.status.name)
+
+
+def _timestamps(job: ObservedJob) -> dict[str, int]:
+    stamps = {"INITIALIZING": job.job.created, **{status.name: 0 for status in JobStatus}}
+    stamps.update((status.name, time) for status, time in job.details.since.items())
+    stamps["CREATED"] = job.job.created
+    if job.job.ended is not None:
+        stamps[job.job.status.name] = job.job.ended
+    return stamps
+
+
+def _shortest(jobs: Iterable[ObservedJob]) -> JobIds:
+    return JobIds([JobIdAndStatus(job.id, _status(job)) for job in jobs])
+
+
+def get_jobs(server: JobServer, request: ApiRequest) -> JobIds:
+    """Answer ``GET /jobs``."""
+    return _shortest(server.all_observed())
+
+
+def get_overview(server: JobServer, request: ApiRequest) -> JobSummaries:
+    """Answer ``GET /jobs/overview``."""
+    return JobSummaries([job_summary(job) for job in server.all_observed()])
+
+
+def get_job(server: JobServer, request: ApiRequest) -> JobAnswer:
+    """Answer ``GET /jobs/:jobid``."""
+    return job_details(server.observed(request))
+
+
+def get_status(server: JobServer, request: ApiRequest) -> StatusAnswer:
+    """Answer ``GET /jobs/:jobid/status``."""
+    return StatusAnswer(_status(server.observed(request)))
+
+
+ROUTES = (
+    ApiRoute("GET", "/jobs", get_jobs, "The ids and states of all jobs.", JobIds),
+    ApiRoute("GET", "/jobs/overview", get_overview, "All jobs in a few words.", JobSummaries),
+    ApiRoute("GET", "/jobs/{jobid}", get_job, "The details of a job.", JobAnswer),
+    ApiRoute("GET", "/jobs/{jobid}/status", get_status, "The state of a job.", StatusAnswer),
+)

@@ -1,0 +1,144 @@
+"""Logs: of the server, and of each job."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+
+from millrace.server.api_route import ApiError, ApiReply, ApiRequest, ApiRoute, QueryParameter
+from millrace.server.job_server import JobServer
+
+__all__ = ["ROUTES", "LogPart", "log_part"]
+
+DEFAULT_BYTES, MOST_BYTES = 64 << 10, 4 << 20
+
+
+class LogPart(msgspec.Struct, frozen=True):
+    """A part of a log; ask for ``next`` to go on."""
+
+    offset: int
+    """Where the text begins, in bytes."""
+    next: int
+    """Where what follows it begins."""
+    size: int
+    """Of the whole log."""
+    text: str
+
+
+class LogInfo(msgspec.Struct, frozen=True):
+    """A file of a log."""
+
+    name: str
+    size: int
+    mtime: int
+    """ms since the epoch of Unix."""
+
+
+class LogList(msgspec.Struct, frozen=True):
+    """What ``/jobmanager/logs`` answers."""
+
+    logs: list[LogInfo]
+
+
+def log_part(path: Path, offset: int, limit: int = DEFAULT_BYTES) -> LogPart:
+    """A part of a log that may still be written; empty if there is no such file.
+
+    Args:
+        offset: in bytes; negative: from its end. Beyond its end the log was begun anew, and is
+            read from its beginning.
+        limit: most bytes of the text.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            start = max(0, size + offset) if offset < 0 else offset
+            if start > size:
+                start = 0
+            file.seek(start)
+            data = file.read(min(limit, max(0, size - start)))
+    except (FileNotFoundError, NotADirectoryError):
+        return LogPart(0, 0, 0, "")
+    data = _whole_characters(data, more=start + len(data) < size or limit >= len(data))
+    return LogPart(start, start + len(data), size, data.decode(errors="replace"))
+
+
+def _whole_characters(data: bytes, more: bool) -> bytes:
+    """Without the first bytes of a character whose others are still to come."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0xC0 == 0x80:
+            continue
+        length = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
+        cut = more and length > back and len(data) > back
+        return data[:-back] if cut else data
+    return data
+
+
+def _part(path: Path, request: ApiRequest) -> LogPart:
+    limit = min(request.query.get("limit", DEFAULT_BYTES), MOST_BYTES)
+    return log_part(path, request.query.get("offset", 0), limit)
+
+
+def get_job_log(server: JobServer, request: ApiRequest) -> LogPart:
+    """Answer ``GET /jobs/:jobid/log``."""
+    return _part(server.process(server.registered(request)).log, request)
+
+
+def get_server_log(server: JobServer, request: ApiRequest) -> ApiReply:
+    """Answer ``GET /jobmanager/log``: the end of the log, as text."""
+    part = log_part(server.settings.log, -MOST_BYTES, MOST_BYTES)
+    return ApiReply(part.text, media_type="text/plain; charset=utf-8")
+
+
+def get_server_logs(server: JobServer, request: ApiRequest) -> LogList:
+    """Answer ``GET /jobmanager/logs``."""
+    found = []
+    for path in _log_files(server):
+        status = path.stat()
+        found.append(LogInfo(path.name, status.st_size, int(status.st_mtime * 1_000)))
+    return LogList(found)
+
+
+def get_log_file(server: JobServer, request: ApiRequest) -> ApiReply:
+    """Answer ``GET /jobmanager/logs/:logname``."""
+    for path in _log_files(server):
+        if path.name == request.path["logname"]:
+            part = log_part(path, -MOST_BYTES, MOST_BYTES)
+            return ApiReply(part.text, media_type="text/plain; charset=utf-8")
+    raise ApiError(404, f"there is no log {request.path['logname'][:80]!r}")
+
+
+def _log_files(server: JobServer) -> list[Path]:
+    log = server.settings.log
+    candidates = [log, log.with_name(f"{log.name}.1")]
+    return [path for path in candidates if _is_file(path)]
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+ROUTES = (
+    ApiRoute(
+        "GET",
+        "/jobs/{jobid}/log",
+        get_job_log,
+        "A part of what a job has printed and logged.",
+        LogPart,
+        query=(
+            QueryParameter("offset", int, "in bytes; negative: from the end of the log"),
+            QueryParameter("limit", int, "most bytes", minimum=1),
+        ),
+    ),
+    ApiRoute("GET", "/jobmanager/log", get_server_log, "The end of the server's log.", str),
+    ApiRoute("GET", "/jobmanager/logs", get_server_logs, "The files of the server's log.", LogList),
+    ApiRoute(
+        "GET", "/jobmanager/logs/{logname}", get_log_file, "The end of a file of the log.", str
+    ),
+)

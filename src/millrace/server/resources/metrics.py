@@ -1,0 +1,248 @@
+"""Metrics of jobs and vertices by Flink's names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+import msgspec
+
+from millrace.common.job import JobStatus
+from millrace.server.api_route import ApiError, ApiRequest, ApiRoute, QueryParameter
+from millrace.server.job_server import JobServer
+from millrace.server.observed_job import ObservedJob, ObservedVertex
+
+__all__ = ["ROUTES", "aggregated", "job_metrics", "selected", "vertex_metrics"]
+
+AGGREGATES: Mapping[str, Callable[[list[float]], float]] = {
+    "min": min,
+    "max": max,
+    "sum": sum,
+    "avg": lambda values: sum(values) / len(values),
+}
+_NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+"""As Flink's reporters, an operator's name in a metric's name has no other characters."""
+GET = QueryParameter("get", description="names of metrics, separated by commas; none: all names")
+AGG = QueryParameter("agg", description="of min, max, sum, avg, separated by commas; none: all")
+
+
+class MetricValue(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A metric; the value only if it was asked for by its name."""
+
+    id: str
+    value: str | None = None
+
+
+class AggregatedMetric(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A metric over several subtasks or jobs; figures only if it was asked for by its name."""
+
+    id: str
+    min: float | None = None
+    max: float | None = None
+    avg: float | None = None
+    sum: float | None = None
+
+
+Values = Mapping[str, Any]
+
+
+def job_metrics(job: ObservedJob) -> dict[str, Any]:
+    """The metrics of a job by Flink's names."""
+    details, checkpoints = job.details, job.details.checkpoints
+    since = details.since.get(JobStatus.RUNNING)
+    found: dict[str, Any] = {
+        "uptime": job.now - since if job.is_running and since is not None else 0,
+        "runningTime": job.now - since if job.is_running and since is not None else 0,
+        "numRestarts": details.restarts,
+        "fullRestarts": details.restarts,
+        "numberOfCompletedCheckpoints": checkpoints.completed,
+        "numberOfFailedCheckpoints": checkpoints.failed,
+        "totalNumberOfCheckpoints": checkpoints.completed + checkpoints.failed,
+        "numberOfInProgressCheckpoints": 0,
+        "numRecordsIn": details.records,
+        "numRecordsInPerSecond": details.records_per_second if job.is_running else 0.0,
+        "lastEpochDuration": details.epoch_ms,
+    }
+    complete = next((each for each in checkpoints.recent if each.number is not None), None)
+    if complete is not None:
+        found["lastCheckpointDuration"] = round(complete.duration)
+        found["lastCompletedCheckpointId"] = complete.number
+    if details.watermark is not None:
+        found["currentInputWatermark"] = details.watermark
+    return found
+
+
+def subtask_metrics(job: ObservedJob, vertex: ObservedVertex) -> list[dict[str, Any]]:
+    """The metrics of each subtask in the newest epoch, and what its functions report."""
+    seconds = job.details.epoch_ms / 1_000
+    operators = vertex.details.operators if vertex.details is not None else {}
+    found = []
+    for index, subtask in enumerate(vertex.subtasks):
+        values: dict[str, Any] = {}
+        if seconds > 0:
+            running = job.is_running
+            values["numRecordsInPerSecond"] = subtask.records_in / seconds if running else 0.0
+            values["numRecordsOutPerSecond"] = subtask.records_out / seconds if running else 0.0
+        if subtask.watermark is not None:
+            values["currentInputWatermark"] = subtask.watermark
+        for uid, name in operators.items():
+            reported = job.details.metrics.get(uid, {}).get(index, {})
+            values.update(_reported(_NO_NAME.sub("_", name), reported))
+        found.append(values)
+    return found
+
+
+def vertex_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:
+    """The metrics of a vertex; those of subtasks begin with their number and a dot."""
+    return {
+        f"{index}.{name}": value
+        for index, values in enumerate(subtask_metrics(job, vertex))
+        for name, value in values.items()
+    }
+
+
+def _reported(operator: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        if isinstance(plain, Mapping):  # a summary
+            found.update({f"{operator}.{name}_{part}": each for part, each in plain.items()})
+        else:
+            found[f"{operator}.{name}"] = plain
+    return found
+
+
+def selected(values: Values, wanted: str | None) -> list[MetricValue]:
+    """The names of all metrics, or the values of those that are wanted."""
+    if wanted is None:
+        return [MetricValue(name) for name in sorted(values)]
+    names = [name for name in wanted.split(",") if name in values]
+    return [MetricValue(name, _text(values[name])) for name in names]
+
+
+def aggregated(
+    sets: Iterable[Values], wanted: str | None, aggregates: str | None
+) -> list[AggregatedMetric]:
+    """The names of all metrics, or figures of those that are wanted, over several sets.
+
+    Raises:
+        ApiError: 400, there is no such aggregate.
+    """
+    known = list(sets)
+    numbers: dict[str, list[float]] = {}
+    for values in known:
+        for name, value in values.items():
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                numbers.setdefault(name, []).append(value)
+    if wanted is None:
+        return [AggregatedMetric(name) for name in sorted(numbers)]
+    chosen = list(AGGREGATES) if aggregates is None else aggregates.split(",")
+    unknown = [name for name in chosen if name not in AGGREGATES]
+    if unknown:
+        raise ApiError(400, f"agg is of {', '.join(AGGREGATES)}, not {unknown[0][:40]!r}")
+    return [
+        AggregatedMetric(name, **{each: float(AGGREGATES[each](numbers[name])) for each in chosen})
+        for name in wanted.split(",")
+        if name in numbers
+    ]
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=repr).decode()
+
+
+def _chosen(items: Sequence[Any], numbers: str | None, what: str) -> list[Any]:
+    """Those of the numbers, which may be ranges such as 1-3."""
+    if numbers is None:
+        return list(items)
+    chosen: set[int] = set()
+    for part in numbers.split(","):
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part, re.ASCII)
+        if match is None:
+            raise ApiError(400, f"{what} are numbers or ranges such as 1-3, not {part[:40]!r}")
+        last = min(int(match[2] or match[1]), len(items) - 1)
+        chosen.update(range(int(match[1]), last + 1))
+    return [items[index] for index in sorted(chosen)]
+
+
+def get_job_metrics(server: JobServer, request: ApiRequest) -> list[MetricValue]:
+    """Answer ``GET /jobs/:jobid/metrics``."""
+    return selected(job_metrics(server.observed(request)), request.query.get("get"))
+
+
+def get_all_jobs_metrics(server: JobServer, request: ApiRequest) -> list[AggregatedMetric]:
+    """Answer ``GET /jobs/metrics``."""
+    ids = request.query.get("jobs")
+    wanted = None if ids is None else ids.split(",")
+    jobs = [job for job in server.all_observed() if wanted is None or job.id in wanted]
+    sets = [job_metrics(job) for job in jobs]
+    return aggregated(sets, request.query.get("get"), request.query.get("agg"))
+
+
+def get_vertex_metrics(server: JobServer, request: ApiRequest) -> list[MetricValue]:
+    """Answer ``GET /jobs/:jobid/vertices/:vertexid/metrics``."""
+    return selected(vertex_metrics(*server.observed_vertex(request)), request.query.get("get"))
+
+
+def get_subtasks_metrics(server: JobServer, request: ApiRequest) -> list[AggregatedMetric]:
+    """Answer ``GET /jobs/:jobid/vertices/:vertexid/subtasks/metrics``."""
+    sets = subtask_metrics(*server.observed_vertex(request))
+    query = request.query
+    chosen = _chosen(sets, query.get("subtasks"), "subtasks")
+    return aggregated(chosen, query.get("get"), query.get("agg"))
+
+
+def get_subtask_metrics(server: JobServer, request: ApiRequest) -> list[MetricValue]:
+    """Answer ``GET /jobs/:jobid/vertices/:vertexid/subtasks/:subtaskindex/metrics``."""
+    sets = subtask_metrics(*server.observed_vertex(request))
+    index = request.path["subtaskindex"]
+    if not (index.isascii() and index.isdigit() and len(index) < 10) or int(index) >= len(sets):
+        raise ApiError(404, f"there is no subtask {index[:40]}")
+    return selected(sets[int(index)], request.query.get("get"))
+
+
+VERTEX = "/jobs/{jobid}/vertices/{vertexid}"
+ROUTES = (
+    ApiRoute(
+        "GET",
+        "/jobs/metrics",
+        get_all_jobs_metrics,
+        "Metrics over jobs.",
+        list[AggregatedMetric],
+        query=(GET, AGG, QueryParameter("jobs", description="ids, separated by commas")),
+    ),
+    ApiRoute(
+        "GET",
+        "/jobs/{jobid}/metrics",
+        get_job_metrics,
+        "Metrics of a job.",
+        list[MetricValue],
+        query=(GET,),
+    ),
+    ApiRoute(
+        "GET",
+        f"{VERTEX}/metrics",
+        get_vertex_metrics,
+        "Metrics of a vertex, per subtask.",
+        list[MetricValue],
+        query=(GET,),
+    ),
+    ApiRoute(
+        "GET",
+        f"{VERTEX}/subtasks/metrics",
+        get_subtasks_metrics,
+        "Metrics over the subtasks of a vertex.",
+        list[AggregatedMetric],
+        query=(GET, AGG, QueryParameter("subtasks", description="numbers or ranges, as 0,2-4")),
+    ),
+    ApiRoute(
+        "GET",
+        f"{VERTEX}/subtasks/{{subtaskindex}}/metrics",
+        get_subtask_metrics,
+        "Metrics of a subtask.",
+        list[MetricValue],
+        query=(GET,),
+    ),
+)

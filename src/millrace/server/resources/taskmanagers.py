@@ -1,0 +1,103 @@
+"""Worker processes of Spark, as they were seen in the newest epochs; and the server's metrics."""
+
+from __future__ import annotations
+
+import resource
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from millrace.server.api_route import ApiRequest, ApiRoute
+from millrace.server.job_server import JobServer
+from millrace.server.observed_job import ObservedJob
+from millrace.server.resources.metrics import GET, MetricValue, selected
+from millrace.server.resources.vertices import host_of
+
+__all__ = ["ROUTES", "task_managers"]
+
+
+class TaskManager(msgspec.Struct, frozen=True, kw_only=True):
+    """A worker process; what Spark does not tell of it is 0."""
+
+    id: str
+    """host:pid."""
+    path: str
+    host: str
+    data_port: int = msgspec.field(name="dataPort", default=0)
+    jmx_port: int = msgspec.field(name="jmxPort", default=0)
+    time_since_last_heartbeat: int = msgspec.field(name="timeSinceLastHeartbeat", default=0)
+    """When it was last seen, ms since the epoch of Unix."""
+    slots_number: int = msgspec.field(name="slotsNumber", default=0)
+    """Subtasks that it ran in the newest epoch."""
+    free_slots: int = msgspec.field(name="freeSlots", default=0)
+    jobs: list[str] = []
+
+
+class TaskManagers(msgspec.Struct, frozen=True):
+    """What ``/taskmanagers`` answers."""
+
+    taskmanagers: list[TaskManager]
+
+
+def task_managers(jobs: Iterable[ObservedJob]) -> list[TaskManager]:
+    """The workers of all jobs that run."""
+    seen: dict[str, dict[str, Any]] = {}
+    for job in jobs:
+        if not job.is_running or job.archive is None:
+            continue
+        for subtask in (each for vertex in job.vertices for each in vertex.subtasks):
+            if not subtask.worker:
+                continue
+            worker = seen.setdefault(subtask.worker, {"time": 0, "subtasks": 0, "jobs": {}})
+            worker["time"] = max(worker["time"], job.archive.time)
+            worker["subtasks"] += 1
+            worker["jobs"][job.id] = None
+    return [
+        TaskManager(
+            id=name,
+            path=name,
+            host=host_of(name),
+            time_since_last_heartbeat=worker["time"],
+            slots_number=worker["subtasks"],
+            jobs=list(worker["jobs"]),
+        )
+        for name, worker in sorted(seen.items())
+    ]
+
+
+def server_metrics(jobs: Iterable[ObservedJob]) -> dict[str, Any]:
+    """The metrics of the server by Flink's names, as far as Python has the like."""
+    known = list(jobs)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "numRunningJobs": sum(not job.job.is_over for job in known),
+        "numRegisteredTaskManagers": len(task_managers(known)),
+        "Status.Process.CPU.Time": round((used.ru_utime + used.ru_stime) * 1e9),
+        "Status.Process.Memory.Max": used.ru_maxrss * 1_024,
+        "Status.Process.Threads.Count": threading.active_count(),
+    }
+
+
+def get_task_managers(server: JobServer, request: ApiRequest) -> TaskManagers:
+    """Answer ``GET /taskmanagers``."""
+    return TaskManagers(task_managers(server.all_observed()))
+
+
+def get_server_metrics(server: JobServer, request: ApiRequest) -> list[MetricValue]:
+    """Answer ``GET /jobmanager/metrics``."""
+    return selected(server_metrics(server.all_observed()), request.query.get("get"))
+
+
+ROUTES = (
+    ApiRoute("GET", "/taskmanagers", get_task_managers, "The workers of all jobs.", TaskManagers),
+    ApiRoute(
+        "GET",
+        "/jobmanager/metrics",
+        get_server_metrics,
+        "Metrics of the server.",
+        list[MetricValue],
+        query=(GET,),
+    ),
+)

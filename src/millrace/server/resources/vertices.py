@@ -1,0 +1,308 @@
+"""The vertices of a job and their subtasks."""
+
+from __future__ import annotations
+
+import msgspec
+
+from millrace.common.job import JobStatus
+from millrace.engine.job_details import SubtaskDetails
+from millrace.server.api_route import ApiError, ApiRequest, ApiRoute
+from millrace.server.job_server import JobServer
+from millrace.server.observed_job import ObservedJob, ObservedVertex
+from millrace.server.resources.execution_states import execution_state, state_counts
+from millrace.server.resources.vertex_metrics import (
+    IOMetrics,
+    io_metrics,
+    vertex_rates,
+)
+
+__all__ = ["ROUTES", "host_of", "vertex_details"]
+
+
+class SubtaskAnswer(msgspec.Struct, frozen=True, rename="kebab"):
+    """A subtask: the records are those of the newest epoch."""
+
+    subtask: int
+    status: str
+    attempt: int
+    host: str
+    endpoint: str
+    start_time: int
+    end_time: int
+    duration: int
+    metrics: IOMetrics
+    taskmanager_id: str
+    status_duration: dict[str, int]
+    other_concurrent_attempts: list[str] | None
+    watermark: int | None
+
+
+class VertexAnswer(msgspec.Struct, frozen=True, rename="kebab"):
+    """What ``/jobs/:jobid/vertices/:vertexid`` answers."""
+
+    id: str
+    uid: str
+    name: str
+    parallelism: int
+    max_parallelism: int = msgspec.field(name="maxParallelism")
+    now: int
+    subtasks: list[SubtaskAnswer]
+    metrics: IOMetrics
+    operators: dict[str, str]
+    records_in_per_second: float | None
+    records_out_per_second: float | None
+    busy_ratio: float | None
+    watermark: int | None
+    watermark_lag_ms: int | None
+
+
+class SubtaskTimes(msgspec.Struct, frozen=True):
+    """When a subtask was in which state."""
+
+    subtask: int
+    host: str
+    endpoint: str
+    duration: int
+    timestamps: dict[str, int]
+
+
+class TimesAnswer(msgspec.Struct, frozen=True):
+    """What ``/subtasktimes`` answers."""
+
+    id: str
+    name: str
+    now: int
+    subtasks: list[SubtaskTimes]
+
+
+class SubtaskWatermark(msgspec.Struct, frozen=True):
+    """The watermark of a subtask, named as Flink's metric is."""
+
+    id: str
+    value: str
+
+
+class SubtaskBackPressure(msgspec.Struct, frozen=True, kw_only=True):
+    """How busy a subtask is; None: unknown."""
+
+    subtask: int
+    attempt_number: int = msgspec.field(name="attempt-number", default=0)
+    backpressure_level: str = msgspec.field(name="backpressureLevel", default="ok")
+    backpressure_level_dashed: str = msgspec.field(name="backpressure-level", default="ok")
+    ratio: float = 0.0
+    idle_ratio: float | None = msgspec.field(name="idleRatio", default=None)
+    busy_ratio: float | None = msgspec.field(name="busyRatio", default=None)
+
+
+class BackPressureAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``/backpressure`` answers. Epochs have an end, so nothing is ever kept from sending."""
+
+    status: str
+    backpressure_level: str = msgspec.field(name="backpressureLevel", default="ok")
+    backpressure_level_dashed: str = msgspec.field(name="backpressure-level", default="ok")
+    end_timestamp: int = msgspec.field(name="end-timestamp")
+    subtasks: list[SubtaskBackPressure]
+
+
+class TaskManagerShare(msgspec.Struct, frozen=True, rename="kebab"):
+    """The subtasks of a vertex in one worker process."""
+
+    host: str
+    endpoint: str
+    status: str
+    start_time: int
+    end_time: int
+    duration: int
+    metrics: IOMetrics
+    status_counts: dict[str, int]
+    taskmanager_id: str
+
+
+class TaskManagersAnswer(msgspec.Struct, frozen=True):
+    """What ``/jobs/:jobid/vertices/:vertexid/taskmanagers`` answers."""
+
+    id: str
+    name: str
+    now: int
+    taskmanagers: list[TaskManagerShare]
+
+
+def host_of(worker: str) -> str:
+    """The host of a worker that is given as host:pid.
+
+    Example:
+        >>> host_of("node-1:4711"), host_of("")
+        ('node-1', '(unassigned)')
+    """
+    return worker.rpartition(":")[0] or worker or "(unassigned)"
+
+
+def vertex_details(job: ObservedJob, vertex: ObservedVertex) -> VertexAnswer:
+    """A vertex and its subtasks."""
+    rates = vertex_rates(job, vertex)
+    return VertexAnswer(
+        id=vertex.id,
+        uid=vertex.uid,
+        name=vertex.name,
+        parallelism=vertex.parallelism,
+        max_parallelism=job.archive.max_parallelism if job.archive is not None else -1,
+        now=job.now,
+        subtasks=[_subtask(job, n, each) for n, each in enumerate(vertex.subtasks)],
+        metrics=io_metrics(vertex),
+        operators=dict(vertex.details.operators) if vertex.details is not None else {},
+        records_in_per_second=rates.records_in_per_second,
+        records_out_per_second=rates.records_out_per_second,
+        busy_ratio=rates.busy_ratio,
+        watermark=rates.watermark,
+        watermark_lag_ms=rates.watermark_lag_ms,
+    )
+
+
+def _subtask(job: ObservedJob, number: int, subtask: SubtaskDetails) -> SubtaskAnswer:
+    begun = _begun(job)
+    state = execution_state(job)
+    return SubtaskAnswer(
+        subtask=number,
+        status=state,
+        attempt=job.details.restarts,
+        host=host_of(subtask.worker),
+        endpoint=subtask.worker,
+        start_time=begun,
+        end_time=_end(job),
+        duration=max(0, job.end - begun),
+        metrics=_subtask_metrics(subtask),
+        taskmanager_id=subtask.worker or "(unassigned)",
+        status_duration={state: max(0, job.end - begun)},
+        other_concurrent_attempts=None,
+        watermark=subtask.watermark,
+    )
+
+
+def _subtask_metrics(*subtasks: SubtaskDetails) -> IOMetrics:
+    """Only of the newest epoch, hence not complete."""
+    return IOMetrics(
+        read_records=sum(subtask.records_in for subtask in subtasks),
+        read_records_complete=False,
+        write_records=sum(subtask.records_out for subtask in subtasks),
+        write_records_complete=False,
+    )
+
+
+def _begun(job: ObservedJob) -> int:
+    return job.details.since.get(JobStatus.RUNNING, job.job.created)
+
+
+def _end(job: ObservedJob) -> int:
+    return -1 if job.job.ended is None else job.job.ended
+
+
+def _numbered(job: ObservedJob, vertex: ObservedVertex, index: str) -> SubtaskAnswer:
+    known = vertex.subtasks
+    if not (index.isascii() and index.isdigit() and len(index) < 10) or int(index) >= len(known):
+        raise ApiError(404, f"there is no subtask {index[:40]}")
+    return _subtask(job, int(index), known[int(index)])
+
+
+def get_vertex(server: JobServer, request: ApiRequest) -> VertexAnswer:
+    """Answer ``GET /jobs/:jobid/vertices/:vertexid``."""
+    return vertex_details(*server.observed_vertex(request))
+
+
+def get_subtask(server: JobServer, request: ApiRequest) -> SubtaskAnswer:
+    """Answer ``GET /jobs/:jobid/vertices/:vertexid/subtasks/:subtaskindex``."""
+    return _numbered(*server.observed_vertex(request), request.path["subtaskindex"])
+
+
+def get_attempt(server: JobServer, request: ApiRequest) -> SubtaskAnswer:
+    """Answer ``GET .../subtasks/:subtaskindex/attempts/:attempt``."""
+    subtask = get_subtask(server, request)
+    if request.path["attempt"] != str(subtask.attempt):
+        raise ApiError(404, f"attempt {request.path['attempt'][:40]} is not the newest one")
+    return subtask
+
+
+def get_times(server: JobServer, request: ApiRequest) -> TimesAnswer:
+    """Answer ``GET .../subtasktimes``."""
+    job, vertex = server.observed_vertex(request)
+    begun = _begun(job)
+    stamps = {**state_counts("", 0), "CREATED": job.job.created, "RUNNING": begun}
+    if job.job.ended is not None:
+        stamps[execution_state(job)] = job.job.ended
+    duration = max(0, job.end - begun)
+    subtasks = [
+        SubtaskTimes(number, host_of(each.worker), each.worker, duration, stamps)
+        for number, each in enumerate(vertex.subtasks)
+    ]
+    return TimesAnswer(vertex.id, vertex.name, job.now, subtasks)
+
+
+def get_watermarks(server: JobServer, request: ApiRequest) -> list[SubtaskWatermark]:
+    """Answer ``GET .../watermarks``."""
+    _, vertex = server.observed_vertex(request)
+    return [
+        SubtaskWatermark(f"{number}.currentInputWatermark", str(subtask.watermark))
+        for number, subtask in enumerate(vertex.subtasks)
+        if subtask.watermark is not None
+    ]
+
+
+def get_back_pressure(server: JobServer, request: ApiRequest) -> BackPressureAnswer:
+    """Answer ``GET .../backpressure``."""
+    job, vertex = server.observed_vertex(request)
+    busy = vertex_rates(job, vertex).busy_ratio
+    idle = None if busy is None else 1 - busy
+    subtasks = [
+        SubtaskBackPressure(subtask=number, busy_ratio=busy, idle_ratio=idle)
+        for number, _ in enumerate(vertex.subtasks)
+    ]
+    status = "ok" if job.is_running else "deprecated"
+    return BackPressureAnswer(status=status, end_timestamp=job.now, subtasks=subtasks)
+
+
+def get_task_managers(server: JobServer, request: ApiRequest) -> TaskManagersAnswer:
+    """Answer ``GET /jobs/:jobid/vertices/:vertexid/taskmanagers``."""
+    job, vertex = server.observed_vertex(request)
+    by_worker: dict[str, list[SubtaskDetails]] = {}
+    for subtask in vertex.subtasks:
+        by_worker.setdefault(subtask.worker, []).append(subtask)
+    begun, state = _begun(job), execution_state(job)
+    shares = [
+        TaskManagerShare(
+            host=host_of(worker),
+            endpoint=worker,
+            status=state,
+            start_time=begun,
+            end_time=_end(job),
+            duration=max(0, job.end - begun),
+            metrics=_subtask_metrics(*subtasks),
+            status_counts=state_counts(state, len(subtasks)),
+            taskmanager_id=worker or "(unassigned)",
+        )
+        for worker, subtasks in by_worker.items()
+    ]
+    return TaskManagersAnswer(vertex.id, vertex.name, job.now, shares)
+
+
+VERTEX = "/jobs/{jobid}/vertices/{vertexid}"
+SUBTASK = f"{VERTEX}/subtasks/{{subtaskindex}}"
+ROUTES = (
+    ApiRoute("GET", VERTEX, get_vertex, "A vertex and its subtasks.", VertexAnswer),
+    ApiRoute("GET", SUBTASK, get_subtask, "A subtask.", SubtaskAnswer),
+    ApiRoute(
+        "GET", f"{SUBTASK}/attempts/{{attempt}}", get_attempt, "An attempt of a subtask: the "
+        "newest one.", SubtaskAnswer,
+    ),
+    ApiRoute("GET", f"{VERTEX}/subtasktimes", get_times, "When subtasks began.", TimesAnswer),
+    ApiRoute(
+        "GET", f"{VERTEX}/watermarks", get_watermarks, "The watermarks of subtasks.",
+        list[SubtaskWatermark],
+    ),
+    ApiRoute(
+        "GET", f"{VERTEX}/backpressure", get_back_pressure, "How busy subtasks are.",
+        BackPressureAnswer,
+    ),
+    ApiRoute(
+        "GET", f"{VERTEX}/taskmanagers", get_task_managers, "The worker processes of a vertex.",
+        TaskManagersAnswer,
+    ),
+)  # fmt: skip

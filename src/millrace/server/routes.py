@@ -1,0 +1,34 @@
+"""All routes of the REST API."""
+
+from __future__ import annotations
+
+from millrace.server.api_route import ApiRoute
+from millrace.server.resources import (
+    accumulators,
+    checkpoints,
+    cluster,
+    configuration,
+    exceptions,
+    job_plan,
+    jobs,
+    logs,
+    metrics,
+    taskmanagers,
+    vertices,
+)
+
+__all__ = ["ROUTES"]
+
+ROUTES: tuple[ApiRoute, ...] = (
+    *cluster.ROUTES,
+    *jobs.ROUTES,
+    *job_plan.ROUTES,
+    *configuration.ROUTES,
+    *metrics.ROUTES,
+    *vertices.ROUTES,
+    *accumulators.ROUTES,
+    *checkpoints.ROUTES,
+    *exceptions.ROUTES,
+    *logs.ROUTES,
+    *taskmanagers.ROUTES,
+)

@@ -1,0 +1,182 @@
+"""Serving: everything around a job server, from its registry to its end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from millrace.common.errors import ConfigurationError, MillraceError, StateError
+from millrace.filesystem.local_file_system import LocalFileSystem
+from millrace.rest.http_server import HttpServer, TlsFiles
+from millrace.server.access_tokens import AccessTokens, token_in
+from millrace.server.application import create_application
+from millrace.server.job_server import JobServer, ServerSettings
+from millrace.server.server_address import ServerAddress
+from millrace.server.sql_registry import SqlRegistry, shown_url
+from millrace.server.supervisor import Supervisor
+
+__all__ = ["DEFAULT_PORT", "ServerOptions", "serve"]
+
+log = logging.getLogger(__name__)
+
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8081
+OPERATE_TOKEN, READ_TOKEN = "operate.token", "read.token"
+_LOG_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """What ``millrace server`` is told."""
+
+    directory: Path
+    savepoints: Path
+    host: str = DEFAULT_HOST
+    port: int = DEFAULT_PORT
+    """0: any that is free."""
+    registry: str | None = None
+    """URL; None: SQLite in `directory`."""
+    token_file: Path | None = None
+    """With the token to operate; None: made in `directory`."""
+    read_token_file: Path | None = None
+    authenticate: bool = True
+    tls: TlsFiles | None = None
+    allow_uploads: bool = False
+    programs: Path | None = None
+
+    @property
+    def registry_url(self) -> str:
+        """The URL of the registry."""
+        return self.registry or f"sqlite:///{self.directory / 'registry.db'}"
+
+    def settings(self) -> ServerSettings:
+        """What routes know of them."""
+        return ServerSettings(
+            directory=self.directory,
+            savepoints=self.savepoints,
+            registry=shown_url(self.registry_url),
+            allow_uploads=self.allow_uploads,
+            programs=self.programs,
+        )
+
+
+def serve(options: ServerOptions, ready: Callable[[ServerAddress], None]) -> None:
+    """Run a server until a signal or a request ends it; its jobs run on.
+
+    Args:
+        ready: called when it can be reached.
+
+    Raises:
+        ConfigurationError: the options do not go together.
+        StateError: the registry cannot be had, or another server has it.
+    """
+    check_authentication(options)
+    LocalFileSystem().make_directory(str(options.directory), durable=False)
+    tokens = tokens_of(options)
+    registry = SqlRegistry(options.registry_url)
+    try:
+        if not registry.claim():
+            raise StateError(_taken(options))
+        settings = options.settings()
+        log_to(settings.log)
+        supervisor = Supervisor(registry, settings.jobs)
+        server = JobServer(settings, registry, supervisor)
+        http = http_server(options, server, tokens)
+        server.end = http.end
+        address = ServerAddress(http.url, tokens.operate, os.getpid())
+        address.write(options.directory)
+        supervisor.start()
+        try:
+            log.info("the server is at %s", http.url)
+            ready(address)
+            http.run()
+        finally:
+            log.info("the server ends; its jobs run on")
+            supervisor.close()
+            http.close()
+            address.remove(options.directory)
+    finally:
+        registry.close()
+
+
+def check_authentication(options: ServerOptions) -> None:
+    """Raise ConfigurationError if others than its user could do as they like."""
+    if not options.authenticate and not is_loopback(options.host):
+        raise ConfigurationError(
+            f"--no-auth goes only with a loopback address, not with {options.host}: whoever "
+            "reaches the port could run programs"
+        )
+    if not is_loopback(options.host) and options.tls is None:
+        log.warning(
+            "the server is reached over the network without TLS: tokens can be read on the way; "
+            "give --tls-cert and --tls-key, or put a proxy with TLS before it"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a host.
+
+    Example:
+        >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
+        (True, True, True)
+        >>> is_loopback("0.0.0.0"), is_loopback("example.org")
+        (False, False)
+    """
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def tokens_of(options: ServerOptions) -> AccessTokens:
+    """The tokens of a server; those that nobody has configured are made.
+
+    Raises:
+        ConfigurationError: one cannot be read.
+    """
+    if not options.authenticate:
+        return AccessTokens()
+    operate = options.token_file or options.directory / OPERATE_TOKEN
+    read = options.read_token_file or options.directory / READ_TOKEN
+    return AccessTokens(
+        read=token_in(read, make=options.read_token_file is None),
+        operate=token_in(operate, make=options.token_file is None),
+    )
+
+
+def http_server(options: ServerOptions, server: JobServer, tokens: AccessTokens) -> HttpServer:
+    """The HTTP server of a job server.
+
+    Raises:
+        ConfigurationError: its address cannot be bound.
+    """
+    application = create_application(server, tokens)
+    try:
+        return HttpServer(application, options.host, options.port, options.tls)
+    except (OSError, socket.gaierror) as error:
+        raise ConfigurationError(
+            f"{options.host}:{options.port} cannot be bound: {error.strerror}; give another --port"
+        ) from None
+
+
+def log_to(path: Path) -> None:
+    """Send what the server has to say to a file, which is rotated."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    handler = RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.setLevel(logging.INFO)
+    root.addHandler(handler)
+
+
+def _taken(options: ServerOptions) -> str:
+    try:
+        where = f" at {ServerAddress.read(options.directory).url}"
+    except MillraceError:
+        where = ""
+    return f"another server{where} has the registry {shown_url(options.registry_url)}"

@@ -1,0 +1,41 @@
+"""Checkpoints and exceptions in Flink's JSON."""
+
+from __future__ import annotations
+
+from gallery import BEGUN, FAILED, NOW, RUNNING, TRACEBACK
+
+
+def test_statistics(api) -> None:
+    statistics = api.get(f"/jobs/{RUNNING}/checkpoints").json()
+    assert statistics["counts"] == {
+        "restored": 0, "total": 4, "in_progress": 0, "completed": 3, "failed": 1,
+    }  # fmt: skip
+    assert [each["status"] for each in statistics["history"]] == [
+        "COMPLETED", "FAILED", "COMPLETED",
+    ]  # fmt: skip
+    newest = statistics["latest"]["completed"]
+    assert (newest["id"], newest["end_to_end_duration"]) == (3, 40)
+    assert newest["latest_ack_timestamp"] == BEGUN + 90_040
+    assert newest["external_path"].endswith("chk-3")
+    assert statistics["latest"]["failed"]["failure_message"] == "disk full"
+    assert statistics["summary"]["end_to_end_duration"]["avg"] == 30
+
+
+def test_details_and_config(api) -> None:
+    one = api.get(f"/jobs/{RUNNING}/checkpoints/details/2").json()
+    assert (one["id"], one["discarded"], one["num_subtasks"]) == (2, True, 3)
+    assert api.get(f"/jobs/{RUNNING}/checkpoints/details/77").status_code == 404
+    config = api.get(f"/jobs/{RUNNING}/checkpoints/config").json()
+    assert (config["mode"], config["interval"]) == ("exactly_once", 1_000)
+
+
+def test_exceptions(api) -> None:
+    found = api.get(f"/jobs/{RUNNING}/exceptions").json()
+    assert found["root-exception"] == TRACEBACK
+    (entry,) = found["exceptionHistory"]["entries"]
+    assert (entry["exceptionName"], entry["taskName"]) == ("ValueError", "count")
+    none = api.get(f"/jobs/{RUNNING}/exceptions?maxExceptions=0").json()
+    assert none["exceptionHistory"] == {"entries": [], "truncated": True}
+    assert api.get(f"/jobs/{RUNNING}/exceptions?maxExceptions=-1").status_code == 400
+    dead = api.get(f"/jobs/{FAILED}/exceptions").json()
+    assert dead["exceptionHistory"]["entries"][0]["timestamp"] == NOW

@@ -1,0 +1,95 @@
+"""Who may ask what, and what every answer looks like."""
+
+from __future__ import annotations
+
+import gallery
+import pytest
+from starlette.testclient import TestClient
+
+from millrace.server.access_tokens import AccessTokens
+from millrace.server.api_route import AccessRole, ApiRequest, ApiRoute
+from millrace.server.application import create_application
+from millrace.server.routes import ROUTES
+
+TOKENS = AccessTokens(read="r" * 20, operate="o" * 20)
+WRONG = {
+    "none": {},
+    "wrong": {"Authorization": "Bearer " + "x" * 20},
+    "no bearer": {"Authorization": "r" * 20},
+    "other scheme": {"Authorization": "Basic " + "r" * 20},
+    "not ascii": {"Authorization": b"Bearer \xff"},
+}
+
+
+def path_of(route: ApiRoute) -> str:
+    values = {"jobid": gallery.RUNNING, "vertexid": "0" * 32, "triggerid": "0" * 32}
+    path = route.path
+    for name in ("jobid", "vertexid", "triggerid"):
+        path = path.replace(f"{{{name}}}", values[name])
+    return path.replace("{", "").replace("}", "")
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda r: f"{r.method} {r.path}")
+def test_each_route_wants_its_token(route, job_server) -> None:
+    client = TestClient(create_application(job_server, TOKENS), raise_server_exceptions=False)
+    answers = {
+        name: client.request(route.method, path_of(route), headers=headers).status_code
+        for name, headers in WRONG.items()
+    }
+    wanted = 200 if route.role is AccessRole.NOBODY else 401
+    assert answers == dict.fromkeys(WRONG, wanted)
+    reading = client.request(
+        route.method, path_of(route), headers={"Authorization": f"Bearer {TOKENS.read}"}
+    )
+    assert (reading.status_code == 403) is (route.role is AccessRole.OPERATE)
+    assert reading.status_code < 500
+
+
+def test_errors_are_flinks(api) -> None:
+    assert api.get(f"/jobs/{'0' * 32}").json() == {"errors": [f"Job {'0' * 32} not found"]}
+    assert api.get("/jobs/short").status_code == 400
+    assert api.get("/nothing/here").json() == {"errors": ["Not Found"]}
+    wrong_method = api.put("/jobs")
+    assert (wrong_method.status_code, wrong_method.headers["allow"]) == (405, "GET, HEAD")
+
+
+def test_paths_with_and_without_a_version(api) -> None:
+    assert api.get("/v1/jobs").json() == api.get("/jobs").json()
+    assert api.head("/v1/jobs").status_code == 200
+
+
+def test_headers(api) -> None:
+    for path in ("/", "/jobs", "/nothing"):
+        headers = api.get(path).headers
+        assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+    assert api.get("/jobs").headers["cache-control"] == "no-store"
+    assert api.get("/").headers["cache-control"] == "no-cache"
+    assert "text/html" in api.get("/").headers["content-type"]
+
+
+def test_a_failing_route_says_no_more_than_that(job_server) -> None:
+    def fail(server, request: ApiRequest) -> None:
+        raise RuntimeError("a secret")
+
+    route = ApiRoute("GET", "/fail", fail, "Fails.", None, AccessRole.NOBODY)
+    application = create_application(job_server, TOKENS, [route])
+    answer = TestClient(application, raise_server_exceptions=False).get("/fail")
+    assert (answer.status_code, "secret" in answer.text) == (500, False)
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_without_tokens_only_this_machines_pages(job_server) -> None:
+    client = TestClient(create_application(job_server, AccessTokens()))
+    assert client.get("/jobs").status_code == 200
+    assert client.get("/jobs", headers={"Host": "evil.example"}).status_code == 403
+    assert client.get("/jobs", headers={"Origin": "http://evil.example"}).status_code == 403
+    same = {"Host": "localhost:8081", "Origin": "http://localhost:8081"}
+    assert client.get("/jobs", headers=same).status_code == 200
+
+
+def test_openapi_names_every_route(api) -> None:
+    document = api.get("/openapi.json").json()
+    named = {(m.upper(), path) for path, methods in document["paths"].items() for m in methods}
+    assert named == {(route.method, route.path) for route in ROUTES}
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
