@@ -213,6 +213,18 @@ def test_state_that_nobody_used_for_its_time_to_live_is_forgotten() -> None:
     assert sum(table.entry_count() for table in subtask.state.tables.values()) == 0
 
 
+def test_what_an_expired_group_takes_back_first_is_not_counted() -> None:
+    subtask = Subtask(partial(GroupAggregateOperator, simple(state_ttl=100)))
+    old, new = ("a", 0, 1, None, None), ("a", 0, 2, None, None)
+    subtask.epoch([columns(INPUT, [("+I", old)])])
+    subtask.now = 100
+    update = [("-U", old), ("+U", new), ("-D", ("b", 0, 1, None, None))]
+    assert subtask.epoch([columns(INPUT, update)]) == [("+I", ("a", 1))]
+    assert subtask.epoch([columns(INPUT, [("-D", new)])]) == [("-D", ("a", 1))]
+    assert subtask.epoch([columns(INPUT, [("-D", new)])]) == []
+    assert sum(table.entry_count() for table in subtask.state.tables.values()) == 0
+
+
 def test_with_a_time_to_live_an_equal_result_is_given_again() -> None:
     changes = [("+I", ("a", 0, 1, None, None)), ("-D", ("a", 0, 1, None, None))]
     for state_ttl, expected in ((0, []), (100, [("-U", ("a", 1)), ("+U", ("a", 1))])):

@@ -8,6 +8,8 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.runtime.table.subtask import Row, Subtask, columns, materialised
 
 from millrace.common.types.logical.logical_type import (
@@ -184,3 +186,53 @@ def test_a_row_that_has_expired_is_not_taken_back_in_place_of_one_that_has_not()
     subtask.now = 120
     both = [columns(LEFT, [("-D", ("a", 1))]), columns(RIGHT, [("+I", (5, "a"))])]
     assert subtask.epoch(both, inputs=[0, 1]) == []
+
+
+def test_a_row_that_is_taken_back_after_it_expired_and_comes_again_is_kept() -> None:
+    """As by an update of a column that the query does not read."""
+    spec = replace(spec_of("inner", True, False), state_ttl=(100, 0))
+    subtask = Subtask(partial(StreamingJoinOperator, spec, SessionSettings()))
+    subtask.epoch([columns(LEFT, [("+I", ("a", 1))])])
+    subtask.now = 100
+    subtask.epoch([columns(LEFT, [("-U", ("a", 1)), ("+U", ("a", 1))])])
+    found = subtask.epoch([columns(RIGHT, [("+I", (5, "a"))])], inputs=[1])
+    assert found == [("+I", ("a", 1, 5, "a"))]
+
+
+@pytest.mark.parametrize("kind", ["left", "semi", "anti"])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_changes_of_a_table_whose_rows_expire_change_all_rows_they_are_joined_with(
+    kind: str, data: st.DataObject
+) -> None:
+    """Of a table with a row per key, which may be taken back or updated after it has expired."""
+    spec = replace(spec_of(kind, True, False), state_ttl=(0, 100))
+    subtask = Subtask(partial(StreamingJoinOperator, spec, SessionSettings()))
+    shown: dict[Row, Row | None] = {}
+    held: dict[str, tuple[Row, int]] = {}
+    for step in range(data.draw(st.integers(2, 12))):
+        subtask.now += data.draw(st.sampled_from([0, 40, 100]))
+        changes: Changes = []
+        if data.draw(st.booleans()):
+            for number in range(data.draw(st.integers(1, 3))):
+                left = (data.draw(st.sampled_from("ab")), 10 * step + number)
+                row, written = held.get(left[0], (None, 0))
+                shown[left] = row if subtask.now < written + 100 else None
+                changes.append(("+I", left))
+            subtask.epoch([columns(LEFT, changes)])
+        else:
+            key, value = data.draw(st.sampled_from("ab")), data.draw(st.none() | st.integers(0, 2))
+            new = None if value is None else (value, key)
+            if key in held:
+                changes.append(("-U" if new else "-D", held.pop(key)[0]))
+            if new:
+                changes.append(("+U", new))
+                held[key] = new, subtask.now
+            shown.update({left: new for left in shown if left[0] == key})
+            subtask.epoch([columns(RIGHT, changes)], inputs=[1])
+        if kind == "left":
+            wanted = Counter(one + (two or (None, None)) for one, two in shown.items())
+        else:
+            wanted = Counter(one for one, two in shown.items() if bool(two) == (kind == "semi"))
+        assert materialised(subtask.changes) == wanted
+        assert (subtask.operator._logs[0].column(0) >= 0).all()  # type: ignore[attr-defined]

@@ -130,3 +130,26 @@ def test_rows_that_are_taken_back_are_so_in_the_result() -> None:
     assert subtask.epoch([columns(SIDE, changes)], 20) == [
         (kind, (*each, "a", 5)) for kind, each in changes
     ]
+
+
+def test_a_version_that_comes_later_than_its_deletion_does_not_hold_again() -> None:
+    subtask = operator(True)
+    subtask.epoch([columns(SIDE, [("-D", row("a", 1, 10))])], 20, inputs=[1])
+    subtask.epoch([columns(SIDE, [("+I", row("a", 1, 5))])], 21, inputs=[1])
+    ask = row("a", 7, 25)
+    assert subtask.epoch([columns(SIDE, [("+I", ask)])], 30) == [("+I", (*ask, None, None))]
+
+
+def test_versions_of_keys_that_had_no_rows_for_their_time_to_live_are_forgotten() -> None:
+    spec = TemporalJoinSpec((SIDE, SIDE), ((0,), (0,)), (2, 2), (3, 2), None, True, OUTPUT, 100)
+    subtask = Subtask(partial(TemporalJoinOperator, spec, SessionSettings()))
+    versions = [("+I", row(key, 1, 10)) for key in "ab"] + [("-D", row("c", 1, 10))]
+    subtask.epoch([columns(SIDE, versions)], 20, inputs=[1])
+    subtask.now = 60
+    ask = row("a", 7, 25)
+    assert subtask.epoch([columns(SIDE, [("+I", ask)])], 30) == [("+I", (*ask, "a", 1))]
+    subtask.now = 159
+    asks = [row("a", 7, 35), row("b", 7, 35)]
+    found = subtask.epoch([columns(SIDE, [("+I", each) for each in asks])], 40)
+    assert found == [("+I", (*asks[0], "a", 1)), ("+I", (*asks[1], None, None))]
+    assert subtask.operator._logs[1].live_rows().size == 1  # type: ignore[attr-defined]

@@ -68,6 +68,7 @@ def temporal_join(
         condition,
         node.kind is JoinKind.LEFT,
         node.row_type,
+        translator.state_ttl(),
     )
     return translator.stateful(
         "TemporalJoin",

@@ -104,17 +104,25 @@ class GroupAggregateOperator(Operator):
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
         if not len(batch):
             return
-        keys = [batch.data.column(index) for index in self._spec.groups]
+        data, signs = batch.data, signs_of(batch.row_kinds)
         if self._life:
-            self._forget_expired(keys, len(batch))
-        table, signs = self._table, signs_of(batch.row_kinds)
-        slots = table.slots_of(keys, create=True, count=len(batch))
+            known = self._forget_expired(self._keys(data), data.num_rows)
+            if signs is not None:
+                lasting = self._lasting(data, signs, known)
+                data, signs = data.filter(pa.array(lasting)), signs[lasting]
+                if not data.num_rows:
+                    return
+        keys, table = self._keys(data), self._table
+        slots = table.slots_of(keys, create=True, count=data.num_rows)
         table.touch(slots)
         np.add.at(table.column(_ROWS), slots, 1 if signs is None else signs)
         self._life.renew(slots)
-        self._accumulators.accumulate(table, slots, keys, batch.data, signs)
+        self._accumulators.accumulate(table, slots, keys, data, signs)
         if signs is not None:
             self._remove_empty(slots)
+
+    def _keys(self, data: pa.RecordBatch) -> list[pa.Array]:
+        return [data.column(index) for index in self._spec.groups]
 
     def _remove_empty(self, slots: Positions) -> None:
         changed = distinct(slots)
@@ -125,10 +133,26 @@ class GroupAggregateOperator(Operator):
 
     # -- time to live ------------------------------------------------------------------
 
-    def _forget_expired(self, keys: list[pa.Array], count: int) -> None:
+    def _forget_expired(self, keys: list[pa.Array], count: int) -> npt.NDArray[np.bool_]:
+        """Forget groups that have expired; returns the rows whose groups have not."""
         slots = self._table.slots_of(keys, create=False, count=count)
-        slots = distinct(slots[slots >= 0])
-        self._forget(slots[~self._life.alive(slots)])
+        known = slots >= 0
+        known[known] = self._life.alive(slots[known])
+        self._forget(distinct(slots[~known & (slots >= 0)]))
+        return known
+
+    def _lasting(
+        self, data: pa.RecordBatch, signs: npt.NDArray[np.int8], known: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
+        """Which rows count: not those that a group takes back before it has got any, as it had
+        them before it expired. Flink skips them as well."""
+        groups = SlotTable()
+        groups.bind(ColumnsOf(tuple(key.type for key in self._keys(data))))
+        slots = groups.slots_of(self._keys(data), create=True, count=signs.size)
+        first = np.full(int(slots.max()) + 1, signs.size)
+        added = np.flatnonzero(signs > 0)
+        np.minimum.at(first, slots.take(added), added)
+        return known | (np.arange(signs.size) >= first.take(slots))
 
     def _forget(self, slots: Positions) -> None:
         if slots.size:

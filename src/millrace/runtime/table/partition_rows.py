@@ -7,10 +7,11 @@ abort, so no result is kept beside the input.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from millrace.runtime.table.group_accumulators import Signs
-from millrace.runtime.table.ranking import equal_pairs
+from millrace.runtime.table.ranking import equal_pairs, without_row
 from millrace.state.columns.hash_index import Positions, distinct
 from millrace.state.columns.row_log import RowLog
 from millrace.state.columns.time_to_live import TimeToLive
@@ -49,9 +50,18 @@ class PartitionRows:
         if signs is None:
             self._append(data)
             return
+        if self._life and (signs < 0).any():
+            lasting = ~self._expired(data, signs)
+            data, signs = data.filter(pa.array(lasting)), signs[lasting]
         # of equal rows it does not matter which one goes, so all can come before any goes
         self._append(data.filter(pa.array(signs > 0)))
         self._retract(data.filter(pa.array(signs < 0)))
+
+    def _expired(self, data: pa.RecordBatch, signs: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
+        """Which rows are taken back after they have expired."""
+        slots = self._log.slots_of(self._keys(data), create=False, count=data.num_rows)
+        rows, _ = self.rows_of(distinct(slots[slots >= 0]))
+        return without_row(self._log.take(rows).columns, data.columns, signs)
 
     def _append(self, data: pa.RecordBatch) -> None:
         slots = self._log.slots_of(self._keys(data), create=True, count=data.num_rows)

@@ -16,7 +16,7 @@ from millrace.expressions.resolved import SortKey
 from millrace.state.columns.fingerprints import fingerprints
 from millrace.state.columns.hash_index import Positions
 
-__all__ = ["Numbers", "equal_pairs", "orderable", "ranks_of", "sorted_positions"]
+__all__ = ["Numbers", "equal_pairs", "orderable", "ranks_of", "sorted_positions", "without_row"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -126,16 +126,11 @@ def equal_pairs(
     """The places of those among ``held`` that are taken back: for each row of ``gone`` one row
     with equal values and slot, as long as there is one."""
     count = held_slots.size
+    if not count or not gone_slots.size:
+        return np.zeros(0, np.int64)
     columns = [pa.concat_arrays([one, two]) for one, two in zip(held, gone, strict=True)]
     columns.append(pa.array(np.concatenate([held_slots, gone_slots])))
-    seeds = (secrets.randbits(64), secrets.randbits(64))
-    words = fingerprints(columns, count + gone_slots.size, seeds)
-    order = np.lexsort(words[::-1])
-    begins = np.ones(order.size, np.bool_)
-    begins[1:] = False
-    for word in words:
-        values = word.take(order)
-        begins[1:] |= values[1:] != values[:-1]
+    order, begins = _runs(columns, count + gone_slots.size)
     numbers = np.cumsum(begins) - 1
     is_gone = order >= count
     wanted = np.bincount(numbers[is_gone], minlength=int(numbers[-1]) + 1)
@@ -143,3 +138,40 @@ def equal_pairs(
     first = np.maximum.accumulate(np.where(begins, np.arange(order.size), 0))
     taken = ~is_gone & (np.arange(order.size) - first < wanted.take(numbers))
     return order[taken]
+
+
+def without_row(
+    held: Sequence[pa.Array], changes: Sequence[pa.Array], signs: npt.NDArray[np.int8]
+) -> npt.NDArray[np.bool_]:
+    """Which changes take a row back that there is none of, neither held nor added before them.
+
+    Args:
+        signs: of the changes in their order: 1 adds, -1 takes back.
+    """
+    count = len(held[0])
+    columns = [pa.concat_arrays([one, two]) for one, two in zip(held, changes, strict=True)]
+    order, begins = _runs(columns, count + signs.size)
+    steps = np.concatenate([np.ones(count, np.int64), signs.astype(np.int64)]).take(order)
+    sums = np.cumsum(steps)
+    numbers = np.cumsum(begins) - 1
+    # sums within a run, from 0; the lowest so far, never above 0; runs kept apart by their distance
+    balance = sums - (sums - steps)[begins].take(numbers)
+    apart = numbers * (2 * order.size + 2)
+    lowest = np.minimum.accumulate(np.minimum(balance, 0) - apart) + apart
+    before = np.where(begins, 0, np.roll(lowest, 1))
+    found = np.zeros(order.size, np.bool_)
+    found[order] = (steps < 0) & (balance < before)
+    return found[count:]
+
+
+def _runs(columns: Sequence[pa.Array], count: int) -> tuple[Positions, npt.NDArray[np.bool_]]:
+    """Rows with equal ones side by side, else in their order, and where each run begins."""
+    seeds = (secrets.randbits(64), secrets.randbits(64))
+    words = fingerprints(columns, count, seeds)
+    order = np.lexsort(words[::-1])
+    begins = np.ones(order.size, np.bool_)
+    begins[1:] = False
+    for word in words:
+        values = word.take(order)
+        begins[1:] |= values[1:] != values[:-1]
+    return order, begins

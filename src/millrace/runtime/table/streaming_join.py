@@ -25,7 +25,7 @@ from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.group_accumulators import signs_of
 from millrace.runtime.table.join_pairs import JoinSpec
-from millrace.runtime.table.ranking import equal_pairs
+from millrace.runtime.table.ranking import equal_pairs, without_row
 from millrace.state.columns.hash_index import Positions, distinct
 from millrace.state.columns.positions import ValueColumn
 from millrace.state.columns.row_log import RowLog
@@ -35,6 +35,7 @@ from millrace.state.table_kinds import ROW_LOG
 
 __all__ = ["StreamingJoinOperator", "StreamingJoinSpec"]
 
+Flags = npt.NDArray[np.bool_]
 _INSERT, _DELETE = 0, 3
 _AT_ONCE = 65_536
 """Rows without a match that are emitted together at the end of a batch."""
@@ -113,18 +114,21 @@ class StreamingJoinOperator(Operator):
         if signs is None:
             signs = np.ones(len(batch), np.int8)
         keys = [batch.data.column(index) for index in self._spec.keys[number]]
-        matches = self._probe(number, batch.data, keys, signs)
-        added = np.flatnonzero(signs > 0)
-        log = self._logs[number]
+        added, removed = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
+        log, unknown = self._logs[number], None
+        if removed.size and self._lives[number]:
+            unknown = self._expired(number, batch.data, keys, signs)
+            removed = np.flatnonzero((signs < 0) & ~unknown)
         if added.size:
             where = pa.array(added)
             slots = log.slots_of([key.take(where) for key in keys], True, added.size)
             rows = log.append(slots, batch.data.take(where))
-            log.column(_MATCHES)[rows] = matches[added]
             self._lives[number].renew(rows)
-        removed = np.flatnonzero(signs < 0)
         if removed.size:
             self._remove(number, batch.data, keys, removed)
+        matches = self._probe(number, batch.data, keys, signs, unknown)
+        if added.size:
+            log.column(_MATCHES)[rows] = matches[added]
 
     def end_epoch(self, ended: bool) -> None:
         for side in (0, 1):
@@ -142,7 +146,12 @@ class StreamingJoinOperator(Operator):
     # -- matches -----------------------------------------------------------------------
 
     def _probe(
-        self, side: int, data: pa.RecordBatch, keys: list[pa.Array], signs: npt.NDArray[np.int8]
+        self,
+        side: int,
+        data: pa.RecordBatch,
+        keys: list[pa.Array],
+        signs: npt.NDArray[np.int8],
+        unknown: Flags | None,
     ) -> Positions:
         """Emit what a batch changes; returns the number of matches of each row."""
         spec, other = self._spec, self._logs[1 - side]
@@ -155,8 +164,12 @@ class StreamingJoinOperator(Operator):
             kept = self._met(side, data, owners, rows)
             if kept is not None:
                 rows, owners = rows[kept], owners[kept]
+        if unknown is not None and self._counted[1 - side] and rows.size:
+            rows, owners = self._given(1 - side, rows, owners, unknown)
         matches = np.bincount(owners, minlength=data.num_rows)
-        lost, got = self._changed(1 - side, rows, signs[owners])
+        lost, got = self._changed(
+            1 - side, rows, signs[owners], None if unknown is None else unknown[owners]
+        )
         shown = [self._counted[each] and not self._at_end[each] for each in (0, 1)]
         if shown[1 - side]:
             hidden = got if spec.pairs or not spec.matched else lost
@@ -189,10 +202,23 @@ class StreamingJoinOperator(Operator):
         joined = pa.RecordBatch.from_arrays(columns, [f"f{n}" for n in range(len(columns))])
         return self._calc(joined, self._now)[1]
 
-    def _changed(
-        self, side: int, rows: Positions, signs: npt.NDArray[np.int8]
+    def _given(
+        self, side: int, rows: Positions, owners: Positions, unknown: Flags
     ) -> tuple[Positions, Positions]:
-        """The rows that lost their last match, and those that got their first."""
+        """Pairs without those that the result does not have: of a row that had expired when a row
+        without matches came."""
+        never = unknown[owners] & (self._logs[side].column(_MATCHES)[rows] == 0)
+        return rows[~never], owners[~never]
+
+    def _changed(
+        self, side: int, rows: Positions, signs: npt.NDArray[np.int8], unknown: Flags | None
+    ) -> tuple[Positions, Positions]:
+        """The rows that lost their last match, and those that got their first.
+
+        Args:
+            unknown: which signs are of rows that had expired: whether they were counted in a row
+                nobody knows, and a number that fell below 0 would hide the next first match.
+        """
         none = np.zeros(0, np.int64)
         if not self._counted[side] or not rows.size:
             return none, none
@@ -202,6 +228,10 @@ class StreamingJoinOperator(Operator):
         self._lives[side].renew(matched)
         counts = log.column(_MATCHES)
         before = counts[matched]
+        if unknown is not None:
+            np.subtract.at(counts, rows[unknown], 1)
+            counts[matched] = np.maximum(counts[matched], 0)
+            rows, signs = rows[~unknown], signs[~unknown]
         np.add.at(counts, rows, signs)
         after = counts[matched]
         return matched[(before > 0) & (after == 0)], matched[(before == 0) & (after > 0)]
@@ -227,6 +257,14 @@ class StreamingJoinOperator(Operator):
         rows, owners = self._rows_of(side, known)
         held = log.take(rows).columns
         log.remove(rows.take(equal_pairs(held, known.take(owners), gone.columns, slots)))
+
+    def _expired(
+        self, side: int, data: pa.RecordBatch, keys: list[pa.Array], signs: npt.NDArray[np.int8]
+    ) -> Flags:
+        """Which rows are taken back after they have expired."""
+        slots = self._logs[side].slots_of(keys, False, data.num_rows)
+        rows, _ = self._rows_of(side, distinct(slots[slots >= 0]))
+        return without_row(self._logs[side].take(rows).columns, data.columns, signs)
 
     # -- results -----------------------------------------------------------------------
 

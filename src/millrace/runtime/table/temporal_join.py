@@ -1,7 +1,8 @@
 """`TemporalJoinOperator`: joins each left row with the version of its partner at its time.
 
 Left rows wait until the watermark passes them. Versions are kept by key and time; those that
-another one replaced before the watermark are freed. Flink: ``TemporalRowTimeJoinOperator``.
+another one replaced before the watermark are freed. A deletion is a version, too: without it one
+that comes late would hold again. Flink: ``TemporalRowTimeJoinOperator``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from millrace.runtime.table.join_pairs import milliseconds_of, without_null
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.positions import ValueColumn
 from millrace.state.columns.row_log import RowLog
+from millrace.state.columns.time_to_live import LAST_USED, TimeToLive
 from millrace.state.internal_tables import PASSED
 from millrace.state.redistribution_mode import RedistributionMode
 from millrace.state.table_id import TableId
@@ -35,7 +37,7 @@ from millrace.state.table_kinds import ROW_LOG
 
 __all__ = ["TemporalJoinOperator", "TemporalJoinSpec"]
 
-_TIME, _KIND = 0, 1
+_TIME, _KIND, _LAST_USED = 0, 1, 2
 _UPDATE_BEFORE, _DELETE = 1, 3
 _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
 Numbers = npt.NDArray[np.int64]
@@ -53,6 +55,8 @@ class TemporalJoinSpec:
         condition: what else must be TRUE.
         padded: whether left rows without a version show, with nulls.
         output_type: of the result.
+        state_ttl: ms after which the versions of a key are forgotten that had no row of either
+            side; 0: never.
     """
 
     types: tuple[RowType, RowType]
@@ -62,6 +66,7 @@ class TemporalJoinSpec:
     condition: ResolvedExpression | None
     padded: bool
     output_type: RowType
+    state_ttl: int = 0
 
 
 class TemporalJoinOperator(Operator):
@@ -90,6 +95,7 @@ class TemporalJoinOperator(Operator):
     def open(self) -> None:
         self._passed = DeclaredValue(self, _WATERMARK)
         self._logs = [self._log(side) for side in (0, 1)]
+        self._life = TimeToLive(self._logs[1], _LAST_USED, self._spec.state_ttl)
         self._schema = schema_of(self._spec.output_type)
         self._now = 0
 
@@ -99,6 +105,7 @@ class TemporalJoinOperator(Operator):
         log: RowLog = self.context.state.table(table, ROW_LOG)
         keys = [arrow_type(fields[index].type) for index in self._spec.keys[side]]
         values = [ValueColumn(np.dtype(np.int64), name=name) for name in ("time", "kind")]
+        values += [LAST_USED] if side else []
         log.bind(RowLog.columns_of(keys, [arrow_type(field.type) for field in fields], values))
         return log
 
@@ -111,6 +118,7 @@ class TemporalJoinOperator(Operator):
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._now = now
+        self._life.begin_epoch(now)
 
     # -- rows --------------------------------------------------------------------------
 
@@ -140,6 +148,18 @@ class TemporalJoinOperator(Operator):
         log.column(_TIME)[rows] = times
         log.column(_KIND)[rows] = kinds[stored]
         self._queues[number].add(rows, times)
+        if number:
+            self._life.renew(rows)
+        if self._life:
+            self._renew([key.take(where) for key in keys], stored.size)
+
+    def _renew(self, keys: list[pa.Array], count: int) -> None:
+        """The versions of these keys are in use; those that have expired stay so."""
+        slots = self._logs[1].slots_of(keys, False, count)
+        rows, _ = self._logs[1].rows_of(np.unique(slots[slots >= 0]))
+        rows = rows[self._life.alive(rows)]
+        self._logs[1].touch(rows)
+        self._life.renew(rows)
 
     # -- time --------------------------------------------------------------------------
 
@@ -155,6 +175,7 @@ class TemporalJoinOperator(Operator):
     def end_epoch(self, ended: bool) -> None:
         if self.watermark != MIN_WATERMARK:
             self._passed.put(self.watermark)
+        self._logs[1].remove(self._life.swept())
 
     def _join(self, rows: Positions) -> None:
         """Give left rows, in the order in which they came."""
@@ -171,6 +192,7 @@ class TemporalJoinOperator(Operator):
         """The version of each key at a time, by row number; -1: there is none."""
         log = self._logs[1]
         rows, _ = log.rows_of(np.unique(slots[slots >= 0]))
+        rows = rows[self._life.alive(rows)]
         count = rows.size
         # versions and left rows on one line: each row's version is the last one before it
         of = np.concatenate([log.slots_at(rows), slots])
@@ -192,7 +214,7 @@ class TemporalJoinOperator(Operator):
         return wanted
 
     def _forget(self, slots: Positions, until: int) -> None:
-        """Free the versions that others have replaced by a time, and those that are deletions."""
+        """Free the versions that others have replaced by a time."""
         log = self._logs[1]
         rows, owners = log.rows_of(slots)
         passed = log.column(_TIME).take(rows) <= until
@@ -201,7 +223,6 @@ class TemporalJoinOperator(Operator):
         rows, owners = rows.take(order), owners.take(order)
         current = np.ones(rows.size, np.bool_)
         current[:-1] = owners[1:] != owners[:-1]
-        current &= log.column(_KIND).take(rows) != _DELETE
         log.remove(rows[~current])
 
     # -- results -----------------------------------------------------------------------
