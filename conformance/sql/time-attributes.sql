@@ -49,7 +49,6 @@ CREATE TABLE strict (id INT, bidder STRING, item STRING, price INT, ts TIMESTAMP
 WITH ('connector' = 'filesystem', 'path' = '${data}/bids.csv', 'format' = 'csv');
 SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(TABLE strict, DESCRIPTOR(ts), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end;
 -- program: current_watermark_of_the_first_row
--- differs: CURRENT_WATERMARK is left out
 SELECT CURRENT_WATERMARK(ts) IS NULL FROM bids WHERE id = 0;
 -- program: proctime_is_a_time
 SELECT PROCTIME() IS NOT NULL FROM bids WHERE id = 1;

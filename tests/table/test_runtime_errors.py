@@ -76,6 +76,11 @@ def test_the_row_is_told(env: TableEnvironment, query: str, row: str) -> None:
     assert re.search(r"operator '(Calc|Join)", told)
 
 
+def test_there_are_no_watermarks_in_batch_mode(env: TableEnvironment) -> None:
+    query = "SELECT i FROM v WHERE CURRENT_WATERMARK(CAST(s AS TIMESTAMP(3))) IS NULL"
+    assert "CURRENT_WATERMARK is for streams" in message(env, query)
+
+
 def test_in_a_view_it_is_the_text_of_the_view(env: TableEnvironment) -> None:
     env.execute_sql("CREATE TEMPORARY VIEW numbers AS SELECT CAST(s AS INT) AS n FROM v")
     told = message(env, "SELECT n + 1 FROM numbers")

@@ -39,10 +39,11 @@ class Frame:
     Attributes:
         length: number of rows.
         instant: milliseconds since 1970 of NOW and its kin.
+        watermark: of the operator, in ms since 1970; None: there is none where it is evaluated.
         values: of subexpressions that occur more than once.
     """
 
-    __slots__ = ("_columns", "_made", "_selection", "instant", "length", "values")
+    __slots__ = ("_columns", "_made", "_selection", "instant", "length", "values", "watermark")
 
     def __init__(
         self,
@@ -50,12 +51,14 @@ class Frame:
         length: int,
         instant: int | None = None,
         selection: Any = None,
+        watermark: int | None = None,
     ) -> None:
         self._columns = columns
         self._selection = selection
         self._made: dict[int, Any] = {}
         self.length = length
         self.instant = int(time.time() * 1000) if instant is None else instant
+        self.watermark = watermark
         self.values: dict[int, Datum] = {}
 
     def column(self, index: int) -> Any:
@@ -70,7 +73,7 @@ class Frame:
     def narrowed(self, rows: np.ndarray[Any, Any]) -> Frame:
         """A frame of some of its rows."""
         base = rows if self._selection is None else np.asarray(self._selection)[rows]
-        return Frame(self._columns, len(rows), self.instant, pa.array(base))
+        return Frame(self._columns, len(rows), self.instant, pa.array(base), self.watermark)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ and built anew.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -131,21 +132,27 @@ class CompiledCalc:
         return CompiledCalc, self._arguments
 
     def __call__(
-        self, batch: pa.RecordBatch, instant: int | None = None
+        self, batch: pa.RecordBatch, instant: int | None = None, watermark: int | None = None
     ) -> tuple[list[pa.Array], np.ndarray[Any, Any] | None]:
-        """The columns made of the rows kept, and the positions of these; None: all were kept."""
+        """The columns made of the rows kept, and the positions of these; None: all were kept.
+
+        Args:
+            instant: milliseconds since 1970 of NOW, PROCTIME and their kin in this batch.
+            watermark: of CURRENT_WATERMARK; None: there is none here.
+        """
         try:
-            return self._made(batch, instant)
+            return self._made(batch, instant, watermark)
         except EvaluationError as error:
             projections, condition, rows, _ = self._arguments
             read = projections if condition is None else (condition, *projections)
-            tell_row(error, read, rows, batch, self._made)
+            tell_row(error, read, rows, batch, partial(self._made, watermark=watermark))
             raise
 
     def _made(
-        self, batch: pa.RecordBatch, instant: int | None = None
+        self, batch: pa.RecordBatch, instant: int | None = None, watermark: int | None = None
     ) -> tuple[list[pa.Array], np.ndarray[Any, Any] | None]:
-        frame = Frame(batch.columns, batch.num_rows, _instant(self._arguments[3], instant))
+        now = _instant(self._arguments[3], instant)
+        frame = Frame(batch.columns, batch.num_rows, now, watermark=watermark)
         rows = None
         if self._condition is not None:
             mask = self._condition(frame)

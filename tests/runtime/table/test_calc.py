@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pyarrow as pa
+from tests.runtime.table.subtask import Subtask
 
 from millrace.common.types.batch import ColumnBatch
-from millrace.common.types.logical.logical_type import BigIntType, RowType
+from millrace.common.types.logical.logical_type import BigIntType, LocalZonedTimestampType, RowType
 from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import FieldReference, ResolvedExpression, ValueLiteral
 from millrace.expressions.session_settings import SessionSettings
@@ -29,6 +32,7 @@ def run(condition: ResolvedExpression | None, batch: ColumnBatch) -> list[Column
     operator = CalcOperator((twice,), condition, INPUT, output, SessionSettings())
     out = _Output()
     operator.output = out  # type: ignore[assignment]
+    operator.watermark = 5
     operator.process_columns(0, batch)
     return out.batches
 
@@ -51,3 +55,24 @@ def test_nothing_is_emitted_of_no_rows() -> None:
 def test_all_rows_without_a_condition() -> None:
     [made] = run(None, ColumnBatch(pa.record_batch({"id": [1, None]})))
     assert made.data.column(0).to_pylist() == [2, None]
+
+
+def test_the_watermark_that_has_reached_the_operator() -> None:
+    kind = LocalZonedTimestampType(3)
+    rows = RowType.of(("t", kind))
+    watermark = resolve_call("CURRENT_WATERMARK", (FieldReference(0, kind, "t"),))
+    on_time = resolve_call(">", (FieldReference(0, kind, "t"), watermark))
+    late = resolve_call("IS NOT TRUE", (on_time,))
+    output = RowType.of(("t", kind), ("w", watermark.output_type))
+    calc = CalcOperator(
+        (FieldReference(0, kind, "t"), watermark), late, rows, output, SessionSettings()
+    )
+    subtask = Subtask(lambda: calc)
+    batch = ColumnBatch(pa.record_batch({"t": pa.array([7, 8, 9], pa.timestamp("ms", "UTC"))}))
+
+    def at(ms: int) -> datetime:
+        return datetime.fromtimestamp(ms / 1000, UTC)
+
+    assert [row for _, row in subtask.epoch([batch])] == [(at(ms), None) for ms in (7, 8, 9)]
+    subtask.epoch([], 8)
+    assert [row for _, row in subtask.epoch([batch])] == [(at(7), at(8)), (at(8), at(8))]

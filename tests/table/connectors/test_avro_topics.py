@@ -12,7 +12,7 @@ from kafka_broker import KafkaBroker
 from kafka_topics import Topics
 from schema_registry import SchemaRegistry
 
-from millrace.common.errors import JobDefinitionError
+from millrace.common.errors import JobDefinitionError, MillraceError
 from millrace.table import TableEnvironment
 from millrace.table.table_result import materialized
 
@@ -53,6 +53,43 @@ def written(topics: Topics, topic: str) -> list[bytes]:
 
 def rows(t_env: TableEnvironment, query: str) -> list[tuple[Any, ...]]:
     return sorted(tuple(row) for row in materialized(t_env.execute_sql(query).collect()))
+
+
+def test_avro_as_json_tells_which_type_of_a_union_a_value_is(
+    t_env: TableEnvironment, topics: Topics
+) -> None:
+    topic = topics.create()
+    columns = (
+        "id BIGINT NOT NULL, word STRING, price DECIMAL(10, 2), at_time TIMESTAMP(3), "
+        "tags ARRAY<STRING>, sizes MAP<STRING, INT>, part ROW<a INT, b STRING>, octets BYTES"
+    )
+    options = "'format' = 'avro', 'avro.encoding' = 'json'"
+    declare(t_env, topics.bootstrap_servers, topic, columns, options)
+    t_env.execute_sql(
+        "INSERT INTO t VALUES (CAST(1 AS BIGINT), 'ä\"', CAST(1.50 AS DECIMAL(10, 2)), "
+        "TIMESTAMP '1970-01-01 00:00:00.001', ARRAY['x'], MAP['k', 3], "
+        "CAST(ROW(5, NULL) AS ROW<a INT, b STRING>), x'ff41')"
+    ).wait()
+    record = f"{NAME}_part"
+    assert json.loads(written(topics, topic)[0]) == {
+        "id": 1,
+        "word": {"string": 'ä"'},
+        "price": {"bytes": "\x00\x96"},
+        "at_time": {"long": 1},
+        "tags": {"array": [{"string": "x"}]},
+        "sizes": {"map": {"k": {"int": 3}}},
+        "part": {record: {"a": {"int": 5}, "b": None}},
+        "octets": {"bytes": "\xffA"},
+    }
+    topics.send(topic, ['{"id": 2, "word": {"string": "b"}}'])
+    query = "SELECT id, word, price, at_time, tags[1], sizes['k'], part.a, octets FROM t"
+    found = rows(t_env, query)
+    assert found[0][:3] == (1, 'ä"', Decimal("1.50"))
+    assert found[0][4:] == ("x", 3, 5, b"\xffA")
+    assert found[1] == (2, "b", *[None] * 6)
+    topics.send(topic, ['{"id": "3", "word": null}'])
+    with pytest.raises(MillraceError, match="cannot be read: .* an integer is required on field"):
+        rows(t_env, "SELECT id FROM t")
 
 
 def test_plain_avro_has_the_columns_in_their_order(t_env: TableEnvironment, topics: Topics) -> None:

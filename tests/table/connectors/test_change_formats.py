@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -180,3 +181,125 @@ def test_changes_of_a_topic_with_their_metadata(
         ("-D", 2, 20, 3),
     ]
     assert left(t_env, "SELECT SUM(n) FROM t") == [(11,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "columns", "expected"),
+    [
+        (
+            "debezium-json",
+            '{"op": "c", "after": {"id": 1}, "ts_ms": 1700000000123, "source": {"ts_ms": '
+            '1700000000001, "db": "shop", "schema": "public", "table": "orders", "lsn": 5}}',
+            {
+                "ingestion-timestamp": "TIMESTAMP_LTZ(3)",
+                "source.timestamp": "TIMESTAMP_LTZ(3)",
+                "source.database": "STRING",
+                "source.schema": "STRING",
+                "source.table": "STRING",
+                "source.properties": "MAP<STRING, STRING>",
+                "schema": "STRING",
+            },
+            (
+                datetime(2023, 11, 14, 22, 13, 20, 123_000, UTC),
+                datetime(2023, 11, 14, 22, 13, 20, 1_000, UTC),
+                *("shop", "public", "orders"),
+                {
+                    **{"ts_ms": "1700000000001", "db": "shop", "schema": "public"},
+                    **{"table": "orders", "lsn": "5"},
+                },
+                None,
+            ),
+        ),
+        (
+            "canal-json",
+            '{"type": "INSERT", "data": [{"id": "1"}], "database": "shop", "table": "orders", '
+            '"sqlType": {"id": 4}, "pkNames": ["id"], "ts": 1700000000123}',
+            {
+                "database": "STRING",
+                "table": "STRING",
+                "sql-type": "MAP<STRING, INT>",
+                "pk-names": "ARRAY<STRING>",
+                "ingestion-timestamp": "TIMESTAMP_LTZ(3)",
+            },
+            (
+                *("shop", "orders", {"id": 4}, ["id"]),
+                datetime(2023, 11, 14, 22, 13, 20, 123_000, UTC),
+            ),
+        ),
+        (
+            "maxwell-json",
+            '{"type": "insert", "data": {"id": 1}, "database": "shop", "table": "orders", '
+            '"primary_key_columns": ["id"], "ts": 1700000000}',
+            {
+                "database": "STRING",
+                "table": "STRING",
+                "primary-key-columns": "ARRAY<STRING>",
+                "ingestion-timestamp": "TIMESTAMP_LTZ(3)",
+            },
+            ("shop", "orders", ["id"], datetime(2023, 11, 14, 22, 13, 20, 0, UTC)),
+        ),
+        (
+            "ogg-json",
+            '{"op_type": "I", "after": {"id": 1}, "table": "S.ORDERS", "primary_keys": ["id"], '
+            '"op_ts": "2023-11-14 22:13:20.000001", "current_ts": "2023-11-14T22:13:20.123000"}',
+            {
+                "table": "STRING",
+                "primary-keys": "ARRAY<STRING>",
+                "ingestion-timestamp": "TIMESTAMP_LTZ(6)",
+                "event-timestamp": "TIMESTAMP_LTZ(6)",
+            },
+            (
+                *("S.ORDERS", ["id"], datetime(2023, 11, 14, 22, 13, 20, 123_000, UTC)),
+                datetime(2023, 11, 14, 22, 13, 20, 1, UTC),
+            ),
+        ),
+    ],
+    ids=["debezium-json", "canal-json", "maxwell-json", "ogg-json"],
+)
+def test_metadata_of_changes(
+    t_env: TableEnvironment,
+    kafka_broker: KafkaBroker,
+    name: str,
+    message: str,
+    columns: dict[str, str],
+    expected: tuple[Any, ...],
+) -> None:
+    topics = Topics(kafka_broker.bootstrap_servers)
+    topic = topics.create()
+    topics.send(topic, [message])
+    declared = ", ".join(
+        f"`{key}` {kind} METADATA FROM 'value.{key}' VIRTUAL" for key, kind in columns.items()
+    )
+    t_env.execute_sql(
+        f"CREATE TABLE t ({declared}, id INT) WITH ('connector' = 'kafka', "
+        f"'topic' = '{topic}', 'value.format' = '{name}', "
+        f"'properties.bootstrap.servers' = '{topics.bootstrap_servers}', "
+        "'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset')"
+    )
+    (found,) = t_env.execute_sql("SELECT * FROM t").collect()
+    assert tuple(found) == (*expected, 1)
+
+
+def test_the_schema_that_messages_of_debezium_carry(
+    t_env: TableEnvironment, kafka_broker: KafkaBroker
+) -> None:
+    topics = Topics(kafka_broker.bootstrap_servers)
+    topic = topics.create()
+    topics.send(
+        topic,
+        ['{"schema": {"type": "struct"}, "payload": {"op": "c", "after": {"id": 1}, "ts_ms": 5}}'],
+    )
+    more = "'value.debezium-json.schema-include' = 'true', "
+    create = (
+        "CREATE TABLE {0} (id INT, s STRING METADATA FROM 'value.{1}' VIRTUAL, t TIMESTAMP_LTZ(3) "
+        "METADATA FROM 'value.ingestion-timestamp' VIRTUAL) WITH ('connector' = 'kafka', "
+        f"'topic' = '{topic}', 'value.format' = 'debezium-json', {more}"
+        f"'properties.bootstrap.servers' = '{topics.bootstrap_servers}', "
+        "'scan.startup.mode' = 'earliest-offset', 'scan.bounded.mode' = 'latest-offset')"
+    )
+    t_env.execute_sql(create.format("t", "schema"))
+    query = "SELECT id, s, t = TO_TIMESTAMP_LTZ(5, 3) FROM t"
+    assert left(t_env, query) == [(1, '{"type":"struct"}', True)]
+    t_env.execute_sql(create.format("u", "source.tabel"))
+    with pytest.raises(JobDefinitionError, match="no metadata 'value.source.tabel'; there are"):
+        t_env.execute_sql("SELECT * FROM u")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from google.protobuf import timestamp_pb2
+from google.protobuf import duration_pb2, timestamp_pb2
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from kafka_broker import KafkaBroker
@@ -97,18 +97,56 @@ def test_what_cannot_be_is_refused(
         t_env.execute_sql("SELECT * FROM t")
 
 
-def test_points_in_time_are_refused_before_anything_is_read(
-    t_env: TableEnvironment, tmp_path: Path
+def test_points_in_time_and_durations(
+    t_env: TableEnvironment, kafka_broker: KafkaBroker, tmp_path: Path
 ) -> None:
     found = FileDescriptorSet()
     timestamp_pb2.DESCRIPTOR.CopyToProto(found.file.add())
+    duration_pb2.DESCRIPTOR.CopyToProto(found.file.add())
     file = found.file.add(name="at.proto", package="mill", syntax="proto3")
-    file.dependency.append("google/protobuf/timestamp.proto")
-    kind = {"type": Field.TYPE_MESSAGE, "type_name": ".google.protobuf.Timestamp"}
-    file.message_type.add(name="At").field.add(name="at_time", number=1, label=1, **kind)
+    file.dependency.extend([f"google/protobuf/{name}.proto" for name in ("timestamp", "duration")])
+    message = file.message_type.add(name="At")
+    names = ("at", "utc", "parts", "took")
+    for number, name in enumerate(names, start=1):
+        kind = "Duration" if name == "took" else "Timestamp"
+        message.field.add(
+            **{"name": name, "number": number, "label": 1, "type": Field.TYPE_MESSAGE},
+            type_name=f".google.protobuf.{kind}",
+        )
+    outer = file.message_type.add(name="Outer")
+    of_message = {"type": Field.TYPE_MESSAGE, "type_name": ".mill.At"}
+    outer.field.add(name="many", number=1, label=3, **of_message)
+    outer.field.add(name="id", number=2, label=1, type=Field.TYPE_INT32)
     (tmp_path / "at.desc").write_bytes(found.SerializeToString())
-    options = f"'protobuf.descriptor-set' = '{tmp_path}/at.desc', "
-    name = "'protobuf.message-class-name' = 'mill.At'"
-    declare(t_env, "localhost:1", "t", "at_time TIMESTAMP_LTZ(3)", options + name)
-    with pytest.raises(JobDefinitionError, match="column at_time: google.protobuf.Timestamp"):
+    topics = Topics(kafka_broker.bootstrap_servers)
+    topic = topics.create()
+    row = "ROW<seconds BIGINT, nanos INT>"
+    columns = f"`at` TIMESTAMP_LTZ(9), utc TIMESTAMP(6), parts {row}, took {row}"
+    options = f"'protobuf.descriptor-set' = '{tmp_path}/at.desc', 'protobuf.message-class-name' = "
+    declare(t_env, topics.bootstrap_servers, topic, columns, f"{options}'mill.At'")
+    t_env.execute_sql(
+        "INSERT INTO t VALUES (TO_TIMESTAMP_LTZ(1500, 3), TIMESTAMP '1970-01-01 00:00:02.000003', "
+        f"CAST(ROW(4, 5) AS {row}), CAST(ROW(-6, -7000) AS {row})), (NULL, NULL, NULL, NULL)"
+    ).wait()
+    at = b"\x0a\x08\x08\x01\x10\x80\xca\xb5\xee\x01" + b"\x12\x05\x08\x02\x10\xb8\x17"
+    took = b"\x22\x16\x08\xfa" + b"\xff" * 8 + b"\x01\x10\xa8\xc9" + b"\xff" * 7 + b"\x01"
+    written = at + b"\x1a\x04\x08\x04\x10\x05" + took
+    assert [message.value() for message in topics.read(topic)] == [written, b""]
+    query = (
+        "SELECT `at` = TO_TIMESTAMP_LTZ(1500, 3), utc = TIMESTAMP '1970-01-01 00:00:02.000003', "
+        "parts.nanos, took.seconds, took.nanos FROM t"
+    )
+    assert [tuple(row) for row in t_env.execute_sql(query).collect()] == [
+        (True, True, 5, -6, -7000),
+        (None, None, None, None, None),
+    ]
+    t_env.execute_sql("DROP TABLE t")
+    columns = f"many ARRAY<ROW<parts {row}>>"
+    declare(t_env, topics.bootstrap_servers, topic, columns, f"{options}'mill.Outer'")
+    topics.send(topic, [b"\x0a" + bytes([len(written)]) + written])
+    query = "SELECT many[1].parts.seconds FROM t WHERE many[1].parts.nanos = 5"
+    assert [tuple(row) for row in t_env.execute_sql(query).collect()] == [(4,)]
+    t_env.execute_sql("DROP TABLE t")
+    declare(t_env, "localhost:1", "t", "`at` BIGINT", f"{options}'mill.At'")
+    with pytest.raises(JobDefinitionError, match="column at is of BIGINT: google.protobuf.Timest"):
         t_env.execute_sql("SELECT * FROM t")

@@ -315,6 +315,22 @@ def _temporal(
     )
 
 
+_NO_WATERMARK = -(2**63)
+"""Of an operator that none has reached yet."""
+
+
+def _watermark_type(context: CallContext) -> LogicalType:
+    zoned = isinstance(context.types[0], logical.LocalZonedTimestampType)
+    return logical.LocalZonedTimestampType(3) if zoned else logical.TimestampType(3)
+
+
+def _current_watermark(site: CallSite, frame: Frame, time: Datum) -> Datum:
+    if frame.watermark is None:
+        raise ValueError("there are watermarks in SELECT and WHERE of streams only")
+    at = None if frame.watermark == _NO_WATERMARK else frame.watermark
+    return pa.scalar(at, pa.int64()).cast(pa.timestamp("ms", site.arrow.tz))
+
+
 def _clock(name: str, kind: str, text: str) -> FunctionDefinition:
     return FunctionDefinition(
         name,
@@ -456,5 +472,16 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
     _clock("LOCALTIMESTAMP", "TIMESTAMP(3)", "The present time in the session's zone."),
     _clock("NOW", "TIMESTAMP_LTZ(3)", "The present point in time."),
     _clock("CURRENT_ROW_TIMESTAMP", "TIMESTAMP_LTZ(3)", "The present point in time."),
+    FunctionDefinition(
+        "CURRENT_WATERMARK",
+        (("<TIMESTAMP>",),),
+        _watermark_type,
+        _current_watermark,
+        of_batch=True,
+        deterministic=False,
+        category=CATEGORY,
+        text="The watermark that has reached the row's operator, NULL before the first; of the "
+        "time attribute's type. For SELECT and WHERE of streams.",
+    ),
     _clock("PROCTIME", "TIMESTAMP_LTZ(3)", "Processing time: the instant of the epoch."),
 )

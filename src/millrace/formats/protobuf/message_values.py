@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from operator import attrgetter, index
 from typing import Any
 
@@ -34,6 +34,7 @@ _DURATION = "google.protobuf.Duration"
 
 _UNSIGNED_64 = (4, 6)
 """The numbers that ``FieldDescriptorProto.Type`` has for uint64 and fixed64."""
+_PARTS = ("seconds", "nanos")
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -261,11 +262,16 @@ def row_writer(descriptor: Any) -> Callable[[Any, Any], None]:
 def _fill_timestamp(message: Any, value: Any) -> None:
     if isinstance(value, Instant):
         message.seconds, message.nanos = value.seconds, value.nanos
-    else:
+    elif isinstance(value, datetime):
         message.FromDatetime(value)
+    else:  # a row of both
+        message.seconds, message.nanos = field_values(_PARTS, value)
 
 
-def _fill_duration(message: Any, value: timedelta) -> None:
+def _fill_duration(message: Any, value: Any) -> None:
+    if not isinstance(value, timedelta):
+        message.seconds, message.nanos = field_values(_PARTS, value)
+        return
     seconds, micros = divmod(value // _MICROSECOND, 1_000_000)
     if seconds < 0 and micros:  # both parts have the same sign there
         seconds, micros = seconds + 1, micros - 1_000_000

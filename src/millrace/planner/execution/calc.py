@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import BooleanType
 from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, rewritten
@@ -119,6 +120,8 @@ def _is_whole(calc: FusedCalc) -> bool:
 
 def _translated(node: RelNode, translator: Translator) -> Transformation:
     calc = fused(node)
+    if translator.settings.batch:
+        _refuse_watermarks(calc)
     factory = partial(
         CalcOperator,
         calc.projections,
@@ -140,3 +143,16 @@ def _translated(node: RelNode, translator: Translator) -> Transformation:
         # which rows there are may change between two runs, what is in their columns may not
         meaning="" if _is_whole(calc) else ", ".join(map(str, calc.projections)),
     )
+
+
+def _refuse_watermarks(calc: FusedCalc) -> None:
+    def read(expression: ResolvedExpression) -> bool:
+        if isinstance(expression, Call) and expression.function == "CURRENT_WATERMARK":
+            return True
+        return any(map(read, expression.children()))
+
+    conditions = () if calc.condition is None else (calc.condition,)
+    if any(map(read, (*calc.projections, *conditions))):
+        raise JobDefinitionError(
+            "CURRENT_WATERMARK is for streams: in batch mode there are no watermarks"
+        )

@@ -42,7 +42,7 @@ class CalcOperator(Operator):
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
         import pyarrow as pa
 
-        columns, rows = self._calc(batch.data, self._now)
+        columns, rows = self._calc(batch.data, self._now, self.watermark)
         count = len(batch) if rows is None else len(rows)
         if not count:
             return

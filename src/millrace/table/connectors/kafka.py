@@ -27,6 +27,8 @@ from millrace.table.formats.format_choice import MESSAGE_FORMATS, FormatChoice, 
 
 __all__ = ["KafkaFactory", "TopicFormats"]
 
+_OF_VALUE = "value."
+"""What keys of metadata begin with that the format of values gives."""
 _FORMATS = (keys.FORMAT.key, keys.VALUE_FORMAT.key, keys.KEY_FORMAT.key)
 
 
@@ -203,6 +205,11 @@ class TopicFormats:
         records = TableRecordDeserializationSchema(
             request.columns, Part(schema, read), key, metadata, self._upsert
         )
+        records.of_values = {
+            key: self._value.metadata_reader(key.removeprefix(_OF_VALUE))
+            for key in metadata.values()
+            if key.startswith(_OF_VALUE)
+        }
         made = builder.set_deserializer(records).build()
         return made
 
@@ -219,11 +226,11 @@ class TopicFormats:
         return _row_type((each.name[cut:], each.type) for each in self._key_columns.fields)
 
     def _readable(self, metadata: Mapping[str, str]) -> dict[str, str]:
+        known = [*READABLE_METADATA, *(_OF_VALUE + key for key in self._value.format.metadata)]
         for name, key in metadata.items():
-            if key not in READABLE_METADATA:
+            if key not in known:
                 raise self._wrong(
-                    f"column {name}: topics have no metadata {key!r}; there are "
-                    f"{', '.join(READABLE_METADATA)}"
+                    f"column {name}: topics have no metadata {key!r}; there are {', '.join(known)}"
                 )
         return dict(metadata)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 
 from millrace.common.errors import SerializationError
@@ -80,6 +80,9 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         metadata: per column of metadata, its key.
         tombstones: whether a record without a value deletes the row of its key and others upsert
             it; else such records are left out.
+
+    Attributes:
+        of_values: what gives those pieces of metadata, by key, that are in the values themselves.
     """
 
     def __init__(
@@ -94,6 +97,7 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         self._value, self._key = value, key
         self._metadata = dict(metadata or {})
         self._tombstones = tombstones
+        self.of_values: dict[str, Callable[[bytes], Any]] = {}
 
     def deserialize(self, record: KafkaRecord) -> Any:
         raise NotImplementedError  # only whole batches are read
@@ -127,8 +131,7 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         columns = []
         for field in self._columns.fields:
             if field.name in self._metadata:
-                read = READABLE_METADATA[self._metadata[field.name]][1]
-                found = [read(message) for message in messages]
+                found = self._metadata_of(messages, self._metadata[field.name])
                 columns.append(_as_column(found, arrow_type(field.type)))
             elif values is not None and field.name in self._value.columns.names:
                 columns.append(values.column(field.name))
@@ -139,6 +142,14 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         if not columns:  # rows are counted
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(messages), pa.struct([])))
         return pa.RecordBatch.from_arrays(columns, schema=schema_of(self._columns))
+
+    def _metadata_of(self, messages: Sequence[Any], key: str) -> list[Any]:
+        of_value = self.of_values.get(key)
+        if of_value is None:
+            read = READABLE_METADATA[key][1]
+            return [read(message) for message in messages]
+        values = [message.value() for message in messages]
+        return [value and of_value(value) for value in values]
 
     def _keys(self, messages: Sequence[Any]) -> Any:
         """The columns of the keys; null of messages without one."""
@@ -185,7 +196,8 @@ def _columns(part: Part, batch: Batch) -> ColumnBatch:
 def _as_column(values: list[Any], kind: Any) -> Any:
     import pyarrow as pa
 
-    if pa.types.is_timestamp(kind):  # ms since the epoch, of whatever precision is declared
+    if pa.types.is_timestamp(kind) and not any(isinstance(each, datetime) for each in values):
+        # ms since the epoch, of whatever precision is declared
         return pa.array(values, pa.timestamp("ms", kind.tz)).cast(kind)
     return pa.array(values, kind)
 

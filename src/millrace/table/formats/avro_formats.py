@@ -17,6 +17,10 @@ from millrace.formats.avro import (
     AvroRowSerializationSchema,
     AvroSchema,
 )
+from millrace.formats.avro.avro_json import (
+    AvroJsonDeserializationSchema,
+    AvroJsonSerializationSchema,
+)
 from millrace.formats.avro.table_schema import table_schema
 from millrace.formats.changes.debezium_avro import (
     DebeziumAvroDeserializationSchema,
@@ -31,7 +35,12 @@ from millrace.table.formats.message_format import MessageFormat, Read
 __all__ = ["AVRO_FORMATS", "RegistryFormat"]
 
 ALL_KINDS = frozenset({"+I", "-U", "+U", "-D"})
-ENCODING = ConfigOptions.key("avro.encoding").string_type().default_value("binary").one_of("binary")
+ENCODING = (
+    ConfigOptions.key("avro.encoding")
+    .string_type()
+    .default_value("binary")
+    .one_of("binary", "json")
+)
 LEGACY = ConfigOptions.key("avro.timestamp_mapping.legacy").boolean_type().default_value(True)
 
 
@@ -46,10 +55,17 @@ class AvroMessageFormat(MessageFormat):
     ) -> DeserializationSchema[Any]:
         written = table_schema(physical, read(LEGACY))
         chosen = table_schema(self.read_columns(physical, wanted), read(LEGACY))
-        return AvroRowDeserializationSchema(None, written.to_json(), chosen.to_json())
+        rows = AvroRowDeserializationSchema(None, written.to_json(), chosen.to_json())
+        return AvroJsonDeserializationSchema(written, rows) if _as_json(read) else rows
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
-        return AvroRowSerializationSchema(None, table_schema(columns, read(LEGACY)).to_json())
+        schema = table_schema(columns, read(LEGACY))
+        rows = AvroRowSerializationSchema(None, schema.to_json())
+        return AvroJsonSerializationSchema(schema, rows) if _as_json(read) else rows
+
+
+def _as_json(read: Read) -> bool:
+    return bool(read(ENCODING) == "json")
 
 
 _CLIENT = (

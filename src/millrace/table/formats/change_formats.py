@@ -6,7 +6,8 @@ Flink docs: "Debezium Format", "Canal Format", "Maxwell Format", "Ogg Format".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
@@ -22,6 +23,12 @@ from millrace.formats.changes import (
     MaxwellJsonSerializationSchema,
     OggJsonDeserializationSchema,
     OggJsonSerializationSchema,
+)
+from millrace.formats.changes.change_metadata import (
+    CANAL_METADATA,
+    DEBEZIUM_METADATA,
+    MAXWELL_METADATA,
+    OGG_METADATA,
 )
 from millrace.formats.changes.change_schema import ChangeSerializationSchema
 from millrace.table.formats.json_options import JsonOptions
@@ -63,6 +70,10 @@ class DebeziumJsonFormat(ChangeFormat):
     json = JsonOptions("debezium-json")
     more = (SCHEMA_INCLUDE,)
     writes = DebeziumJsonSerializationSchema
+    metadata = DEBEZIUM_METADATA
+
+    def metadata_reader(self, key: str, read: Read) -> Callable[[bytes], Any]:
+        return replace(self.metadata[key], wrapped=read(SCHEMA_INCLUDE))
 
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
@@ -84,6 +95,7 @@ class CanalJsonFormat(ChangeFormat):
     json = JsonOptions("canal-json")
     more = (DATABASE, TABLE)
     writes = CanalJsonSerializationSchema
+    metadata = CANAL_METADATA
 
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
@@ -97,6 +109,7 @@ class MaxwellJsonFormat(ChangeFormat):
 
     json = JsonOptions("maxwell-json")
     writes = MaxwellJsonSerializationSchema
+    metadata = MAXWELL_METADATA
 
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
@@ -111,6 +124,7 @@ class OggJsonFormat(ChangeFormat):
 
     json = JsonOptions("ogg-json")
     writes = OggJsonSerializationSchema
+    metadata = OGG_METADATA
 
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read

@@ -92,6 +92,10 @@ class FormatChoice:
         """What becomes of messages that cannot be read."""
         return self.format.error_policy(self._read)
 
+    def metadata_reader(self, key: str) -> Callable[[bytes], Any]:
+        """What gives a piece of metadata of a message, by its key."""
+        return self.format.metadata_reader(key, self._read)
+
     def deserializer(self, physical: RowType, wanted: Sequence[str]) -> DeserializationSchema[Any]:
         """Reads rows that have the wanted columns of all physical ones."""
         return self.format.deserializer(physical, wanted, self._read)

@@ -7,7 +7,7 @@ Format", "JSON Format", "Raw Format".
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
@@ -18,6 +18,7 @@ from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import Row
+from millrace.formats.changes.change_metadata import ChangeMetadata
 from millrace.formats.csv_row import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from millrace.formats.json_row import JsonRowDeserializationSchema
 from millrace.formats.raw import RawFormatDeserializationSchema, RawFormatSerializationSchema
@@ -43,6 +44,7 @@ class MessageFormat(ABC):
         changes: the row kinds that are read.
         accepts: those that are written; none: all of them.
         text: whether messages are text, which lines of files can hold.
+        metadata: what messages tell beside the rows, by its key.
     """
 
     options: tuple[ConfigOption[Any], ...] = ()
@@ -50,6 +52,11 @@ class MessageFormat(ABC):
     changes: ClassVar[frozenset[str]] = frozenset({"+I"})
     accepts: ClassVar[frozenset[str]] = frozenset({"+I"})
     text: ClassVar[bool] = True
+    metadata: ClassVar[Mapping[str, ChangeMetadata]] = {}
+
+    def metadata_reader(self, key: str, read: Read) -> Callable[[bytes], Any]:
+        """What gives a piece of metadata of a message."""
+        return self.metadata[key]
 
     def error_policy(self, read: Read) -> ErrorPolicy:
         """What becomes of messages that cannot be read."""

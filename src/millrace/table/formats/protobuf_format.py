@@ -17,13 +17,18 @@ from millrace.formats.protobuf import (
 )
 from millrace.formats.protobuf.message_type import MessageType
 from millrace.table.formats.message_format import MessageFormat, Read
+from millrace.table.formats.protobuf_times import (
+    DURATION,
+    TIMESTAMP,
+    RowsWithTimes,
+    columns_for,
+)
 
 __all__ = ["PROTOBUF_FORMATS"]
 
 CLASS = ConfigOptions.key("protobuf.message-class-name").string_type().no_default_value()
 DESCRIPTORS = ConfigOptions.key("protobuf.descriptor-set").string_type().no_default_value()
 IGNORES = ConfigOptions.key("protobuf.ignore-parse-errors").boolean_type().default_value(False)
-_NOT_IN_TABLES = ("google.protobuf.Timestamp", "google.protobuf.Duration")
 
 
 class ProtobufFormat(MessageFormat):
@@ -36,7 +41,9 @@ class ProtobufFormat(MessageFormat):
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
-        return ProtobufRowDeserializationSchema(_message_type(physical, read))
+        found = _message_type(physical, read)
+        rows = ProtobufRowDeserializationSchema(found)
+        return RowsWithTimes(physical, rows) if _has_times(found, physical.names) else rows
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
         written = ProtobufRowSerializationSchema(_message_type(columns, read))
@@ -57,19 +64,32 @@ def _message_type(columns: RowType, read: Read) -> MessageType:
     else:
         found = MessageType.of_class(_imported(name))
     fields = {field.name: field for field in found.message_class.DESCRIPTOR.fields}
-    for column in columns.names:
-        if column not in fields:
+    for column in columns.fields:
+        if column.name not in fields:
             raise JobDefinitionError(
-                f"the message type {found.name} has no field {column!r} for the column of that "
-                f"name; there are {', '.join(fields)}"
+                f"the message type {found.name} has no field {column.name!r} for the column of "
+                f"that name; there are {', '.join(fields)}"
             )
-        of_message = fields[column].message_type
-        if of_message is not None and of_message.full_name in _NOT_IN_TABLES:
+        of_message = fields[column.name].message_type
+        wanted = None if of_message is None else columns_for(of_message.full_name, column.type)
+        if wanted is not None and not fields[column.name].is_repeated:
             raise JobDefinitionError(
-                f"column {column}: {of_message.full_name} is not there for tables; leave the "
-                "column out, or read the topic with the DataStream API"
+                f"column {column.name} is of {column.type}: {of_message.full_name} is {wanted}"
             )
     return found
+
+
+def _has_times(message_type: MessageType, names: Sequence[str]) -> bool:
+    """Whether there are times in some fields of messages, however deep."""
+
+    def has(descriptor: Any) -> bool:
+        if descriptor is None or descriptor.full_name in (TIMESTAMP, DURATION):
+            return descriptor is not None
+        of_library = descriptor.full_name.startswith("google.protobuf.")
+        return not of_library and any(has(field.message_type) for field in descriptor.fields)
+
+    fields = message_type.message_class.DESCRIPTOR.fields
+    return any(has(field.message_type) for field in fields if field.name in names)
 
 
 def _imported(name: str) -> Any:

@@ -1,0 +1,130 @@
+"""`ChangeMetadata`: what a message about changed rows tells beside the rows: where and when.
+
+Flink docs: "Debezium Format", "Canal Format", "Maxwell Format", "Ogg Format", each "Available
+Metadata".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import msgspec
+
+__all__ = [
+    "CANAL_METADATA",
+    "DEBEZIUM_METADATA",
+    "MAXWELL_METADATA",
+    "OGG_METADATA",
+    "ChangeMetadata",
+]
+
+Message = Mapping[str, Any]
+_decode = msgspec.json.Decoder().decode
+_FIRST_MILLIS = 10**11
+"""Smaller numbers are seconds, as Maxwell writes them: as ms they would be in 1973."""
+
+
+@dataclass(frozen=True)
+class ChangeMetadata:
+    """One piece of metadata.
+
+    Attributes:
+        type: of the column, as SQL has it.
+        read: gives it of a decoded message; a time as such or as ms since 1970.
+        of_schema: whether it is of the schema that a message carries.
+        wrapped: whether messages carry their schema, and have the rest as ``payload``.
+
+    Example:
+        >>> CANAL_METADATA["table"](b'{"type": "INSERT", "data": [{}], "table": "orders"}')
+        'orders'
+    """
+
+    type: str
+    read: Callable[[Message], Any]
+    of_schema: bool = False
+    wrapped: bool = False
+
+    def __call__(self, message: bytes) -> Any:
+        """It, of a message."""
+        found = _decode(message)
+        if self.wrapped and not self.of_schema:
+            found = found.get("payload") or {}
+        return self.read(found)
+
+
+def _field(name: str, message: Message) -> Any:
+    return message.get(name)
+
+
+def _of_source(name: str, message: Message) -> Any:
+    return (message.get("source") or {}).get(name)
+
+
+def _pairs(name: str, message: Message) -> list[tuple[str, Any]] | None:
+    found = message.get(name)
+    return None if found is None else list(found.items())
+
+
+def _properties(message: Message) -> list[tuple[str, str | None]] | None:
+    found = _pairs("source", message)
+    return None if found is None else [(name, _text(value)) for name, value in found]
+
+
+def _schema(message: Message) -> str | None:
+    return _text(message.get("schema"))
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode()
+
+
+def _seconds_or_millis(message: Message) -> int | None:
+    at: int | None = message.get("ts")
+    return at * 1000 if at is not None and at < _FIRST_MILLIS else at
+
+
+def _time(name: str, message: Message) -> datetime | None:
+    text = message.get(name)
+    if text is None:
+        return None
+    at = datetime.fromisoformat(text)
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+_TIME, _MICROS = "TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ(6)"
+_TEXT, _TEXTS = "STRING", "ARRAY<STRING>"
+
+DEBEZIUM_METADATA = {
+    "schema": ChangeMetadata(_TEXT, _schema, of_schema=True),
+    "ingestion-timestamp": ChangeMetadata(_TIME, partial(_field, "ts_ms")),
+    "source.timestamp": ChangeMetadata(_TIME, partial(_of_source, "ts_ms")),
+    "source.database": ChangeMetadata(_TEXT, partial(_of_source, "db")),
+    "source.schema": ChangeMetadata(_TEXT, partial(_of_source, "schema")),
+    "source.table": ChangeMetadata(_TEXT, partial(_of_source, "table")),
+    "source.properties": ChangeMetadata("MAP<STRING, STRING>", _properties),
+}
+CANAL_METADATA = {
+    "database": ChangeMetadata(_TEXT, partial(_field, "database")),
+    "table": ChangeMetadata(_TEXT, partial(_field, "table")),
+    "sql-type": ChangeMetadata("MAP<STRING, INT>", partial(_pairs, "sqlType")),
+    "pk-names": ChangeMetadata(_TEXTS, partial(_field, "pkNames")),
+    "ingestion-timestamp": ChangeMetadata(_TIME, partial(_field, "ts")),
+}
+MAXWELL_METADATA = {
+    "database": ChangeMetadata(_TEXT, partial(_field, "database")),
+    "table": ChangeMetadata(_TEXT, partial(_field, "table")),
+    "primary-key-columns": ChangeMetadata(_TEXTS, partial(_field, "primary_key_columns")),
+    "ingestion-timestamp": ChangeMetadata(_TIME, _seconds_or_millis),
+}
+OGG_METADATA = {
+    "table": ChangeMetadata(_TEXT, partial(_field, "table")),
+    "primary-keys": ChangeMetadata(_TEXTS, partial(_field, "primary_keys")),
+    "ingestion-timestamp": ChangeMetadata(_MICROS, partial(_time, "current_ts")),
+    "event-timestamp": ChangeMetadata(_MICROS, partial(_time, "op_ts")),
+}
