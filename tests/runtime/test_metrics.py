@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
+from millrace.runtime.metrics import MetricDescription, MetricRegistry, RegisteredGroup
 
 
 def test_counters_and_meters_tell_what_is_new() -> None:
@@ -38,3 +38,22 @@ def test_groups_make_longer_names_and_names_are_shared() -> None:
     inner.counter("n").inc()
     assert group.add_group("kafka").add_group("topic", "t1").counter("n").get_count() == 1
     assert registry.counts() == {"kafka.topic.t1.n": 1}
+
+
+def test_what_is_registered_is_described_once() -> None:
+    registry = MetricRegistry()
+    group = RegisteredGroup(registry).add_group("kafka").add_group("topic", "t1")
+    group.counter("n")
+    group.meter("m", 30)
+    group.gauge("lag", lambda: 3)
+    group.distribution("sizes")
+    topic = {"<topic>": "t1"}
+    assert registry.descriptions() == {
+        "kafka.topic.t1.n": MetricDescription("counter", "kafka.topic.n", topic),
+        "kafka.topic.t1.m": MetricDescription("meter", "kafka.topic.m", topic, 30),
+        "kafka.topic.t1.lag": MetricDescription("gauge", "kafka.topic.lag", topic),
+        "kafka.topic.t1.sizes": MetricDescription("histogram", "kafka.topic.sizes", topic),
+    }
+    assert registry.descriptions() == {}
+    group.counter("n")
+    assert registry.descriptions() == {}

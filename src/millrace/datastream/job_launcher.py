@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, ClassVar
 
-from millrace.common.config import flink_options, options
+from millrace.common.config import flink_options, metric_options, options
 from millrace.common.config.checkpoint_config import CheckpointConfig
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.restart_strategy import (
@@ -178,6 +178,10 @@ class JobLauncher:
             manager.observe(Operable(manager, name, checkpoints.job_id, run_id))
             known = archived_job(graph, config, configuration, restart)
             manager.observe(JobArchive(manager, known))
+        if _reports_metrics(configuration):
+            from millrace.metrics.job_reporting import job_reporting
+
+            manager.observe(job_reporting(manager, str(manager.job_id), configuration))
         # who runs a batch waits for the one epoch that it is
         level = logging.INFO if config.batch else logging.WARNING
         watch = EpochWatch(manager, config.epoch_report_after, config.epoch_timeout, level)
@@ -236,6 +240,12 @@ class JobLauncher:
             batch=batch,
             program=program_file() or "",
         )
+
+
+def _reports_metrics(configuration: Configuration) -> bool:
+    prefix = metric_options.REPORTER_PREFIX
+    described = any(key.startswith(prefix) for key in configuration.key_set())
+    return described or bool(configuration.get(metric_options.REPORTERS))
 
 
 def _location(text: str | None) -> str | None:

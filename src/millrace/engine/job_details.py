@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from millrace.common.job import JobStatus
+from millrace.runtime.metrics import MetricDescription
 
 __all__ = [
     "BusySubtask",
@@ -140,7 +141,7 @@ class OperatorDetails(NamedTuple):
     """Since the run began, or the job was last rescaled."""
     records_out: int
     watermark: int | None
-    """Of its input, ms since the epoch; None: it has none yet, or its input has ended."""
+    """That it has reached, ms since the epoch; None: none yet, or its input has ended."""
 
 
 class SubtaskDetails(NamedTuple):
@@ -251,7 +252,9 @@ class JobDetails:
     """How subtasks found their state: current, replayed, restored, new."""
     stages: tuple[StageDetails, ...] = ()
     metrics: Mapping[str, Mapping[int, Mapping[str, Any]]] = field(default_factory=_nothing)
-    """The functions' own metrics: per operator uid and subtask."""
+    """The functions' own metrics: per operator uid and subtask; -1 is the driver."""
+    described: Mapping[str, Mapping[str, MetricDescription]] = field(default_factory=_nothing)
+    """What they are: per operator uid."""
 
 
 Listener = Callable[[JobDetails], None]

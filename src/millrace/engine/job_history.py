@@ -25,7 +25,7 @@ from millrace.engine.job_state import JobStateMachine
 from millrace.engine.rates import Rates, SubtaskTotals
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack
-from millrace.runtime.metrics import MetricRegistry, Summary
+from millrace.runtime.metrics import MetricDescription, MetricRegistry, Summary
 from millrace.runtime.program import Program, Stage
 
 __all__ = ["JobHistory"]
@@ -64,6 +64,7 @@ class JobHistory:
         self._metrics: dict[str, dict[int, dict[str, Any]]] = {}
         self._counted: set[tuple[str, str]] = set()
         """(operator uid, name) of the metrics that count."""
+        self._described: dict[str, dict[str, MetricDescription]] = {}
         self._accumulators: dict[str, Accumulator[Any, Any]] = {}
         self._stages: dict[int, StageDetails] = {}
         self.go_on_with(program)
@@ -118,6 +119,8 @@ class JobHistory:
             for uid in {**ack.metrics, **ack.counts}:
                 metrics, counts = ack.metrics.get(uid, {}), ack.counts.get(uid, {})
                 self._take_metrics(uid, ack.subtask, metrics, counts)
+            for uid, described in ack.described.items():
+                self._describe(uid, described)
             merge_all(self._accumulators, ack.accumulators)
         self._epoch_accepted = now
         self._take_rates(acks, epoch_ms, elapsed)
@@ -127,6 +130,7 @@ class JobHistory:
         """Take metrics that the enumerator of a source or the committer of a sink reports."""
         if registry.metrics:
             self._take_metrics(uid, DRIVER, registry.news(), registry.counts())
+            self._describe(uid, registry.descriptions())
 
     def checkpointed(self, stats: CheckpointStats) -> None:
         """A checkpoint is complete or has failed."""
@@ -176,6 +180,7 @@ class JobHistory:
             cached=MappingProxyType(dict(self._cached)),
             stages=tuple(self._stages.values()),
             metrics=MappingProxyType({uid: dict(of) for uid, of in self._metrics.items()}),
+            described=MappingProxyType(dict(self._described)),
         )
 
     def accumulators(self) -> dict[str, Any]:
@@ -189,6 +194,11 @@ class JobHistory:
         plain = {n: asdict(v) if isinstance(v, Summary) else v for n, v in totals.items()}
         results = {name: a.get_local_value() for name, a in list(self._accumulators.items())}
         return {**plain, **results}
+
+    def _describe(self, uid: str, described: Mapping[str, MetricDescription]) -> None:
+        # a new dict each time, as in `_take_metrics`
+        if described:
+            self._described[uid] = {**self._described.get(uid, {}), **described}
 
     def _take_metrics(
         self, uid: str, subtask: int, metrics: Mapping[str, Any], counts: Mapping[str, int]

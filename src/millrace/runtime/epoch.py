@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from millrace.common.functions.accumulators import Accumulator
 from millrace.common.source import SourceEvent
 from millrace.runtime.buffer import Buffer, BufferKind
+from millrace.runtime.metrics import MetricDescription
 from millrace.state.serialization.payload import decode
 from millrace.state.state_delta import StateDelta
 from millrace.state.table_id import TableId
@@ -188,7 +189,7 @@ class OperatorFigures(NamedTuple):
     records_in: int
     records_out: int
     watermark: int
-    """Of its input, ms since the epoch."""
+    """That it has reached, ms since the epoch."""
 
 
 @dataclass
@@ -235,6 +236,8 @@ class Ack:
     """Per operator uid: gauges and distributions by name."""
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     """Per operator uid: what its counters counted in this epoch."""
+    described: dict[str, dict[str, MetricDescription]] = field(default_factory=dict)
+    """Per operator uid: what metrics are that are new."""
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
     """By name, what this epoch added."""
     feedback: dict[str, int] = field(default_factory=dict)

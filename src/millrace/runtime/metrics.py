@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from millrace.common.functions.metrics import Counter, Distribution, Meter, MetricGroup
 
@@ -30,6 +30,19 @@ class Summary:
         )
 
 
+class MetricDescription(NamedTuple):
+    """What a registered metric is; its values come without that."""
+
+    kind: str
+    """counter, gauge, meter or histogram (a distribution), as filters of reporters call them."""
+    name: str
+    """With the groups it is in, a pair's key in place of both."""
+    variables: Mapping[str, str] = {}
+    """The pairs among its groups, as ``<key>`` and value."""
+    span: int = 60
+    """Seconds that a meter looks back over."""
+
+
 class _Counter(Counter):
     def __init__(self) -> None:
         self.count = 0
@@ -45,8 +58,9 @@ class _Counter(Counter):
 
 
 class _Meter(Meter):
-    def __init__(self) -> None:
+    def __init__(self, span: int = 60) -> None:
         self.count = 0
+        self.span = span
 
     def mark_event(self, value: int = 1) -> None:
         self.count += value
@@ -93,6 +107,20 @@ class MetricRegistry:
     def __init__(self) -> None:
         self.metrics: dict[str, Any] = {}
         self._told: dict[str, int] = {}
+        self._new: dict[str, MetricDescription] = {}
+
+    def register(self, path: str, metric: Any, name: str, variables: Mapping[str, str]) -> Any:
+        """Add a metric unless there is one of that full name; returns the one that there is."""
+        if path not in self.metrics:
+            self.metrics[path] = metric
+            span = metric.span if isinstance(metric, _Meter) else 60
+            self._new[path] = MetricDescription(_kind(metric), name, dict(variables), span)
+        return self.metrics[path]
+
+    def descriptions(self) -> dict[str, MetricDescription]:
+        """Return what metrics are that have been registered since the last call."""
+        new, self._new = self._new, {}
+        return new
 
     def counts(self) -> dict[str, int]:
         """Return what counters and meters have counted since the last call. The engine adds it up,
@@ -117,16 +145,36 @@ class MetricRegistry:
         return {**self.values(), **taken}
 
 
+def _kind(metric: Any) -> str:
+    if isinstance(metric, _Counter):
+        return "counter"
+    if isinstance(metric, _Meter):
+        return "meter"
+    return "histogram" if isinstance(metric, _Distribution) else "gauge"
+
+
 class RegisteredGroup(MetricGroup):
     """A metric group that registers what is created in it."""
 
-    def __init__(self, registry: MetricRegistry, prefix: str = "") -> None:
+    def __init__(
+        self,
+        registry: MetricRegistry,
+        prefix: str = "",
+        logical: str = "",
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self._registry = registry
         self._prefix = prefix
+        self._logical = logical
+        """The prefix with a pair's key in place of both."""
+        self._variables = variables or {}
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
-        path = f"{self._prefix}{name}." + (f"{extra}." if extra else "")
-        return RegisteredGroup(self._registry, path)
+        path, logical = f"{self._prefix}{name}.", f"{self._logical}{name}."
+        if not extra:
+            return RegisteredGroup(self._registry, path, logical, self._variables)
+        variables = {**self._variables, f"<{name}>": extra}
+        return RegisteredGroup(self._registry, f"{path}{extra}.", logical, variables)
 
     def counter(self, name: str) -> Counter:
         metric: Counter = self._register(name, _Counter())
@@ -136,7 +184,7 @@ class RegisteredGroup(MetricGroup):
         self._register(name, obj)
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        metric: Meter = self._register(name, _Meter())
+        metric: Meter = self._register(name, _Meter(time_span_in_seconds))
         return metric
 
     def distribution(self, name: str) -> Distribution:
@@ -144,4 +192,5 @@ class RegisteredGroup(MetricGroup):
         return metric
 
     def _register(self, name: str, metric: Any) -> Any:
-        return self._registry.metrics.setdefault(self._prefix + name, metric)
+        logical = self._logical + name
+        return self._registry.register(self._prefix + name, metric, logical, self._variables)

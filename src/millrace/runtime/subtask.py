@@ -444,6 +444,8 @@ class Subtask:
             if registry.metrics:
                 ack.metrics[uid] = registry.news()
                 ack.counts[uid] = registry.counts()
+                if described := registry.descriptions():
+                    ack.described[uid] = described
 
     def _acknowledgement(self, ack: Ack) -> Buffer:
         try:

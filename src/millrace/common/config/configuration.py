@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions, read_list
 from millrace.common.config.flink_options import OTHER_NAMES, WITHOUT_EFFECT, is_without_effect
+from millrace.common.config.metric_options import REPORTER_PREFIX
 from millrace.common.config.options import OPTIONS
 from millrace.common.errors import ConfigurationError
 
@@ -21,8 +22,8 @@ __all__ = [
 
 T = TypeVar("T")
 
-FREE_PREFIXES = ("spark.", "user.", "pipeline.global-job-parameters.")
-"""Keys that nobody checks: Spark's, the user's own."""
+FREE_PREFIXES = ("spark.", "user.", "pipeline.global-job-parameters.", REPORTER_PREFIX)
+"""Keys that nobody checks here: Spark's, the user's own, those of reporters (they do)."""
 
 
 class Configuration:

@@ -200,7 +200,7 @@ WITHOUT_EFFECT: dict[str, str] = {
     "jobmanager.": _CLUSTER,
     "jobstore.": _CLUSTER,
     "kubernetes.": _CLUSTER,
-    "metrics.": "metrics are read from the client and from the endpoint",
+    "metrics.": "the reporters and scopes that there are have options above",
     "pekko.": _CLUSTER,
     "pipeline.auto-type-registration": _SERIALIZERS,
     "pipeline.cached-files": "SparkContext.addFile does it here",

@@ -1,0 +1,50 @@
+"""Options of metrics, with Flink's keys and defaults (Flink docs, "Metric Reporters")."""
+
+from __future__ import annotations
+
+from millrace.common.config.config_options import ConfigOption, ConfigOptions
+from millrace.common.config.options import known
+
+__all__ = ["REPORTER_PREFIX", "SCOPE_FORMATS"]
+
+REPORTER_PREFIX = "metrics.reporter."
+"""Of what is said about one reporter: ``metrics.reporter.<name>.<parameter>``."""
+
+REPORTERS = known(
+    ConfigOptions.key("metrics.reporters").list_type().default_value([]),
+    "Names of the reporters to start, `prom,otel` for example; each is described by options "
+    "`metrics.reporter.<name>.<parameter>`. Empty: all that are described.",
+)
+SCOPE_DELIMITER = known(
+    ConfigOptions.key("metrics.scope.delimiter").string_type().default_value("."),
+    "What stands between the parts of a metric's full name.",
+)
+
+
+def _scope(key: str, default: str, whose: str) -> ConfigOption[str]:
+    return known(
+        ConfigOptions.key(f"metrics.scope.{key}").string_type().default_value(default),
+        f"How the full names of metrics of {whose} begin.",
+    )
+
+
+SCOPE_FORMATS = {
+    "jobmanager": _scope("jm", "<host>.jobmanager", "the driver"),
+    "jobmanager.job": _scope("jm-job", "<host>.jobmanager.<job_name>", "a job"),
+    "jobmanager.job.operator": _scope(
+        "jm-operator",
+        "<host>.jobmanager.<job_name>.<operator_name>",
+        "what an operator has in the driver: an enumerator, a committer",
+    ),
+    "taskmanager.job.task": _scope(
+        "task",
+        "<host>.taskmanager.<tm_id>.<job_name>.<task_name>.<subtask_index>",
+        "a subtask",
+    ),
+    "taskmanager.job.task.operator": _scope(
+        "operator",
+        "<host>.taskmanager.<tm_id>.<job_name>.<operator_name>.<subtask_index>",
+        "an operator in a subtask",
+    ),
+}
+"""Per logical scope, the option with its format."""

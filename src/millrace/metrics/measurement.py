@@ -1,0 +1,81 @@
+"""Measurements: the values of metrics at one moment, each with the scope that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import NamedTuple
+
+__all__ = ["HistogramValue", "Measurement", "MetricKind", "MetricScope", "numbers"]
+
+
+class MetricKind(Enum):
+    """What a metric is, in the words that filters use."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    METER = "meter"
+    """Its value is a rate per second."""
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramValue:
+    """What a histogram or a distribution has seen."""
+
+    count: int
+    sum: float
+    min: float | None = None
+    max: float | None = None
+    quantiles: Mapping[float, float] = field(default_factory=dict)
+    """Per share, 0.99 for example, the value that so many did not exceed."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricScope:
+    """What a metric belongs to (Flink docs, "Metrics", "Scope").
+
+    Example:
+        >>> scope = MetricScope("jobmanager.job", {"<host>": "localhost", "<job_name>": "count"})
+        >>> scope.logical
+        'jobmanager.job'
+    """
+
+    logical: str
+    """jobmanager, jobmanager.job, taskmanager.job.task, ...: what filters and Prometheus use."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Names in angle brackets, and their values."""
+
+
+class Measurement(NamedTuple):
+    """The value of one metric."""
+
+    scope: MetricScope
+    name: str
+    """With the user's groups before it, such as ``kafka.topic.orders.lag``."""
+    kind: MetricKind
+    value: float | str | HistogramValue
+    logical_name: str
+    """The same without the values of the user's variables: ``kafka.topic.lag``."""
+    variables: Mapping[str, str] = MappingProxyType({})
+    """The user's: ``<topic>``, for example."""
+
+
+def numbers(measurement: Measurement) -> Iterator[tuple[str, float]]:
+    """The numbers in a measurement, for who knows no others; texts have none.
+
+    Returns:
+        What to put behind the name of the metric, and the number.
+    """
+    value = measurement.value
+    if isinstance(value, HistogramValue):
+        yield ".count", value.count
+        if value.count:
+            yield ".mean", value.sum / value.count
+        limits = (("min", value.min), ("max", value.max))
+        yield from ((f".{name}", limit) for name, limit in limits if limit is not None)
+        yield from ((f".p{share * 100:g}", v) for share, v in value.quantiles.items())
+    elif not isinstance(value, str):
+        yield "", value

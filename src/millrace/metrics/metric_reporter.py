@@ -1,0 +1,40 @@
+"""The interface of reporters, which bring measurements to where people look at them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+
+from millrace.metrics.measurement import Measurement
+from millrace.metrics.reporter_settings import ReporterSettings
+
+__all__ = ["Measure", "MetricReporter"]
+
+Measure = Callable[[], Sequence[Measurement]]
+"""Gives the measurements of this moment, without those that the reporter is not to report."""
+
+
+class MetricReporter(ABC):
+    """Reports the metrics of a job; all methods are called in a thread of its own.
+
+    Whatever they raise is logged and does not disturb the job.
+
+    Args:
+        settings: what is configured for it.
+    """
+
+    periodic = True
+    """Whether it is called at an interval; else it is asked by others."""
+
+    def __init__(self, settings: ReporterSettings) -> None:
+        self.settings = settings
+
+    def open(self, measure: Measure) -> None:
+        """Begin; ``measure`` is for reporters that are asked by others."""
+
+    @abstractmethod
+    def report(self, measurements: Sequence[Measurement]) -> None:
+        """Report these."""
+
+    def close(self) -> None:
+        """End, after the last report."""

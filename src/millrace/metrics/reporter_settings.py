@@ -1,0 +1,114 @@
+"""The settings of one reporter: ``metrics.reporter.<name>.<parameter>``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from millrace.common.config.config_options import ConfigOption
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.metric_options import REPORTER_PREFIX
+from millrace.common.errors import ConfigurationError
+from millrace.common.time.amounts import Duration
+from millrace.metrics.metric_filter import MetricFilter
+from millrace.metrics.scope_formats import ScopeFormats
+
+__all__ = ["ReporterSettings"]
+
+T = TypeVar("T")
+INTERVAL = Duration.of_seconds(10)
+
+
+class ReporterSettings:
+    """The parameters of a reporter, read as what they must be.
+
+    Args:
+        name: the reporter's.
+        configuration: of the job.
+
+    Raises:
+        ConfigurationError: one of those that all reporters have is not right.
+
+    Example:
+        >>> settings = ReporterSettings(
+        ...     "prom", Configuration({"metrics.reporter.prom.port": "9250-9260"})
+        ... )
+        >>> settings.ports(range(9249, 9250))
+        range(9250, 9261)
+        >>> settings.seconds("interval", INTERVAL)
+        10.0
+    """
+
+    def __init__(self, name: str, configuration: Configuration) -> None:
+        self.name = name
+        self._prefix = f"{REPORTER_PREFIX}{name}."
+        self._configuration = configuration
+        self.formats = ScopeFormats(configuration, self.text("scope.delimiter") or None)
+        excluded = self.items("scope.variables.excludes")
+        self.excluded_variables = frozenset(f"<{item.strip('<>')}>" for item in excluded)
+        added = self._read("scope.variables.additional", "map", dict[str, str]())
+        self.added_variables = {f"<{key.strip('<>')}>": value for key, value in added.items()}
+        self.filter = MetricFilter(
+            self.items("filter.includes") or ["*"],
+            self.items("filter.excludes"),
+            f"{self._prefix}filter",
+        )
+        self.interval = self.seconds("interval", INTERVAL)
+
+    def text(self, parameter: str, default: str = "") -> str:
+        """A parameter as text."""
+        return self._configuration.get_string(self._prefix + parameter, default) or ""
+
+    def number(self, parameter: str, default: int) -> int:
+        """A parameter as a whole number."""
+        return self._read(parameter, "number", default)
+
+    def flag(self, parameter: str, default: bool) -> bool:
+        """A parameter as true or false."""
+        return self._read(parameter, "boolean", default)
+
+    def seconds(self, parameter: str, default: Duration) -> float:
+        """A parameter that is a duration, in seconds."""
+        return self._read(parameter, "duration", default).to_millis() / 1000
+
+    def items(self, parameter: str) -> list[str]:
+        """A parameter that is a list, divided by ``;``."""
+        return self._read(parameter, "list", list[str]())
+
+    def ports(self, default: range) -> range:
+        """The parameter ``port``: one, or a range such as ``9250-9260``."""
+        text = self.text("port")
+        if not text:
+            return default
+        low, _, high = text.partition("-")
+        try:
+            first, last = int(low), int(high or low)
+        except ValueError:
+            first, last = 1, 0
+        if not 0 <= first <= last <= 65_535:
+            raise self.error("port", f"{text!r} is neither a port nor a range such as 9250-9260")
+        return range(first, last + 1)
+
+    def require(self, parameter: str) -> str:
+        """A parameter that has no default.
+
+        Raises:
+            ConfigurationError: it is missing.
+        """
+        value = self.text(parameter)
+        if not value:
+            raise self.error(parameter, "is missing")
+        return value
+
+    def error(self, parameter: str, what: str) -> ConfigurationError:
+        """An error about a parameter."""
+        return ConfigurationError(f"{self._prefix}{parameter}: {what}")
+
+    def labels(self, variables: Mapping[str, str]) -> dict[str, str]:
+        """Variables without their brackets, those left out that are excluded."""
+        wanted = {**variables, **self.added_variables}
+        return {k[1:-1]: v for k, v in wanted.items() if k not in self.excluded_variables}
+
+    def _read(self, parameter: str, kind: str, default: T) -> T:
+        found = self._configuration.get(ConfigOption(self._prefix + parameter, kind, default))
+        return default if found is None else found
