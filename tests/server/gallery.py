@@ -21,7 +21,10 @@ from millrace.engine.job_details import (
     CheckpointStats,
     ExceptionEntry,
     JobDetails,
+    OperatorDetails,
+    RestoredCheckpoint,
     StageDetails,
+    StateSize,
     SubtaskDetails,
 )
 from millrace.engine.job_record import JobRecord
@@ -43,6 +46,28 @@ class FixedClock:
         return NOW
 
 
+def subtask(
+    read: int, written: int, watermark: int, worker: str, busy: float = 250.0
+) -> SubtaskDetails:
+    """A subtask after nine epochs of half a second, all alike."""
+    return SubtaskDetails(
+        read,
+        written,
+        watermark,
+        worker,
+        total_in=read * 9,
+        total_out=written * 9,
+        bytes_in=read * 90,
+        bytes_out=written * 90,
+        records_in_per_second=read * 2.0,
+        records_out_per_second=written * 2.0,
+        busy_ms_per_second=busy,
+        back_pressured_ms_per_second=50.0,
+        state_bytes=77,
+        operators=(OperatorDetails(read * 9, written * 9, watermark),),
+    )
+
+
 def details(status: JobStatus) -> JobDetails:
     """A job with a source of two subtasks and a keyed count of one."""
     return JobDetails(
@@ -56,10 +81,21 @@ def details(status: JobStatus) -> JobDetails:
             completed=3,
             failed=1,
             recent=(
-                CheckpointStats(3, 9, BEGUN + 90_000, 40.4),
+                CheckpointStats(
+                    3,
+                    9,
+                    BEGUN + 90_000,
+                    40.4,
+                    size=100,
+                    full_size=5_000,
+                    path="/checkpoints/clicks-00000000/chk-3",
+                    written_ms=30.0,
+                    stages={"count": StateSize(90, 4_000)},
+                ),
                 CheckpointStats(None, 7, BEGUN + 80_000, 15.0, "disk full"),
                 CheckpointStats(2, 6, BEGUN + 70_000, 20.0),
             ),
+            restored=RestoredCheckpoint(1, 4, BEGUN + 60_000),
         ),
         records=900,
         records_per_second=200.0,
@@ -76,9 +112,12 @@ def details(status: JobStatus) -> JobDetails:
                 880,
                 NOW - 1_000,
                 (
-                    SubtaskDetails(60, 50, NOW - 1_000, "host-a:11"),
-                    SubtaskDetails(40, 30, NOW - 500, "host-b:12"),
+                    subtask(60, 50, NOW - 1_000, "host-a:11"),
+                    subtask(40, 30, NOW - 500, "host-b:12"),
                 ),
+                200.0,
+                160.0,
+                250.0,
             ),
             StageDetails(
                 "count",
@@ -87,7 +126,10 @@ def details(status: JobStatus) -> JobDetails:
                 880,
                 100,
                 NOW - 3_000,
-                (SubtaskDetails(80, 10, NOW - 3_000, "host-a:11"),),
+                (subtask(80, 10, NOW - 3_000, "host-a:11", 900.0),),
+                160.0,
+                20.0,
+                900.0,
             ),
         ),
         metrics={"count": {0: {"words": 7, "mode": "fast"}}, "sink": {-1: {"committed": 2}}},

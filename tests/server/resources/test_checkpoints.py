@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from gallery import BEGUN, FAILED, NOW, RUNNING, TRACEBACK
 
+from millrace.server.observed_job import vertex_id
+
 
 def test_statistics(api) -> None:
     statistics = api.get(f"/jobs/{RUNNING}/checkpoints").json()
     assert statistics["counts"] == {
-        "restored": 0, "total": 4, "in_progress": 0, "completed": 3, "failed": 1,
+        "restored": 1, "total": 4, "in_progress": 0, "completed": 3, "failed": 1,
     }  # fmt: skip
     assert [each["status"] for each in statistics["history"]] == [
         "COMPLETED", "FAILED", "COMPLETED",
@@ -17,6 +19,9 @@ def test_statistics(api) -> None:
     assert (newest["id"], newest["end_to_end_duration"]) == (3, 40)
     assert newest["latest_ack_timestamp"] == BEGUN + 90_040
     assert newest["external_path"].endswith("chk-3")
+    assert (newest["checkpointed_size"], newest["state_size"]) == (100, 5_000)
+    assert newest["tasks"][vertex_id("count")]["state_size"] == 4_000
+    assert statistics["latest"]["restored"]["id"] == 1
     assert statistics["latest"]["failed"]["failure_message"] == "disk full"
     assert statistics["summary"]["end_to_end_duration"]["avg"] == 30
 

@@ -14,8 +14,10 @@ COUNT = f"/jobs/{RUNNING}/vertices/{vertex_id('count')}"
 def test_a_vertex(api) -> None:
     vertex = api.get(SOURCE).json()
     assert [s["taskmanager-id"] for s in vertex["subtasks"]] == ["host-a:11", "host-b:12"]
-    assert vertex["subtasks"][1]["metrics"]["read-records"] == 40
-    assert vertex["subtasks"][1]["metrics"]["read-records-complete"] is False
+    assert vertex["subtasks"][1]["metrics"]["read-records"] == 360
+    assert vertex["subtasks"][1]["metrics"]["write-bytes"] == 2_700
+    assert vertex["metrics"]["read-bytes"] == 9_000
+    assert (vertex["busy-ratio"], vertex["subtasks"][1]["busy-ratio"]) == (0.25, 0.25)
     assert api.get(f"{SOURCE}/subtasks/1").json() == vertex["subtasks"][1]
     assert api.get(f"{SOURCE}/subtasks/1/attempts/1").json() == vertex["subtasks"][1]
     assert api.get(f"{SOURCE}/subtasks/2").status_code == 404
@@ -31,12 +33,20 @@ def test_watermarks_and_workers(api) -> None:
     hosts = [w["host"] for w in api.get(f"{SOURCE}/taskmanagers").json()["taskmanagers"]]
     assert hosts == ["host-a", "host-b"]
     assert len(api.get(f"{SOURCE}/subtasktimes").json()["subtasks"]) == 2
-    assert api.get(f"{SOURCE}/backpressure").json()["backpressureLevel"] == "ok"
+    pressure = api.get(f"{SOURCE}/backpressure").json()
+    assert (pressure["status"], pressure["backpressureLevel"]) == ("ok", "ok")
+    one = pressure["subtasks"][1]
+    assert (one["ratio"], one["busyRatio"], one["idleRatio"]) == (0.05, 0.25, 0.7)
 
 
 def test_metrics_are_named_first(api) -> None:
     names = [each["id"] for each in api.get(f"{COUNT}/metrics").json()]
-    assert {"0.numRecordsInPerSecond", "0.currentInputWatermark", "0.count.words"} <= set(names)
+    assert {
+        "0.numRecordsInPerSecond",
+        "0.busyTimeMsPerSecond",
+        "0.count.numRecordsIn",
+        "0.count.words",
+    } <= set(names)
     assert all(set(each) == {"id"} for each in api.get(f"{COUNT}/metrics").json())
     wanted = "0.numRecordsInPerSecond,0.count.words,0.count.mode,0.nothing"
     assert api.get(f"{COUNT}/metrics", params={"get": wanted}).json() == [

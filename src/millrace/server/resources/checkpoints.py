@@ -9,10 +9,10 @@ import msgspec
 
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
-from millrace.engine.job_details import CheckpointStats
+from millrace.engine.job_details import CheckpointStats, RestoredCheckpoint, StateSize
 from millrace.server.api_route import ApiError, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
-from millrace.server.observed_job import ObservedJob
+from millrace.server.observed_job import ObservedJob, ObservedVertex
 
 __all__ = ["ROUTES", "checkpoint_config", "checkpoint_statistics"]
 
@@ -26,8 +26,8 @@ class TaskCheckpoint(msgspec.Struct, frozen=True):
     id: int
     status: str
     latest_ack_timestamp: int
-    checkpointed_size: int | None
-    state_size: int | None
+    checkpointed_size: int
+    state_size: int
     end_to_end_duration: int
     num_subtasks: int
     num_acknowledged_subtasks: int
@@ -47,9 +47,10 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     savepoint_format: str | None = msgspec.field(name="savepointFormat", default=None)
     trigger_timestamp: int
     latest_ack_timestamp: int
-    checkpointed_size: int | None = None
-    """Bytes; None: unknown."""
-    state_size: int | None = None
+    checkpointed_size: int
+    """Bytes that it wrote."""
+    state_size: int
+    """Bytes of all the state that it names."""
     end_to_end_duration: int
     alignment_buffered: int = 0
     processed_data: int = 0
@@ -64,6 +65,8 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     failure_message: str | None = None
     epoch: int = 0
     """The first epoch that is not part of it."""
+    written_ms: float = 0.0
+    """Of its duration: until it was written; sinks committed after that."""
 
 
 class CheckpointCounts(msgspec.Struct, frozen=True):
@@ -164,22 +167,24 @@ def checkpoint_statistics(job: ObservedJob) -> CheckpointStatistics:
     nothing = stats_summary([0] if complete else [])
     return CheckpointStatistics(
         counts=CheckpointCounts(
-            restored=0,
+            restored=int(history.restored is not None),
             total=history.completed + history.failed,
             in_progress=0,
             completed=history.completed,
             failed=history.failed,
         ),
         summary=CheckpointSummary(
-            checkpointed_size=StatsSummary(),
-            state_size=StatsSummary(),
+            checkpointed_size=stats_summary([each.checkpointed_size for each in complete]),
+            state_size=stats_summary([each.state_size for each in complete]),
             end_to_end_duration=stats_summary(durations),
             alignment_buffered=nothing,
             processed_data=nothing,
             persisted_data=nothing,
         ),
         latest=LatestCheckpoints(
-            completed=complete[0] if complete else None, failed=failed[0] if failed else None
+            completed=complete[0] if complete else None,
+            failed=failed[0] if failed else None,
+            restored=_restored(history.restored),
         ),
         history=recent,
     )
@@ -208,12 +213,19 @@ def _quantile(ordered: Sequence[int], share: float) -> float:
     return round(value, 3)
 
 
+def _restored(restored: RestoredCheckpoint | None) -> RestoredCheckpointStatistics | None:
+    if restored is None:
+        return None
+    is_own = restored.number is not None
+    number = restored.number if restored.number is not None else -1
+    return RestoredCheckpointStatistics(number, restored.time, not is_own, "")
+
+
 def _checkpoint(job: ObservedJob, stats: CheckpointStats) -> Checkpoint:
     failed = stats.number is None
     duration = round(stats.duration)
     end = stats.triggered + duration
     number = -1 if stats.number is None else stats.number
-    path = None if failed or job.directory is None else job.directory / f"chk-{number}"
     subtasks = sum(vertex.parallelism for vertex in job.vertices)
     status: Literal["COMPLETED", "FAILED"] = "FAILED" if failed else "COMPLETED"
     return Checkpoint(
@@ -222,27 +234,32 @@ def _checkpoint(job: ObservedJob, stats: CheckpointStats) -> Checkpoint:
         status=status,
         trigger_timestamp=stats.triggered,
         latest_ack_timestamp=-1 if failed else end,
+        checkpointed_size=stats.size,
+        state_size=stats.full_size,
         end_to_end_duration=duration,
         num_subtasks=subtasks,
         num_acknowledged_subtasks=0 if failed else subtasks,
-        tasks={
-            vertex.id: TaskCheckpoint(
-                number,
-                status,
-                end,
-                None,
-                None,
-                duration,
-                vertex.parallelism,
-                0 if failed else vertex.parallelism,
-            )
-            for vertex in job.vertices
-        },
-        external_path=None if path is None else str(path),
+        tasks={vertex.id: _task(vertex, stats, status) for vertex in job.vertices},
+        external_path=stats.path or None,
         discarded=None if failed else number != job.details.checkpoint,
         failure_timestamp=end if failed else None,
         failure_message=stats.failure,
         epoch=stats.epoch,
+        written_ms=stats.written_ms,
+    )
+
+
+def _task(vertex: ObservedVertex, stats: CheckpointStats, status: str) -> TaskCheckpoint:
+    size = stats.stages.get(vertex.uid, StateSize(0, 0))
+    return TaskCheckpoint(
+        id=-1 if stats.number is None else stats.number,
+        status=status,
+        latest_ack_timestamp=stats.triggered + round(stats.duration),
+        checkpointed_size=size.written,
+        state_size=size.full,
+        end_to_end_duration=round(stats.duration),
+        num_subtasks=vertex.parallelism,
+        num_acknowledged_subtasks=0 if stats.number is None else vertex.parallelism,
     )
 
 

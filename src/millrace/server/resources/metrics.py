@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from millrace.common.job import JobStatus
+from millrace.engine.job_details import SubtaskDetails
 from millrace.server.api_route import ApiError, ApiRequest, ApiRoute, QueryParameter
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob, ObservedVertex
@@ -69,29 +70,54 @@ def job_metrics(job: ObservedJob) -> dict[str, Any]:
     if complete is not None:
         found["lastCheckpointDuration"] = round(complete.duration)
         found["lastCompletedCheckpointId"] = complete.number
+        found["lastCheckpointSize"] = complete.size
+        found["lastCheckpointFullSize"] = complete.full_size
+        found["lastCheckpointExternalPath"] = complete.path
+    if checkpoints.restored is not None:
+        found["lastCheckpointRestoreTimestamp"] = checkpoints.restored.time
     if details.watermark is not None:
         found["currentInputWatermark"] = details.watermark
     return found
 
 
 def subtask_metrics(job: ObservedJob, vertex: ObservedVertex) -> list[dict[str, Any]]:
-    """The metrics of each subtask in the newest epoch, and what its functions report."""
-    seconds = job.details.epoch_ms / 1_000
+    """The metrics of each subtask and of its operators, and what their functions report."""
     operators = vertex.details.operators if vertex.details is not None else {}
+    names = {uid: _NO_NAME.sub("_", name) for uid, name in operators.items()}
     found = []
     for index, subtask in enumerate(vertex.subtasks):
-        values: dict[str, Any] = {}
-        if seconds > 0:
-            running = job.is_running
-            values["numRecordsInPerSecond"] = subtask.records_in / seconds if running else 0.0
-            values["numRecordsOutPerSecond"] = subtask.records_out / seconds if running else 0.0
-        if subtask.watermark is not None:
-            values["currentInputWatermark"] = subtask.watermark
-        for uid, name in operators.items():
-            reported = job.details.metrics.get(uid, {}).get(index, {})
-            values.update(_reported(_NO_NAME.sub("_", name), reported))
+        values = _task_metrics(subtask, job.is_running)
+        for name, operator in zip(names.values(), subtask.operators, strict=False):
+            values[f"{name}.numRecordsIn"] = operator.records_in
+            values[f"{name}.numRecordsOut"] = operator.records_out
+            if operator.watermark is not None:
+                values[f"{name}.currentInputWatermark"] = operator.watermark
+        for uid, name in names.items():
+            values.update(_reported(name, job.details.metrics.get(uid, {}).get(index, {})))
         found.append(values)
     return found
+
+
+def _task_metrics(subtask: SubtaskDetails, is_running: bool) -> dict[str, Any]:
+    per_second = {
+        "numRecordsInPerSecond": subtask.records_in_per_second,
+        "numRecordsOutPerSecond": subtask.records_out_per_second,
+        "numBytesInPerSecond": subtask.bytes_in_per_second,
+        "numBytesOutPerSecond": subtask.bytes_out_per_second,
+        "busyTimeMsPerSecond": subtask.busy_ms_per_second,
+        "idleTimeMsPerSecond": subtask.idle_ms_per_second,
+        "backPressuredTimeMsPerSecond": subtask.back_pressured_ms_per_second,
+    }
+    values: dict[str, Any] = {
+        "numRecordsIn": subtask.total_in,
+        "numRecordsOut": subtask.total_out,
+        "numBytesIn": subtask.bytes_in,
+        "numBytesOut": subtask.bytes_out,
+        **{name: value if is_running else 0.0 for name, value in per_second.items()},
+    }
+    if subtask.watermark is not None:
+        values["currentInputWatermark"] = subtask.watermark
+    return values
 
 
 def vertex_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import msgspec
 
+from millrace.engine.job_details import SubtaskDetails
 from millrace.server.observed_job import ObservedJob, ObservedVertex
 
-__all__ = ["IOMetrics", "VertexRates", "io_metrics", "vertex_rates"]
+__all__ = ["IOMetrics", "VertexRates", "io_metrics", "subtask_io_metrics", "vertex_rates"]
 
 
 class IOMetrics(msgspec.Struct, frozen=True, rename="kebab"):
-    """Flink: ``IOMetricsInfo``. Bytes are not counted."""
+    """Flink: ``IOMetricsInfo``. Bytes that a source reads are not counted."""
 
     read_bytes: int = 0
-    read_bytes_complete: bool = False
+    read_bytes_complete: bool = True
     write_bytes: int = 0
-    write_bytes_complete: bool = False
+    write_bytes_complete: bool = True
     read_records: int = 0
     read_records_complete: bool = True
     write_records: int = 0
@@ -31,33 +32,46 @@ class VertexRates(msgspec.Struct, frozen=True):
     records_in_per_second: float | None = None
     records_out_per_second: float | None = None
     busy_ratio: float | None = None
-    """From 0 to 1."""
+    """Of the busiest subtask, from 0 to 1."""
     watermark: int | None = None
     """ms since the epoch of Unix."""
     watermark_lag_ms: int | None = None
 
 
 def io_metrics(vertex: ObservedVertex) -> IOMetrics:
-    """The records of a vertex since the newest run began."""
+    """What went through a vertex since the newest run began."""
     details = vertex.details
     if details is None:
         return IOMetrics()
-    return IOMetrics(read_records=details.records_in, write_records=details.records_out)
+    return IOMetrics(
+        read_bytes=sum(subtask.bytes_in for subtask in details.subtasks),
+        write_bytes=sum(subtask.bytes_out for subtask in details.subtasks),
+        read_records=details.records_in,
+        write_records=details.records_out,
+    )
+
+
+def subtask_io_metrics(*subtasks: SubtaskDetails) -> IOMetrics:
+    """What went through some subtasks since the newest run began, or the job was rescaled."""
+    return IOMetrics(
+        read_bytes=sum(subtask.bytes_in for subtask in subtasks),
+        write_bytes=sum(subtask.bytes_out for subtask in subtasks),
+        read_records=sum(subtask.total_in for subtask in subtasks),
+        write_records=sum(subtask.total_out for subtask in subtasks),
+    )
 
 
 def vertex_rates(job: ObservedJob, vertex: ObservedVertex) -> VertexRates:
-    """How a vertex did in the newest epoch."""
+    """How a vertex has been doing in the last seconds; a job that has ended does nothing."""
     details = vertex.details
-    if details is None:
+    if details is None or not job.details.epochs:
         return VertexRates()
-    watermark = details.watermark
     if not job.is_running:
-        return VertexRates(0.0, 0.0, None, watermark)
-    lag = None if watermark is None else max(0, job.now - watermark)
-    epoch_ms = job.details.epoch_ms
-    if epoch_ms <= 0:
-        return VertexRates(None, None, None, watermark, lag)
-    read = sum(subtask.records_in for subtask in vertex.subtasks)
-    written = sum(subtask.records_out for subtask in vertex.subtasks)
-    per_second = 1_000 / epoch_ms
-    return VertexRates(read * per_second, written * per_second, None, watermark, lag)
+        return VertexRates(0.0, 0.0, 0.0, details.watermark)
+    return VertexRates(
+        details.records_in_per_second,
+        details.records_out_per_second,
+        min(details.busy_ms_per_second / 1_000, 1.0),
+        details.watermark,
+        None if details.watermark is None else max(0, job.now - details.watermark),
+    )

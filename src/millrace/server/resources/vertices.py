@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from millrace.common.job import JobStatus
@@ -13,14 +15,18 @@ from millrace.server.resources.execution_states import execution_state, state_co
 from millrace.server.resources.vertex_metrics import (
     IOMetrics,
     io_metrics,
+    subtask_io_metrics,
     vertex_rates,
 )
 
 __all__ = ["ROUTES", "host_of", "vertex_details"]
 
 
+_LOW, _HIGH = 0.1, 0.5
+
+
 class SubtaskAnswer(msgspec.Struct, frozen=True, rename="kebab"):
-    """A subtask: the records are those of the newest epoch."""
+    """A subtask; what it counts began with the run, or when the job was rescaled."""
 
     subtask: int
     status: str
@@ -35,6 +41,10 @@ class SubtaskAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     status_duration: dict[str, int]
     other_concurrent_attempts: list[str] | None
     watermark: int | None
+    records_in_per_second: float
+    records_out_per_second: float
+    busy_ratio: float
+    state_bytes: int
 
 
 class VertexAnswer(msgspec.Struct, frozen=True, rename="kebab"):
@@ -82,24 +92,27 @@ class SubtaskWatermark(msgspec.Struct, frozen=True):
     value: str
 
 
+Level = Literal["ok", "low", "high"]
+
+
 class SubtaskBackPressure(msgspec.Struct, frozen=True, kw_only=True):
-    """How busy a subtask is; None: unknown."""
+    """The shares of its time in which a subtask works, waits for work, and waits to hand on."""
 
     subtask: int
     attempt_number: int = msgspec.field(name="attempt-number", default=0)
-    backpressure_level: str = msgspec.field(name="backpressureLevel", default="ok")
-    backpressure_level_dashed: str = msgspec.field(name="backpressure-level", default="ok")
-    ratio: float = 0.0
-    idle_ratio: float | None = msgspec.field(name="idleRatio", default=None)
-    busy_ratio: float | None = msgspec.field(name="busyRatio", default=None)
+    level: Level = msgspec.field(name="backpressureLevel")
+    level_dashed: Level = msgspec.field(name="backpressure-level")
+    ratio: float
+    idle_ratio: float = msgspec.field(name="idleRatio")
+    busy_ratio: float = msgspec.field(name="busyRatio")
 
 
 class BackPressureAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``/backpressure`` answers. Epochs have an end, so nothing is ever kept from sending."""
+    """What ``/backpressure`` answers."""
 
     status: str
-    backpressure_level: str = msgspec.field(name="backpressureLevel", default="ok")
-    backpressure_level_dashed: str = msgspec.field(name="backpressure-level", default="ok")
+    level: Level = msgspec.field(name="backpressureLevel")
+    level_dashed: Level = msgspec.field(name="backpressure-level")
     end_timestamp: int = msgspec.field(name="end-timestamp")
     subtasks: list[SubtaskBackPressure]
 
@@ -170,21 +183,15 @@ def _subtask(job: ObservedJob, number: int, subtask: SubtaskDetails) -> SubtaskA
         start_time=begun,
         end_time=_end(job),
         duration=max(0, job.end - begun),
-        metrics=_subtask_metrics(subtask),
+        metrics=subtask_io_metrics(subtask),
         taskmanager_id=subtask.worker or "(unassigned)",
         status_duration={state: max(0, job.end - begun)},
         other_concurrent_attempts=None,
         watermark=subtask.watermark,
-    )
-
-
-def _subtask_metrics(*subtasks: SubtaskDetails) -> IOMetrics:
-    """Only of the newest epoch, hence not complete."""
-    return IOMetrics(
-        read_records=sum(subtask.records_in for subtask in subtasks),
-        read_records_complete=False,
-        write_records=sum(subtask.records_out for subtask in subtasks),
-        write_records_complete=False,
+        records_in_per_second=subtask.records_in_per_second if job.is_running else 0.0,
+        records_out_per_second=subtask.records_out_per_second if job.is_running else 0.0,
+        busy_ratio=min(subtask.busy_ms_per_second / 1_000, 1.0) if job.is_running else 0.0,
+        state_bytes=subtask.state_bytes,
     )
 
 
@@ -249,14 +256,37 @@ def get_watermarks(server: JobServer, request: ApiRequest) -> list[SubtaskWaterm
 def get_back_pressure(server: JobServer, request: ApiRequest) -> BackPressureAnswer:
     """Answer ``GET .../backpressure``."""
     job, vertex = server.observed_vertex(request)
-    busy = vertex_rates(job, vertex).busy_ratio
-    idle = None if busy is None else 1 - busy
-    subtasks = [
-        SubtaskBackPressure(subtask=number, busy_ratio=busy, idle_ratio=idle)
-        for number, _ in enumerate(vertex.subtasks)
-    ]
-    status = "ok" if job.is_running else "deprecated"
-    return BackPressureAnswer(status=status, end_timestamp=job.now, subtasks=subtasks)
+    subtasks = [_back_pressure(number, each) for number, each in enumerate(vertex.subtasks)]
+    worst = pressure_level(max((subtask.ratio for subtask in subtasks), default=0.0))
+    return BackPressureAnswer(
+        status="ok" if job.is_running else "deprecated",
+        level=worst,
+        level_dashed=worst,
+        end_timestamp=job.now,
+        subtasks=subtasks,
+    )
+
+
+def _back_pressure(number: int, subtask: SubtaskDetails) -> SubtaskBackPressure:
+    ratio = min(subtask.back_pressured_ms_per_second / 1_000, 1.0)
+    return SubtaskBackPressure(
+        subtask=number,
+        level=pressure_level(ratio),
+        level_dashed=pressure_level(ratio),
+        ratio=ratio,
+        idle_ratio=subtask.idle_ms_per_second / 1_000,
+        busy_ratio=min(subtask.busy_ms_per_second / 1_000, 1.0),
+    )
+
+
+def pressure_level(ratio: float) -> Level:
+    """Flink's word for a share of time.
+
+    Example:
+        >>> pressure_level(0.1), pressure_level(0.3), pressure_level(0.9)
+        ('ok', 'low', 'high')
+    """
+    return "ok" if ratio <= _LOW else "low" if ratio <= _HIGH else "high"
 
 
 def get_task_managers(server: JobServer, request: ApiRequest) -> TaskManagersAnswer:
@@ -274,7 +304,7 @@ def get_task_managers(server: JobServer, request: ApiRequest) -> TaskManagersAns
             start_time=begun,
             end_time=_end(job),
             duration=max(0, job.end - begun),
-            metrics=_subtask_metrics(*subtasks),
+            metrics=subtask_io_metrics(*subtasks),
             status_counts=state_counts(state, len(subtasks)),
             taskmanager_id=worker or "(unassigned)",
         )
