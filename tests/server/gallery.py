@@ -28,11 +28,13 @@ from millrace.engine.job_details import (
     SubtaskDetails,
 )
 from millrace.engine.job_record import JobRecord
+from millrace.server.access_tokens import AccessTokens
 from millrace.server.job_server import JobServer, ServerSettings
 from millrace.server.registry import ProcessAttempt, RegisteredJob, Submission
 from millrace.server.sql_registry import SqlRegistry
 from millrace.server.supervisor import Supervisor
 
+NO_TOKENS = AccessTokens()
 NOW = 1_700_000_100_000
 BEGUN = 1_700_000_000_000
 RUNNING, FAILED, NEW, FINISHED = ("1" * 32, "2" * 32, "3" * 32, "4" * 32)

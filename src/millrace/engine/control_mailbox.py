@@ -121,19 +121,33 @@ class Mailbox:
         """
         return _is_locked(self.directory / _ALIVE)
 
-    def send(self, run_id: str, command: str, arguments: dict[str, Any]) -> str:
+    def send(
+        self, run_id: str, command: str, arguments: dict[str, Any], id: str | None = None
+    ) -> str:
         """Put a request into the mailbox; returns its id.
+
+        Args:
+            id: of `new_id`, for who must know it before; None: a new one.
 
         Raises:
             JobControlError: the mailbox is somebody else's, or cannot be written.
         """
-        request = MailboxRequest(secrets.token_hex(8), run_id, command, arguments)
+        request = MailboxRequest(id or self.new_id(), run_id, command, arguments)
         if not os.access(self.directory, os.W_OK | os.X_OK):
             raise JobControlError(
                 f"{self.directory} cannot be written: only the user who runs a job can operate it"
             )
         _write(self._request_path(request.id), request)
         return request.id
+
+    @staticmethod
+    def new_id() -> str:
+        """An id that no request has."""
+        return secrets.token_hex(8)
+
+    def is_waiting(self, id: str) -> bool:
+        """Whether a request is there that the job has not taken yet."""
+        return self._request_path(id).exists()
 
     def withdraw(self, id: str) -> bool:
         """Withdraw a request; False: the job has taken it already."""

@@ -63,7 +63,7 @@ class JobProcess:
 
     def _spawn(self, submission: Submission, lock: int) -> subprocess.Popen[bytes]:
         words = ["run", "--resume", "--checkpoint-dir", str(self.directory)]
-        words += ["--name", submission.name] if submission.name else []
+        words += [f"--name={submission.name}"] if submission.name else []
         words += [*submission.options, submission.program, *submission.arguments]
         log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:

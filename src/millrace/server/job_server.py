@@ -12,10 +12,12 @@ from millrace.engine.clock import Clock, SystemClock
 from millrace.server.api_route import ApiError, ApiRequest
 from millrace.server.job_process import JobProcess
 from millrace.server.observed_job import ObservedJob, ObservedJobs, ObservedVertex
+from millrace.server.operation_triggers import OperationTriggers
+from millrace.server.program_store import ProgramStore
 from millrace.server.registry import RegisteredJob, Registry
 from millrace.server.supervisor import Supervisor
 
-__all__ = ["JobServer", "ServerSettings"]
+__all__ = ["JobServer", "ServerSettings", "checked_id"]
 
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -74,7 +76,19 @@ class JobServer:
         self.now = (clock or SystemClock()).now
         self.end: Callable[[], None] = lambda: None
         """Ends the server's process; the jobs run on."""
+        self.triggers = OperationTriggers(registry, supervisor.process, self.now)
+        self.programs = ProgramStore(settings.uploads, settings.programs)
         self._observed = ObservedJobs(supervisor.process, self.now)
+
+    def start(self) -> None:
+        """Begin to look after jobs and triggers."""
+        self.supervisor.start()
+        self.triggers.start()
+
+    def close(self) -> None:
+        """Look after nothing any more."""
+        self.triggers.close()
+        self.supervisor.close()
 
     # -- jobs --------------------------------------------------------------------------------------
 

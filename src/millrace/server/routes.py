@@ -13,6 +13,8 @@ from millrace.server.resources import (
     jobs,
     logs,
     metrics,
+    operations,
+    programs,
     taskmanagers,
     vertices,
 )
@@ -29,6 +31,8 @@ ROUTES: tuple[ApiRoute, ...] = (
     *accumulators.ROUTES,
     *checkpoints.ROUTES,
     *exceptions.ROUTES,
+    *operations.ROUTES,
+    *programs.ROUTES,
     *logs.ROUTES,
     *taskmanagers.ROUTES,
 )

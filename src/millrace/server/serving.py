@@ -90,15 +90,15 @@ def serve(options: ServerOptions, ready: Callable[[ServerAddress], None]) -> Non
         server.end = http.end
         address = ServerAddress(http.url, tokens.operate, os.getpid())
         address.write(options.directory)
-        supervisor.start()
+        server.start()
         try:
             log.info("the server is at %s", http.url)
             ready(address)
             http.run()
         finally:
             log.info("the server ends; its jobs run on")
-            supervisor.close()
             http.close()
+            server.close()
             address.remove(options.directory)
     finally:
         registry.close()

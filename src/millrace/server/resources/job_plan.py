@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
 import msgspec
 
+from millrace.engine.archived_job import ArchivedStage
 from millrace.server.api_route import ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
-from millrace.server.observed_job import ObservedJob, ObservedVertex, vertex_id
+from millrace.server.observed_job import ObservedJob, vertex_id
 
-__all__ = ["JobPlan", "ROUTES", "job_plan"]
+__all__ = ["JobPlan", "PlanAnswer", "ROUTES", "job_plan", "stage_nodes"]
 
 _SHIP_STRATEGIES = {"KEYED": "HASH", "SHUFFLE": "SHUFFLE"}
 """Flink's word for an exchange, where it is another one."""
@@ -53,16 +57,29 @@ class PlanAnswer(msgspec.Struct, frozen=True):
 
 def job_plan(job: ObservedJob) -> JobPlan:
     """The graph of a job; without nodes before its program has made one."""
-    return JobPlan(job.id, job.name, "STREAMING", [_node(vertex) for vertex in job.vertices])
+    stages = job.archive.stages if job.archive is not None else ()
+    parallelism = {vertex.uid: vertex.parallelism for vertex in job.vertices}
+    return JobPlan(job.id, job.name, "STREAMING", stage_nodes(stages, parallelism))
 
 
-def _node(vertex: ObservedVertex) -> PlanNode:
+def stage_nodes(
+    stages: Iterable[ArchivedStage], parallelism: Mapping[str, int] = MappingProxyType({})
+) -> list[PlanNode]:
+    """The nodes of a graph.
+
+    Args:
+        parallelism: of stages that have another one than they were planned with, by uid.
+    """
+    return [_node(stage, parallelism.get(stage.uid, stage.parallelism)) for stage in stages]
+
+
+def _node(stage: ArchivedStage, parallelism: int) -> PlanNode:
     return PlanNode(
-        id=vertex.id,
-        parallelism=vertex.parallelism,
+        id=vertex_id(stage.uid),
+        parallelism=parallelism,
         operator="",
         operator_strategy="",
-        description=vertex.name,
+        description=stage.name,
         inputs=[
             PlanInput(
                 number,
@@ -70,9 +87,9 @@ def _node(vertex: ObservedVertex) -> PlanNode:
                 _SHIP_STRATEGIES.get(input.exchange, input.exchange),
                 "pipelined_bounded",
             )
-            for number, input in enumerate(vertex.inputs)
+            for number, input in enumerate(stage.inputs)
         ],
-        uid=vertex.uid,
+        uid=stage.uid,
     )
 
 

@@ -1,0 +1,230 @@
+"""Triggers: what jobs are asked to do and takes its time, remembered until it is answered.
+
+A trigger is noted before its job is asked, and its answer before it is taken from the mailbox. So
+whoever holds its id learns the outcome, also from the server that follows one that was killed.
+Flink: the asynchronous operations of its REST API.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from threading import Event, RLock, Thread
+from typing import Any
+
+from millrace.common.errors import MillraceError
+from millrace.common.job import JobID
+from millrace.engine.control_mailbox import Mailbox, MailboxAnswer
+from millrace.server.job_process import JobProcess
+from millrace.server.registry import Registry, TriggeredOperation
+
+__all__ = ["JobCommand", "OperationTriggers"]
+
+log = logging.getLogger(__name__)
+
+PERIOD = 0.1
+"""Seconds between two looks at what has not been answered."""
+PATIENCE = 60_000
+"""Milliseconds in which a job must begin to take requests, or take one."""
+LOST = 5_000
+"""Milliseconds after which a request that the job does not have will not be answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobCommand:
+    """A command of `millrace.engine.control_commands` with its arguments."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+class OperationTriggers:
+    """The triggers of a registry; may be asked from any thread.
+
+    Args:
+        process: the process of a job.
+        now: the time, in ms since the epoch of Unix.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        process: Callable[[str], JobProcess],
+        now: Callable[[], int],
+    ) -> None:
+        self._registry = registry
+        self._process = process
+        self._now = now
+        self._commands: dict[str, JobCommand] = {}
+        """Of triggers whose job could not be asked yet."""
+        self._working: set[str] = set()
+        """Triggers that the server carries out itself."""
+        self._missing: dict[str, int] = {}
+        """Since when requests are neither waiting nor answered."""
+        self._open: dict[str, TriggeredOperation] | None = None
+        """None: not read yet from the registry."""
+        self._lock = RLock()
+        self._closed = Event()
+        self._thread = Thread(target=self._follow, name="millrace-triggers", daemon=True)
+
+    def start(self) -> None:
+        """Begin to follow the triggers, also those of the server before."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Follow nothing any more: the next server does."""
+        self._closed.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    # -- what is asked -----------------------------------------------------------------------------
+
+    def trigger(
+        self, job: str, kind: str, command: JobCommand, id: str | None = None
+    ) -> TriggeredOperation:
+        """Ask a job to do something.
+
+        Args:
+            id: of the trigger; one that is known is not triggered again. None: a new one.
+        """
+        with self._lock:
+            known = self._registry.trigger(id) if id is not None else None
+            if known is not None:
+                return known
+            trigger = TriggeredOperation(id or str(JobID.generate()), job, kind, self._now())
+            self._commands[trigger.id] = command
+            self._keep(trigger)
+            return self._look_after(trigger)
+
+    def carry_out(self, kind: str, work: Callable[[], Any], id: str | None = None) -> str:
+        """Do something in a thread of its own; returns the trigger's id. ``id`` as in `trigger`."""
+        with self._lock:
+            if id is not None and self._registry.trigger(id) is not None:
+                return id
+            trigger = TriggeredOperation(id or str(JobID.generate()), "", kind, self._now())
+            self._working.add(trigger.id)
+            self._keep(trigger)
+        Thread(target=self._work, args=(trigger, work), name=f"millrace-{kind}").start()
+        return trigger.id
+
+    def find(self, id: str) -> TriggeredOperation | None:
+        """A trigger as it is now; None: there is none of that id."""
+        with self._lock:
+            trigger = self._registry.trigger(id)
+            if trigger is None or trigger.is_done:
+                return trigger
+            return self._look_after(trigger)
+
+    # -- looking after -----------------------------------------------------------------------------
+
+    def _follow(self) -> None:
+        while not self._closed.wait(PERIOD):
+            try:
+                self.look()
+            except Exception:  # the registry may be back in a moment
+                log.exception("triggers could not be followed")
+
+    def look(self) -> None:
+        """Take the answers that have come."""
+        with self._lock:
+            for trigger in list(self._unanswered().values()):
+                self._look_after(trigger)
+
+    def _unanswered(self) -> dict[str, TriggeredOperation]:
+        if self._open is None:
+            self._open = {trigger.id: trigger for trigger in self._registry.open_triggers()}
+        return self._open
+
+    def _look_after(self, trigger: TriggeredOperation) -> TriggeredOperation:
+        if trigger.id in self._working:
+            return trigger
+        try:
+            if not trigger.job:
+                return self._fail(trigger, "the server ended before this was done; ask again")
+            if not trigger.run_id:
+                return self._ask(trigger)
+            return self._take_answer(trigger)
+        except MillraceError as error:
+            return self._fail(trigger, str(error))
+
+    def _ask(self, trigger: TriggeredOperation) -> TriggeredOperation:
+        command = self._commands.get(trigger.id)
+        if command is None:
+            return self._fail(trigger, "the server ended before the job was asked; ask again")
+        job = self._registry.job(trigger.job)
+        if job is None or job.is_over:
+            return self._fail(trigger, "the job has ended")
+        mailbox = self._process(trigger.job).mailbox()
+        run = mailbox.running() if mailbox is not None else None
+        if mailbox is None or run is None:
+            if self._now() - trigger.created > PATIENCE:
+                return self._fail(trigger, "the job has not begun to run; look at its log")
+            return trigger
+        trigger = replace(trigger, run_id=run.run_id, message=mailbox.new_id())
+        self._keep(trigger)
+        mailbox.send(run.run_id, command.name, dict(command.arguments), trigger.message)
+        self._commands.pop(trigger.id, None)
+        return trigger
+
+    def _take_answer(self, trigger: TriggeredOperation) -> TriggeredOperation:
+        mailbox = self._process(trigger.job).mailbox()
+        if mailbox is None:
+            return self._fail(trigger, "the job's directory is gone")
+        # before the answer is looked for: one that came just before its end is not missed
+        running = mailbox.running()
+        answer = mailbox.receive(trigger.message, remove=False)
+        if answer is not None and answer.state != "accepted":
+            done = self._answered(trigger, answer)
+            mailbox.receive(trigger.message)
+            return done
+        if running is None or running.run_id != trigger.run_id:
+            mailbox.withdraw(trigger.message)
+            return self._fail(trigger, "the job ended before it was done, or was started again")
+        if answer is None:
+            return self._not_taken(trigger, mailbox)
+        return trigger
+
+    def _not_taken(self, trigger: TriggeredOperation, mailbox: Mailbox) -> TriggeredOperation:
+        if mailbox.is_waiting(trigger.message):
+            self._missing.pop(trigger.id, None)
+            is_late = self._now() - trigger.created > 2 * PATIENCE
+            if is_late and mailbox.withdraw(trigger.message):
+                return self._fail(trigger, "the job does not answer; look at its stacks")
+        elif self._now() - self._missing.setdefault(trigger.id, self._now()) > LOST:
+            return self._fail(trigger, "the request was lost with the server before; ask again")
+        return trigger
+
+    def _answered(self, trigger: TriggeredOperation, answer: MailboxAnswer) -> TriggeredOperation:
+        if answer.state == "failed":
+            return self._fail(trigger, answer.error)
+        return self._finish(replace(trigger, result=json.dumps(answer.result)))
+
+    def _fail(self, trigger: TriggeredOperation, error: str) -> TriggeredOperation:
+        return self._finish(replace(trigger, error=error))
+
+    def _finish(self, trigger: TriggeredOperation) -> TriggeredOperation:
+        self._keep(trigger)
+        self._commands.pop(trigger.id, None)
+        self._missing.pop(trigger.id, None)
+        return trigger
+
+    def _keep(self, trigger: TriggeredOperation) -> None:
+        self._registry.put_trigger(trigger)
+        if trigger.is_done:
+            self._unanswered().pop(trigger.id, None)
+        else:
+            self._unanswered()[trigger.id] = trigger
+
+    def _work(self, trigger: TriggeredOperation, work: Callable[[], Any]) -> None:
+        try:
+            done = replace(trigger, result=json.dumps(work()))
+        except (MillraceError, OSError) as error:
+            done = replace(trigger, error=str(error))
+        except Exception as error:
+            log.exception("%s could not be done", trigger.kind)
+            done = replace(trigger, error=f"{type(error).__name__}: {error}")
+        with self._lock:
+            self._finish(done)
+            self._working.discard(trigger.id)

@@ -1,0 +1,204 @@
+"""Job files that were uploaded, and those of a directory that may be run where they are."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import secrets
+import shutil
+import stat
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.filesystem.local_file_system import LocalFileSystem
+from millrace.server.api_route import ApiError, UploadedFile
+
+__all__ = ["ProgramStore", "StoredProgram"]
+
+MAIN = "__main__.py"
+MOST_FILES, MOST_BYTES = 10_000, 1 << 30
+"""Of what an archive unpacks to."""
+MAX_SOURCE = 4 << 20
+"""Bytes of a file whose description is read."""
+_ID = re.compile(r"[0-9a-f]{32}_[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProgram:
+    """A job file of the server."""
+
+    id: str
+    """Of an upload: its file's name; else its path below the directory of programs."""
+    name: str
+    path: Path
+    """The file, or the directory that an archive was unpacked into."""
+    uploaded: int
+    """When, ms since the epoch of Unix; of a program of the directory: when it was changed."""
+
+    @property
+    def main(self) -> Path:
+        """The file that is run."""
+        return self.path / MAIN if self.path.is_dir() else self.path
+
+    def entry(self, name: str | None) -> Path:
+        """The file that is run if another one than `main` is wished for.
+
+        Raises:
+            ApiError: 400, there is no such file.
+        """
+        if not name:
+            return self.main
+        if not self.path.is_dir():
+            raise ApiError(400, f"{self.name} is one file: there is no entry {name[:80]!r} in it")
+        inside = self.path.resolve()
+        found = (inside / name).resolve()
+        if not found.is_relative_to(inside) or not found.is_file():
+            raise ApiError(400, f"there is no file {name[:200]!r} in {self.name}")
+        return found
+
+    def description(self) -> str:
+        """The first line of the program's docstring."""
+        try:
+            with self.main.open("rb") as file:
+                tree = ast.parse(file.read(MAX_SOURCE))
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            return ""
+        return (ast.get_docstring(tree) or "").partition("\n")[0]
+
+
+class ProgramStore:
+    """The programs of a server.
+
+    Args:
+        uploads: where those that were uploaded are.
+        programs: the directory of those that are run where they are; None: there is none.
+    """
+
+    def __init__(self, uploads: Path, programs: Path | None) -> None:
+        self._uploads = uploads
+        self._programs = programs
+
+    # -- uploads -----------------------------------------------------------------------------------
+
+    def add(self, upload: UploadedFile) -> StoredProgram:
+        """Keep a file that was uploaded.
+
+        Raises:
+            ApiError: 400, it is no program.
+        """
+        name = _NO_NAME.sub("_", os.path.basename(upload.name.replace("\\", "/"))).lstrip("._-")
+        name = name[-120:].lstrip("._-")
+        path = self._uploads / f"{secrets.token_hex(16)}_{name}"
+        if name.endswith(".py"):
+            _check_source(Path(upload.path), name)
+            shutil.copyfile(upload.path, path)
+        elif name.endswith(".zip"):
+            _unpack(Path(upload.path), path, name)
+        else:
+            raise ApiError(400, f"a program is a .py or a .zip file, not {upload.name[:120]!r}")
+        return self._uploaded(path)
+
+    def uploads(self) -> list[StoredProgram]:
+        """The programs that were uploaded, the newest first."""
+        try:
+            entries = list(os.scandir(self._uploads))
+        except FileNotFoundError:
+            return []
+        found = [self._uploaded(Path(entry.path)) for entry in entries if _ID.fullmatch(entry.name)]
+        return sorted(found, key=lambda program: (program.uploaded, program.id), reverse=True)
+
+    def upload(self, id: str) -> StoredProgram:
+        """The upload of an id.
+
+        Raises:
+            ApiError: 404, there is none.
+        """
+        path = self._uploads / id
+        if not _ID.fullmatch(id) or not path.exists():
+            raise ApiError(404, f"there is no program {id[:200]!r}")
+        return self._uploaded(path)
+
+    def delete(self, id: str) -> None:
+        """Delete an upload; raises as `upload`."""
+        path = self.upload(id).path
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def _uploaded(self, path: Path) -> StoredProgram:
+        name = path.name.partition("_")[2]
+        return StoredProgram(path.name, name, path, int(path.stat().st_mtime * 1_000))
+
+    # -- programs that are there -------------------------------------------------------------------
+
+    def programs(self) -> Iterator[StoredProgram]:
+        """The files below the directory of programs, by name."""
+        if self._programs is None:
+            return
+        for path in sorted(self._programs.rglob("*.py")):
+            if path.is_file() and path.resolve().is_relative_to(self._programs):
+                yield self._there(path)
+
+    def program(self, given: str) -> StoredProgram:
+        """The program of a path, which is absolute or below the directory of programs.
+
+        Raises:
+            ApiError: 403, it is not below it; 404, there is none.
+        """
+        if self._programs is None:
+            raise ApiError(403, "programs are not run by path: start the server with --programs")
+        try:
+            path = (self._programs / given).resolve()
+            is_file = path.is_file()
+        except (OSError, ValueError):
+            raise ApiError(400, f"{given[:200]!r} is no path") from None
+        if not path.is_relative_to(self._programs):
+            raise ApiError(403, f"only programs below {self._programs} are run by their paths")
+        if not is_file or path.suffix != ".py":
+            raise ApiError(404, f"there is no job file {given[:200]!r}")
+        return self._there(path)
+
+    def _there(self, path: Path) -> StoredProgram:
+        assert self._programs is not None
+        id = str(path.relative_to(self._programs))
+        return StoredProgram(id, path.name, path, int(path.stat().st_mtime * 1_000))
+
+
+def _check_source(path: Path, name: str) -> None:
+    try:
+        compile(path.read_bytes(), name, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ApiError(400, f"{name} is not Python: {error}") from None
+
+
+def _unpack(archive: Path, to: Path, name: str) -> None:
+    """Unpack an archive, whose files stay inside it whatever they are called."""
+    directory = to.with_name(f".{to.name}")
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            _check_members(opened.infolist(), name)
+            LocalFileSystem().make_directory(str(directory), durable=False)
+            opened.extractall(directory)
+        os.utime(directory, (now := time.time(), now))
+        directory.rename(to)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+        raise ApiError(400, f"{name} cannot be unpacked: {error}") from None
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _check_members(members: list[zipfile.ZipInfo], name: str) -> None:
+    if len(members) > MOST_FILES or sum(member.file_size for member in members) > MOST_BYTES:
+        raise ApiError(
+            400, f"{name} unpacks to more than {MOST_FILES:,} files or {MOST_BYTES:,} bytes"
+        )
+    if any(stat.S_ISLNK(member.external_attr >> 16) for member in members):
+        raise ApiError(400, f"{name} has links in it")
+    if not any(member.filename.endswith(".py") for member in members):
+        raise ApiError(400, f"{name} has no Python file in it")

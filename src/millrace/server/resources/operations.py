@@ -1,0 +1,250 @@
+"""What jobs are asked to do: cancel, stop, savepoints, another parallelism."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from millrace.common.job import JobStatus
+from millrace.filesystem.location import is_local
+from millrace.server.api_route import (
+    AccessRole,
+    ApiError,
+    ApiReply,
+    ApiRequest,
+    ApiRoute,
+    EmptyAnswer,
+    QueryParameter,
+)
+from millrace.server.job_server import JobServer, checked_id
+from millrace.server.operation_triggers import JobCommand
+from millrace.server.registry import RegisteredJob, TriggeredOperation
+
+__all__ = ["ROUTES", "operation_state"]
+
+Format = Literal["CANONICAL", "NATIVE"]
+TriggerId = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
+SAVEPOINT, STOP, RESCALING, DISPOSAL = "savepoint", "stop", "rescaling", "disposal"
+
+
+class SavepointTrigger(msgspec.Struct, frozen=True, rename="kebab"):
+    """The body of ``POST /jobs/:jobid/savepoints``."""
+
+    target_directory: str | None = None
+    """None: the one that the job is configured with."""
+    cancel_job: bool = False
+    """Whether the job ends with the savepoint."""
+    format_type: Format = msgspec.field(name="formatType", default="CANONICAL")
+    trigger_id: TriggerId | None = msgspec.field(name="triggerId", default=None)
+
+
+class StopTrigger(msgspec.Struct, frozen=True):
+    """The body of ``POST /jobs/:jobid/stop``."""
+
+    target_directory: str | None = msgspec.field(name="targetDirectory", default=None)
+    drain: bool = False
+    """Whether event time ends first: all timers fire, all windows close."""
+    format_type: Format = msgspec.field(name="formatType", default="CANONICAL")
+    trigger_id: TriggerId | None = msgspec.field(name="triggerId", default=None)
+
+
+class DisposalRequest(msgspec.Struct, frozen=True, rename="kebab"):
+    """The body of ``POST /savepoint-disposal``."""
+
+    savepoint_path: str
+
+
+class TriggerAnswer(msgspec.Struct, frozen=True, rename="kebab"):
+    """The id of a trigger, to ask for its state."""
+
+    request_id: str
+    triggerid: str
+    """The same: clients of earlier Flinks look for it here."""
+
+
+class OperationStatus(msgspec.Struct, frozen=True):
+    """Whether a trigger is answered."""
+
+    id: Literal["IN_PROGRESS", "COMPLETED"]
+
+
+class FailureCause(msgspec.Struct, frozen=True, rename="kebab"):
+    """Why something could not be done."""
+
+    class_: str = msgspec.field(name="class")
+    stack_trace: str
+
+
+class OperationOutcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
+    """What came of a trigger."""
+
+    location: str | None = None
+    """Of the savepoint."""
+    failure_cause: FailureCause | None = None
+    left: list[str] | None = None
+    """Files in the directory of a savepoint that were not its own."""
+
+
+class OperationAnswer(msgspec.Struct, frozen=True):
+    """The state of a trigger."""
+
+    status: OperationStatus
+    operation: OperationOutcome | None = None
+
+
+def operation_state(trigger: TriggeredOperation) -> OperationAnswer:
+    """The state of a trigger in Flink's JSON."""
+    if not trigger.is_done:
+        return OperationAnswer(OperationStatus("IN_PROGRESS"))
+    done = OperationStatus("COMPLETED")
+    if trigger.error is not None:
+        cause = FailureCause("millrace.common.errors.JobControlError", trigger.error)
+        return OperationAnswer(done, OperationOutcome(failure_cause=cause))
+    result: dict[str, Any] = json.loads(trigger.result or "{}")
+    return OperationAnswer(
+        done, OperationOutcome(result.get("savepoint"), None, result.get("left"))
+    )
+
+
+def _triggered(id: str) -> TriggerAnswer:
+    return TriggerAnswer(id, id)
+
+
+def _running(server: JobServer, request: ApiRequest) -> RegisteredJob:
+    job = server.registered(request)
+    if job.is_over:
+        raise ApiError(409, f"job {job.id} has ended: it is {job.status.name}")
+    return job
+
+
+def _directory(text: str | None) -> str | None:
+    """A directory that means the same in the job's process.
+
+    Raises:
+        ApiError: 400, it is relative, or no path.
+    """
+    if text is None:
+        return None
+    if not text or "\0" in text or (is_local(text) and not _is_absolute(text)):
+        raise ApiError(400, f"a directory is an absolute path or a URI, not {text[:200]!r}")
+    return text
+
+
+def _is_absolute(text: str) -> bool:
+    return os.path.isabs(text) or text.startswith("file:/")
+
+
+def post_savepoint(server: JobServer, request: ApiRequest) -> TriggerAnswer:
+    """Answer ``POST /jobs/:jobid/savepoints``."""
+    job, body = _running(server, request), request.body
+    directory = _directory(body.target_directory)
+    format = body.format_type.lower()
+    command = JobCommand("savepoint", {"directory": directory, "format": format})
+    if body.cancel_job:
+        command = _stop(directory, False, format)
+    kind = STOP if body.cancel_job else SAVEPOINT
+    return _triggered(server.triggers.trigger(job.id, kind, command, body.trigger_id).id)
+
+
+def post_stop(server: JobServer, request: ApiRequest) -> TriggerAnswer:
+    """Answer ``POST /jobs/:jobid/stop``."""
+    job, body = _running(server, request), request.body
+    command = _stop(_directory(body.target_directory), body.drain, body.format_type.lower())
+    return _triggered(server.triggers.trigger(job.id, STOP, command, body.trigger_id).id)
+
+
+def _stop(directory: str | None, drain: bool, format: str) -> JobCommand:
+    arguments = {"savepoint": True, "directory": directory, "drain": drain, "format": format}
+    return JobCommand("stop", arguments)
+
+
+def patch_job(server: JobServer, request: ApiRequest) -> ApiReply:
+    """Answer ``PATCH /jobs/:jobid``: cancel it."""
+    job = server.registered(request)
+    if job.is_over and job.status is not JobStatus.CANCELED:
+        raise ApiError(409, f"job {job.id} has ended already: it is {job.status.name}")
+    server.supervisor.cancel(job.id)
+    return ApiReply(EmptyAnswer(), 202)
+
+
+def patch_rescaling(server: JobServer, request: ApiRequest) -> TriggerAnswer:
+    """Answer ``PATCH /jobs/:jobid/rescaling``."""
+    job = _running(server, request)
+    command = JobCommand("rescale", {"parallelism": request.query["parallelism"]})
+    return _triggered(server.triggers.trigger(job.id, RESCALING, command).id)
+
+
+def post_disposal(server: JobServer, request: ApiRequest) -> TriggerAnswer:
+    """Answer ``POST /savepoint-disposal``."""
+    path = _directory(request.body.savepoint_path) or ""
+
+    def dispose() -> dict[str, Any]:
+        from millrace.state.checkpoint.savepoints import dispose_savepoint
+
+        return {"left": dispose_savepoint(path)}
+
+    return _triggered(server.triggers.carry_out(DISPOSAL, dispose))
+
+
+def _state(server: JobServer, request: ApiRequest, job: str, *kinds: str) -> OperationAnswer:
+    id = checked_id(request.path["triggerid"], "trigger")
+    trigger = server.triggers.find(id)
+    if trigger is None or trigger.job != job or trigger.kind not in kinds:
+        raise ApiError(404, f"There is no operation for trigger {id}")
+    return operation_state(trigger)
+
+
+def get_savepoint(server: JobServer, request: ApiRequest) -> OperationAnswer:
+    """Answer ``GET /jobs/:jobid/savepoints/:triggerid``."""
+    return _state(server, request, request.path["jobid"], SAVEPOINT, STOP)
+
+
+def get_rescaling(server: JobServer, request: ApiRequest) -> OperationAnswer:
+    """Answer ``GET /jobs/:jobid/rescaling/:triggerid``."""
+    return _state(server, request, request.path["jobid"], RESCALING)
+
+
+def get_disposal(server: JobServer, request: ApiRequest) -> OperationAnswer:
+    """Answer ``GET /savepoint-disposal/:triggerid``."""
+    return _state(server, request, "", DISPOSAL)
+
+
+OPERATE = AccessRole.OPERATE
+ROUTES = (
+    ApiRoute(
+        "PATCH", "/jobs/{jobid}", patch_job, "Cancel a job.", EmptyAnswer, OPERATE, status=202,
+        query=(QueryParameter("mode", description="how it ends", choices=("cancel",)),),
+    ),
+    ApiRoute(
+        "POST", "/jobs/{jobid}/savepoints", post_savepoint, "Take a savepoint of a job.",
+        TriggerAnswer, OPERATE, body=SavepointTrigger, status=202,
+    ),
+    ApiRoute(
+        "GET", "/jobs/{jobid}/savepoints/{triggerid}", get_savepoint,
+        "Whether a savepoint has been taken, and where it is.", OperationAnswer,
+    ),
+    ApiRoute(
+        "POST", "/jobs/{jobid}/stop", post_stop, "End a job with a savepoint.",
+        TriggerAnswer, OPERATE, body=StopTrigger, status=202,
+    ),
+    ApiRoute(
+        "PATCH", "/jobs/{jobid}/rescaling", patch_rescaling, "Change the parallelism of a job.",
+        TriggerAnswer, OPERATE,
+        query=(QueryParameter("parallelism", int, "the new one", required=True, minimum=1),),
+    ),
+    ApiRoute(
+        "GET", "/jobs/{jobid}/rescaling/{triggerid}", get_rescaling,
+        "Whether a job has another parallelism.", OperationAnswer,
+    ),
+    ApiRoute(
+        "POST", "/savepoint-disposal", post_disposal, "Delete a savepoint.", TriggerAnswer,
+        OPERATE, body=DisposalRequest,
+    ),
+    ApiRoute(
+        "GET", "/savepoint-disposal/{triggerid}", get_disposal, "Whether a savepoint is deleted.",
+        OperationAnswer,
+    ),
+)  # fmt: skip

@@ -1,0 +1,266 @@
+"""Programs: uploaded ones under Flink's ``/jars``, and those that are on the server's machine."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configuration
+from millrace.common.errors import ConfigurationError
+from millrace.common.job import JobID
+from millrace.server.api_route import (
+    AccessRole,
+    ApiError,
+    ApiRequest,
+    ApiRoute,
+    EmptyAnswer,
+    QueryParameter,
+)
+from millrace.server.job_server import JobServer
+from millrace.server.program_plan import ProgramPlan, plan_of
+from millrace.server.program_store import StoredProgram
+from millrace.server.registry import Submission
+from millrace.server.resources.job_plan import JobPlan, PlanAnswer, stage_nodes
+
+__all__ = ["ROUTES", "RunRequest", "submission_of"]
+
+Parallelism = Annotated[int, msgspec.Meta(ge=1, le=1 << 15)]
+Word = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$")]
+ClaimMode = Literal["CLAIM", "NO_CLAIM"]
+
+
+class RunRequest(msgspec.Struct, frozen=True, rename="camel"):
+    """How a program is run; all of it may be left out."""
+
+    entry_class: Word | None = None
+    """Of an archive: the file that is run, instead of ``__main__.py``."""
+    program_args: Word | None = None
+    """As on a command line, in one string."""
+    program_args_list: list[Word] | None = None
+    """The arguments one by one; they come first."""
+    parallelism: Parallelism | None = None
+    savepoint_path: Word | None = None
+    """A savepoint or checkpoint to start from."""
+    allow_non_restored_state: bool | None = None
+    claim_mode: ClaimMode | None = None
+    restore_mode: ClaimMode | None = None
+    """The same, as earlier Flinks call it."""
+    job_name: Word | None = None
+    """None: as the program calls it."""
+    flink_configuration: dict[Word, Word] = {}
+    """Settings that go over those of the program."""
+
+
+class ProgramRequest(RunRequest, frozen=True, rename="camel", kw_only=True):
+    """A program on the server's machine, and how it is run."""
+
+    program: Word
+    """Its path: absolute, or below the directory of programs."""
+
+
+class RunAnswer(msgspec.Struct, frozen=True):
+    """The job that was begun."""
+
+    jobid: str
+
+
+class ProgramEntry(msgspec.Struct, frozen=True):
+    """What can be run of a program."""
+
+    name: str
+    description: str | None
+
+
+class ProgramFile(msgspec.Struct, frozen=True):
+    """A program."""
+
+    id: str
+    name: str
+    uploaded: int
+    entry: list[ProgramEntry]
+
+
+class ProgramList(msgspec.Struct, frozen=True):
+    """What ``/jars`` and ``/programs`` answer."""
+
+    address: str
+    files: list[ProgramFile]
+
+
+class UploadAnswer(msgspec.Struct, frozen=True):
+    """What ``/jars/upload`` answers; the last part of the file's name is the program's id."""
+
+    filename: str
+    status: Literal["success"] = "success"
+
+
+def submission_of(program: Path, asked: RunRequest) -> Submission:
+    """What the supervisor is to run.
+
+    Raises:
+        ApiError: 400, a setting is unknown or wrong.
+    """
+    _check_settings(asked.flink_configuration)
+    options: list[str] = []
+    if asked.parallelism is not None:
+        options += ["--parallelism", str(asked.parallelism)]
+    if asked.savepoint_path:
+        options += [f"--from-savepoint={asked.savepoint_path}"]
+    if asked.allow_non_restored_state:
+        options.append("--allow-non-restored-state")
+    mode = asked.claim_mode or asked.restore_mode
+    options += ["--claim-mode", mode] if mode is not None else []
+    for key, value in asked.flink_configuration.items():
+        options.append(f"--conf={key}={value}")
+    return Submission(str(program), asked.job_name or None, _arguments(asked), tuple(options))
+
+
+def _arguments(asked: RunRequest) -> tuple[str, ...]:
+    if asked.program_args_list is not None:
+        return tuple(asked.program_args_list)
+    try:
+        return tuple(shlex.split(asked.program_args or ""))
+    except ValueError as error:
+        raise ApiError(400, f"programArgs cannot be divided into words: {error}") from None
+
+
+def _check_settings(settings: dict[str, str]) -> None:
+    for key in settings:
+        if "=" in key or (key not in OPTIONS and not key.startswith(FREE_PREFIXES)):
+            raise ApiError(400, f"unknown configuration key {key[:200]!r}")
+    try:
+        Configuration(settings).validate()
+    except ConfigurationError as error:
+        raise ApiError(400, str(error)) from None
+
+
+def _with_query(asked: RunRequest, query: dict[str, Any]) -> RunRequest:
+    """Flink takes the same from the query, too; the body goes first."""
+    found = {
+        "entry_class": query.get("entry-class"),
+        "program_args": query.get("program-args"),
+        "program_args_list": [query["programArg"]] if "programArg" in query else None,
+        "parallelism": query.get("parallelism"),
+        "savepoint_path": query.get("savepointPath"),
+        "allow_non_restored_state": query.get("allowNonRestoredState"),
+    }
+    missing = {
+        name: value
+        for name, value in found.items()
+        if value is not None and getattr(asked, name) is None
+    }
+    return msgspec.structs.replace(asked, **missing)
+
+
+def _begin(server: JobServer, program: StoredProgram, asked: RunRequest) -> RunAnswer:
+    main = program.entry(asked.entry_class)
+    if not main.is_file():
+        raise ApiError(400, f"{program.name} has no {main.name}; name a file as entryClass")
+    return RunAnswer(server.supervisor.submit(submission_of(main, asked)).id)
+
+
+def _listed(address: str, programs: list[StoredProgram]) -> ProgramList:
+    files = [
+        ProgramFile(
+            program.id,
+            program.name,
+            program.uploaded,
+            [ProgramEntry(program.main.name, program.description() or None)],
+        )
+        for program in programs
+    ]
+    return ProgramList(address, files)
+
+
+def get_uploads(server: JobServer, request: ApiRequest) -> ProgramList:
+    """Answer ``GET /jars``."""
+    return _listed(request.address, server.programs.uploads())
+
+
+def get_programs(server: JobServer, request: ApiRequest) -> ProgramList:
+    """Answer ``GET /programs``."""
+    return _listed(request.address, list(server.programs.programs()))
+
+
+def post_upload(server: JobServer, request: ApiRequest) -> UploadAnswer:
+    """Answer ``POST /jars/upload``."""
+    assert request.upload is not None
+    return UploadAnswer(str(server.programs.add(request.upload).path))
+
+
+def post_run(server: JobServer, request: ApiRequest) -> RunAnswer:
+    """Answer ``POST /jars/:jarid/run``."""
+    program = server.programs.upload(request.path["jarid"])
+    return _begin(server, program, _with_query(request.body, dict(request.query)))
+
+
+def post_program(server: JobServer, request: ApiRequest) -> RunAnswer:
+    """Answer ``POST /programs/run``."""
+    return _begin(server, server.programs.program(request.body.program), request.body)
+
+
+def get_plan(server: JobServer, request: ApiRequest) -> PlanAnswer:
+    """Answer ``GET`` and ``POST /jars/:jarid/plan``."""
+    program = server.programs.upload(request.path["jarid"])
+    asked = _with_query(request.body or RunRequest(), dict(request.query))
+    plan: ProgramPlan = plan_of(
+        program.entry(asked.entry_class), _arguments(asked), asked.parallelism
+    )
+    job = str(JobID.from_name(plan.name))
+    return PlanAnswer(JobPlan(job, plan.name, "STREAMING", stage_nodes(plan.stages)))
+
+
+def delete_upload(server: JobServer, request: ApiRequest) -> EmptyAnswer:
+    """Answer ``DELETE /jars/:jarid``."""
+    program = server.programs.upload(request.path["jarid"])
+    for job in server.registry.unfinished_jobs():
+        if Path(job.submission.program).is_relative_to(program.path):
+            raise ApiError(409, f"job {job.id} runs {program.name}, and may be started again")
+    server.programs.delete(program.id)
+    return EmptyAnswer()
+
+
+OPERATE = AccessRole.OPERATE
+JAR = "/jars/{jarid}"
+PLAN_QUERY = (
+    QueryParameter("entry-class", description="see entryClass"),
+    QueryParameter("program-args", description="see programArgs"),
+    QueryParameter("programArg", description="the only argument"),
+    QueryParameter("parallelism", int, "of operators that set none", minimum=1),
+)
+RUN_QUERY = (
+    *PLAN_QUERY,
+    QueryParameter("savepointPath", description="see savepointPath of the body"),
+    QueryParameter("allowNonRestoredState", bool, "see allowNonRestoredState of the body"),
+)
+ROUTES = (
+    ApiRoute("GET", "/jars", get_uploads, "The programs that were uploaded.", ProgramList),
+    ApiRoute(
+        "POST", "/jars/upload", post_upload, "Upload a program: a .py file, or a .zip with a "
+        "__main__.py.", UploadAnswer, OPERATE, takes_file=True,
+    ),
+    ApiRoute("DELETE", JAR, delete_upload, "Delete an uploaded program.", EmptyAnswer, OPERATE),
+    ApiRoute(
+        "POST", f"{JAR}/run", post_run, "Run an uploaded program.", RunAnswer, OPERATE,
+        query=RUN_QUERY, body=RunRequest,
+    ),
+    ApiRoute(
+        "GET", f"{JAR}/plan", get_plan, "The graph of an uploaded program. The program is "
+        "executed up to its first job.", PlanAnswer, OPERATE, query=PLAN_QUERY,
+    ),
+    ApiRoute(
+        "POST", f"{JAR}/plan", get_plan, "The graph of an uploaded program. The program is "
+        "executed up to its first job.", PlanAnswer, OPERATE, query=PLAN_QUERY, body=RunRequest,
+    ),
+    ApiRoute(
+        "GET", "/programs", get_programs, "The programs that may be run where they are.",
+        ProgramList,
+    ),
+    ApiRoute(
+        "POST", "/programs/run", post_program, "Run a program that is on the server's machine.",
+        RunAnswer, OPERATE, body=ProgramRequest,
+    ),
+)  # fmt: skip

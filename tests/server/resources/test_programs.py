@@ -1,0 +1,201 @@
+"""Programs that are uploaded, and those that are there."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import replace
+
+import gallery
+import pytest
+from starlette.testclient import TestClient
+
+from millrace.server.application import create_application
+from millrace.server.job_server import JobServer
+
+COUNT = (
+    '"""Counts.\n\nSlowly."""\n'
+    "import sys\n"
+    "from millrace.datastream import StreamExecutionEnvironment\n"
+    "print('noise')\n"
+    "env = StreamExecutionEnvironment.get_execution_environment()\n"
+    "env.from_collection([1]).rebalance().map(lambda x: x).uid('m').print().uid('p')\n"
+    "env.execute('count' + ''.join(sys.argv[1:]))\n"
+)
+
+
+@pytest.fixture
+def submitted(monkeypatch) -> list:
+    """What would have been started."""
+    found: list = []
+    monkeypatch.setattr(
+        "millrace.server.job_process.JobProcess.start",
+        lambda self, submission: found.append(submission),
+    )
+    return found
+
+
+@pytest.fixture
+def api(tmp_path, submitted) -> TestClient:
+    (tmp_path / "programs" / "team").mkdir(parents=True)
+    (tmp_path / "programs" / "team" / "there.py").write_text(COUNT)
+    server = gallery.server_of(
+        tmp_path,
+        allow_uploads=True,
+        upload_limit=100_000,
+        programs=(tmp_path / "programs").resolve(),
+    )
+    yield TestClient(create_application(server, gallery.NO_TOKENS))
+    server.registry.close()
+
+
+def upload(api: TestClient, name: str, content: bytes) -> str:
+    answer = api.post("/jars/upload", files={"file": (name, content)})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["filename"].rpartition("/")[2]
+
+
+def archive(**members: str) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as opened:
+        for name, content in members.items():
+            opened.writestr(name.replace("__py", ".py").replace("UP", "../../"), content)
+    return data.getvalue()
+
+
+def test_upload_list_run_delete(api, submitted) -> None:
+    id = upload(api, "../my job.py", COUNT.encode())
+    (file,) = api.get("/jars").json()["files"]
+    assert (file["id"], file["name"]) == (id, "my_job.py")
+    assert file["entry"] == [{"name": id, "description": "Counts."}]
+    body = {
+        "programArgsList": ["--a", "b c"],
+        "parallelism": 3,
+        "savepointPath": "/s/1",
+        "allowNonRestoredState": True,
+        "jobName": "-odd",
+        "flinkConfiguration": {"state.backend.type": "rocksdb"},
+    }
+    job = api.post(f"/jars/{id}/run", json=body).json()["jobid"]
+    (submission,) = submitted
+    assert submission.arguments == ("--a", "b c")
+    assert submission.options == (
+        "--parallelism", "3", "--from-savepoint=/s/1", "--allow-non-restored-state",
+        "--conf=state.backend.type=rocksdb",
+    )  # fmt: skip
+    assert submission.name == "-odd"
+    assert api.get(f"/jobs/{job}").json()["state"] == "CREATED"
+    assert api.delete(f"/jars/{id}").status_code == 409
+    assert api.patch(f"/jobs/{job}").status_code == 202
+
+
+def test_delete(api) -> None:
+    one, two = upload(api, "a.py", b"1"), upload(api, "b.zip", archive(__main____py="1"))
+    assert api.delete(f"/jars/{one}").json() == {}
+    assert api.delete(f"/jars/{two}").status_code == 200
+    assert api.get("/jars").json()["files"] == []
+    assert api.delete(f"/jars/{one}").status_code == 404
+    assert api.delete("/jars/%2E%2E").status_code == 404
+
+
+def test_flinks_older_ways_to_give_arguments(api, submitted) -> None:
+    id = upload(api, "a.py", b"1")
+    api.post(f"/jars/{id}/run", json={"programArgs": "--k 'v w'"})
+    api.post(f"/jars/{id}/run?parallelism=2&program-args=x")
+    assert [each.arguments for each in submitted] == [("--k", "v w"), ("x",)]
+    assert submitted[1].options == ("--parallelism", "2")
+
+
+def test_an_archive(api, submitted, tmp_path) -> None:
+    id = upload(api, "jobs.zip", archive(__main____py="1", other__py="2"))
+    api.post(f"/jars/{id}/run")
+    api.post(f"/jars/{id}/run", json={"entryClass": "other.py"})
+    assert [each.program.rpartition("/")[2] for each in submitted] == ["__main__.py", "other.py"]
+    assert api.post(f"/jars/{id}/run", json={"entryClass": "../x.py"}).status_code == 400
+
+
+def test_an_archive_stays_inside(api, tmp_path) -> None:
+    upload(api, "evil.zip", archive(UPescaped__py="1", __main____py="1"))
+    assert not list(tmp_path.glob("escaped*")) + list(tmp_path.parent.glob("escaped*"))
+    assert not list(tmp_path.glob("uploads/escaped*"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "status"),
+    [
+        ("a.jar", b"", 400),
+        ("a.py", b"def", 400),
+        ("a.py", b"\0", 400),
+        ("a.zip", b"no archive", 400),
+        ("a.zip", archive(readme="x"), 400),
+        ("a.py", b"#" * 100_001, 413),
+        ("a.py", b"#" * 300_000, 413),
+    ],
+)
+def test_what_is_no_program(api, tmp_path, name, content, status) -> None:
+    answer = api.post("/jars/upload", files={"file": (name, content)})
+    assert answer.status_code == status, answer.text
+    assert list((tmp_path / "uploads").glob("*")) == []
+
+
+def test_forms_that_are_none(api) -> None:
+    assert api.post("/jars/upload", data={"x": "y"}).status_code == 400
+    assert api.post("/jars/upload", content=b"xyz").status_code == 400
+    kind = {"Content-Type": "multipart/form-data; boundary=b"}
+    assert api.post("/jars/upload", content=b"xyz", headers=kind).status_code == 400
+    kind = {"Content-Type": "multipart/form-data"}
+    assert api.post("/jars/upload", content=b"xyz", headers=kind).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"parallelism": 0},
+        {"parallelism": "2"},
+        {"flinkConfiguration": {"no.such.key": "1"}},
+        {"flinkConfiguration": {"parallelism.default": "many"}},
+        {"programArgs": "'"},
+        {"programArgsList": ["\0"]},
+        [],
+    ],
+)
+def test_wrong_wishes(api, submitted, body) -> None:
+    id = upload(api, "a.py", b"1")
+    assert api.post(f"/jars/{id}/run", json=body).status_code == 400
+    assert submitted == []
+
+
+def test_programs_that_are_there(api, submitted, tmp_path) -> None:
+    (file,) = api.get("/programs").json()["files"]
+    assert file["id"] == "team/there.py"
+    assert "jobid" in api.post("/programs/run", json={"program": file["id"]}).json()
+    inside = str(tmp_path / "programs" / "team" / "there.py")
+    assert "jobid" in api.post("/programs/run", json={"program": inside}).json()
+    assert [each.program for each in submitted] == [inside, inside]
+    outside = tmp_path / "outside.py"
+    outside.write_text("1")
+    (tmp_path / "programs" / "link.py").symlink_to(outside)
+    for wrong, status in {
+        "../outside.py": 403, str(outside): 403, "link.py": 403, "none.py": 404, "\0": 400,
+    }.items():  # fmt: skip
+        assert api.post("/programs/run", json={"program": wrong}).status_code == status
+    assert len(api.get("/programs").json()["files"]) == 1
+
+
+def test_both_are_off_unless_asked_for(job_server: JobServer) -> None:
+    api = TestClient(create_application(job_server, gallery.NO_TOKENS))
+    assert api.post("/jars/upload", files={"file": ("a.py", b"1")}).status_code == 403
+    assert api.post("/programs/run", json={"program": "a.py"}).status_code == 403
+    assert api.get("/jars").json()["files"] == api.get("/programs").json()["files"] == []
+    on = replace(job_server.settings, allow_uploads=True)
+    assert on != job_server.settings
+
+
+def test_the_plan_of_a_program(api) -> None:
+    id = upload(api, "count.py", COUNT.encode())
+    plan = api.post(f"/jars/{id}/plan", json={"programArgs": "er", "parallelism": 2}).json()["plan"]
+    assert plan["name"] == "counter"
+    assert [node["parallelism"] for node in plan["nodes"]] == [1, 2]
+    broken = upload(api, "broken.py", b"1 / 0")
+    answer = api.get(f"/jars/{broken}/plan")
+    assert (answer.status_code, "ZeroDivisionError" in answer.text) == (400, True)
