@@ -77,4 +77,5 @@ def test_list_inspect_savepoint_and_cancel(http, servers, eventually, tmp_path) 
     eventually(lambda: client.jobs.get(job_id)["state"] == "CANCELED", "the end")
     assert client.jars.delete(jar)
     numbers = servers.outputs()
-    assert numbers and len(numbers) == len(set(numbers))
+    assert numbers
+    assert len(numbers) == len(set(numbers))
