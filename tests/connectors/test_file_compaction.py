@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import fastavro
 import pytest
 
-from millrace.common import Encoder, Types
+from millrace.common import Encoder, Row, Types
 from millrace.common.errors import JobDefinitionError
+from millrace.common.serialization import BulkWriter, BulkWriterFactory
 from millrace.common.types.batch import RowBatch
 from millrace.connectors import (
     BucketAssigner,
@@ -17,11 +20,22 @@ from millrace.connectors import (
     FileSink,
     RollingPolicy,
 )
+from millrace.connectors.errors import PartFileError
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.formats import CsvEncoder, ParquetBulkWriters
+from millrace.formats import (
+    CsvBulkWriters,
+    CsvEncoder,
+    CsvSchema,
+    OrcBulkWriters,
+    OrcColumnarRowInputFormat,
+    ParquetBulkWriters,
+    ParquetColumnarRowInputFormat,
+)
+from millrace.formats.avro import AvroBulkWriters
 from millrace.testing import run_local
 
 CONCAT = FileCompactor.concat_file_compactor()
+RECORD_WISE = FileCompactor.record_wise_file_compactor()
 ON_CHECKPOINT = RollingPolicy.on_checkpoint_rolling_policy()
 
 
@@ -119,6 +133,104 @@ def test_a_job_with_compaction(tmp_path: Path) -> None:
     assert 1 < len(found) < len(cluster.progress) / 2
 
 
+ROWS = Types.ROW_NAMED(
+    ["n", "word", "at", "price", "tags", "more"],
+    [
+        Types.LONG(),
+        Types.STRING(),
+        Types.SQL_TIMESTAMP(),
+        Types.DOUBLE(),
+        Types.LIST(Types.STRING()),
+        Types.ROW_NAMED(["x"], [Types.INT()]),
+    ],
+)
+COLUMNAR = {
+    "parquet": (ParquetBulkWriters.for_row_type(ROWS), ParquetColumnarRowInputFormat),
+    "orc": (OrcBulkWriters.for_row_type(ROWS), OrcColumnarRowInputFormat),
+    "avro": (AvroBulkWriters.for_row_type(ROWS), None),
+}
+
+
+def some_row(n: int) -> Row:
+    at = datetime(2024, 2, 29, 12, 0, 0, 123000) + timedelta(hours=n)
+    tags = None if n % 3 == 0 else [f"t{n}", None]
+    return Row(n=n, word=f"w{n}", at=at, price=n / 4, tags=tags, more=Row(x=n) if n % 2 else None)
+
+
+def read_rows(kind: str, paths: list[Path]) -> list[Any]:
+    if kind == "avro":
+        opened = [fastavro.reader(path.open("rb")) for path in paths]
+        return [
+            (row["n"], row["word"], row["price"], row["tags"]) for each in opened for row in each
+        ]
+    form = COLUMNAR[kind][1](ROWS)
+    found = []
+    for path in paths:
+        for piece in form.ranges(str(path), path.stat().st_size, 1 << 30):
+            reader = form.open(str(path), piece, None)
+            while not reader.finished():
+                found += reader.read(1_000).to_rows().values
+            reader.close()
+    return found
+
+
+@pytest.mark.parametrize("kind", list(COLUMNAR))
+def test_files_of_bulk_formats_are_written_anew(kind: str, sink_harness, output) -> None:
+    """Also when they grow over more checkpoints than a part keeps pieces, row by row."""
+    writers, _ = COLUMNAR[kind]
+    made = FileSink.for_bulk_format(output.path, writers)
+    made.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    harness = sink_harness(made.enable_compact(every(40), RECORD_WISE).build())
+    rows = [some_row(n) for n in range(82)]
+    for start in range(0, 82, 2):
+        checkpoint(harness, rows[start : start + 2], end_of_input=start == 80)
+    paths = [Path(path) for path in sorted(output.visible())]
+    paths = [path if path.is_absolute() else output.path / path for path in paths]
+    assert len(paths) == 2
+    assert output.hidden() == []
+    found = read_rows(kind, paths)
+    if kind == "avro":
+        assert found == [(row.n, row.word, row.price, row.tags) for row in rows]
+    else:
+        # structs within rows are read as dicts
+        assert [(*row[:5], row["more"]) for row in found] == [
+            (*row[:5], row.more and {"x": row.more.x}) for row in rows
+        ]
+
+
+def test_a_header_of_csv_files_is_there_once(sink_harness, output) -> None:
+    schema = CsvSchema.builder().add_string_column("a").set_use_header().build()
+    made = FileSink.for_bulk_format(output.path, CsvBulkWriters.for_schema(schema))
+    made.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    harness = sink_harness(made.enable_compact(every(2), RECORD_WISE).build())
+    checkpoint(harness, [{"a": "x"}])
+    checkpoint(harness, [{"a": "y"}])
+    assert files(output.path) == ["a\nx\ny\n"]
+
+
+def test_a_damaged_piece_is_found(sink_harness, output) -> None:
+    """Before a file is made of it."""
+    writers, _ = COLUMNAR["parquet"]
+    made = FileSink.for_bulk_format(output.path, writers)
+    made.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
+    harness = sink_harness(made.enable_compact(every(2), RECORD_WISE).build())
+    checkpoint(harness, [some_row(1)])
+    [piece] = [path for path in output.path.iterdir() if path.name.startswith(".")]
+    content = bytearray(piece.read_bytes())
+    content[len(content) // 2] ^= 1
+    piece.write_bytes(content)
+    with pytest.raises(PartFileError, match="this piece of an unfinished part is damaged"):
+        checkpoint(harness, [some_row(2)])
+    assert output.visible() == []
+
+
+class Whole(BulkWriterFactory[Any]):
+    """Of a user who does not say how files are joined."""
+
+    def create(self, stream: BinaryIO) -> BulkWriter[Any]:
+        raise NotImplementedError
+
+
 def test_refusals(tmp_path: Path) -> None:
     """A strategy without an end, and files that cannot be concatenated."""
     with pytest.raises(JobDefinitionError, match="needs enable_compaction_on_checkpoint or"):
@@ -130,6 +242,8 @@ def test_refusals(tmp_path: Path) -> None:
     )
     with pytest.raises(JobDefinitionError, match="cannot be concatenated"):
         bulk.enable_compact(every(2), CONCAT)
+    with pytest.raises(JobDefinitionError, match="files of Whole cannot be joined: make it a J"):
+        FileSink.for_bulk_format(tmp_path, Whole()).enable_compact(every(2), RECORD_WISE)
     assert bulk.enable_compact(every(2), FileCompactor.identical_file_compactor()) is bulk
     with pytest.raises(JobDefinitionError, match="takes a FileCompactStrategy and a FileCompactor"):
         builder(tmp_path).enable_compact(2, CONCAT)

@@ -75,3 +75,19 @@ def test_missing_fields_are_found_one_by_one() -> None:
     assert JsonColumns(ROW_TYPE, strict=True).read([b"{}"]) is None
     with pytest.raises(SerializationError, match="'flag' is missing"):
         builder.fail_on_missing_field().build().deserialize_batch([b"{}"])
+
+
+def test_many_messages_become_columns_piece_by_piece() -> None:
+    messages = [b'{"big": %d, "text": "t%d", "flag": %s}' % (i, i, b"null") for i in range(4_500)]
+    batch = JsonColumns(ROW_TYPE).read(messages)
+    assert batch is not None
+    assert batch.data.column("big").to_pylist() == list(range(4_500))
+    assert batch.data.column("text").to_pylist() == [f"t{i}" for i in range(4_500)]
+    assert batch.data.column("flag").null_count == 4_500
+    assert JsonColumns(ROW_TYPE).read([*messages, b'{"big": "1"}']) is None
+
+
+def test_no_messages_are_no_rows() -> None:
+    batch = JsonColumns(ROW_TYPE).read([])
+    assert batch is not None
+    assert batch.to_rows().values == []

@@ -79,6 +79,7 @@ from millrace.common.serialization import (
     ByteArraySchema,
     DeserializationSchema,
     Encoder,
+    JoiningBulkWriterFactory,
     SerializationSchema,
     SimpleStringSchema,
 )
@@ -192,6 +193,7 @@ __all__ = [
     "JobExecutionResult",
     "JobID",
     "JobStatus",
+    "JoiningBulkWriterFactory",
     "KeySelector",
     "KeyTypeError",
     "KeyedProcessFunction",

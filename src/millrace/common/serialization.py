@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, BinaryIO, Generic, TypeVar
 
 from millrace.common.errors import JobDefinitionError, SerializationError
@@ -17,6 +17,7 @@ __all__ = [
     "ByteArraySchema",
     "DeserializationSchema",
     "Encoder",
+    "JoiningBulkWriterFactory",
     "RowDataBulkWriterFactory",
     "RowFieldExtractorSchema",
     "SerializationSchema",
@@ -216,7 +217,27 @@ class BulkWriterFactory(ABC, Generic[T]):
         """A writer into an open file."""
 
 
-class RowDataBulkWriterFactory(BulkWriterFactory[T]):
+class JoiningBulkWriterFactory(BulkWriterFactory[T]):
+    """Creates writers of files that can be joined: compaction of a file sink does.
+
+    A factory of yours need not be one, if its files are not to be compacted.
+    """
+
+    @abstractmethod
+    def join(self, files: Iterable[BinaryIO], target: BinaryIO) -> None:
+        """Write one complete file with the records of several, in their order.
+
+        Args:
+            files: complete, of writers of this factory, open for reading; each is closed when the
+                next is asked for.
+            target: the new file.
+
+        Raises:
+            SerializationError: the columns of one do not fit those of the first.
+        """
+
+
+class RowDataBulkWriterFactory(JoiningBulkWriterFactory[T]):
     """Creates writers of files whose columns are those of a row type."""
 
     @abstractmethod

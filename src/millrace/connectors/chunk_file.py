@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import io
 import zlib
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO
 
 from millrace.connectors.errors import PartFileError
 from millrace.connectors.part_file import Chunk
 from millrace.filesystem.file_system import PendingUpload
 from millrace.filesystem.registry import file_system_of
 
-__all__ = ["ChunkFile", "adopt_chunk", "join_chunks"]
+__all__ = ["ChunkFile", "adopt_chunk", "join_chunks", "opened_chunks"]
 
 _BUFFER_BYTES = 1 << 20
 
@@ -81,12 +81,20 @@ def join_chunks(chunks: Sequence[Chunk], target: ChunkFile) -> None:
     Raises:
         PartFileError: a chunk is gone or not as it was written.
     """
-    try:
-        for chunk in chunks:
-            _copy(chunk, target)
-    except BaseException:
-        target.discard()
-        raise
+    for chunk in chunks:
+        _read(chunk, target.write)
+
+
+def opened_chunks(chunks: Sequence[Chunk]) -> Iterator[BinaryIO]:
+    """The chunks as files, each of them open until the next is asked for.
+
+    Raises:
+        PartFileError: a chunk is gone or not as it was written.
+    """
+    for chunk in chunks:
+        _read(chunk, lambda _: None)
+        with file_system_of(chunk.path).open(chunk.path) as file:
+            yield file
 
 
 def adopt_chunk(chunk: Chunk, final: str) -> PendingUpload:
@@ -117,13 +125,13 @@ def _gone(path: str) -> PartFileError:
     )
 
 
-def _copy(chunk: Chunk, target: ChunkFile) -> None:
+def _read(chunk: Chunk, take: Callable[[bytes], object]) -> None:
     crc, length = 0, 0
     try:
         with file_system_of(chunk.path).open(chunk.path, buffered=False) as file:
             while data := file.read(_BUFFER_BYTES):
                 crc, length = zlib.crc32(data, crc), length + len(data)
-                target.write(data)
+                take(data)
     except FileNotFoundError:
         raise _gone(chunk.path) from None
     if (crc, length) != (chunk.crc, chunk.length):

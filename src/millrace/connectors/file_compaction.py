@@ -84,12 +84,20 @@ class FileCompactor:
     """How files are joined."""
 
     delimiter: bytes | None
-    """What stands between files; None: they are not joined."""
+    """What stands between files; None: they are not joined, or record by record."""
+    record_wise: bool = False
+    """Whether a file is written anew of the records of others."""
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
         """One file after the other, with ``file_delimiter`` between them."""
         return FileCompactor(file_delimiter or b"")
+
+    @staticmethod
+    def record_wise_file_compactor() -> FileCompactor:
+        """One file with the records of the others, for formats such as Parquet, whose files cannot
+        be put one behind the other. (Flink: ``RecordWiseFileCompactor``, Java only.)"""
+        return FileCompactor(None, record_wise=True)
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:

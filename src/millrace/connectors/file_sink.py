@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Self, cast
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.serialization import BulkWriterFactory, Encoder
+from millrace.common.serialization import BulkWriterFactory, Encoder, JoiningBulkWriterFactory
 from millrace.common.sink import (
     Committer,
     CommitterContext,
@@ -132,6 +132,7 @@ class BulkFormatBuilder:
             RollingPolicy.on_checkpoint_rolling_policy(),
             OutputFileConfig(),
         )
+        self._compacting: FileCompactStrategy | None = None
 
     def with_bucket_assigner(
         self, bucket_assigner: BucketAssigner[Any] | Callable[[Any, BucketContext], str]
@@ -171,7 +172,8 @@ class BulkFormatBuilder:
         rolling policy. A file is what one subtask wrote to the bucket in one epoch.
 
         Raises:
-            JobDefinitionError: they are none, or files of a bulk format would be concatenated.
+            JobDefinitionError: they are none, or files of a bulk format would be concatenated or
+                cannot be joined.
         """
         if not isinstance(strategy, FileCompactStrategy) or not isinstance(
             compactor, FileCompactor
@@ -180,18 +182,28 @@ class BulkFormatBuilder:
                 "enable_compact() takes a FileCompactStrategy and a FileCompactor, got "
                 f"{strategy!r} and {compactor!r}"
             )
-        if compactor.delimiter is not None:
-            self._compact(strategy, compactor.delimiter)
+        if compactor.delimiter is not None or compactor.record_wise:
+            self._compact(strategy, compactor)
         return self
 
-    def _compact(self, strategy: FileCompactStrategy, delimiter: bytes) -> None:
-        raise JobDefinitionError(
-            "files of bulk formats such as Parquet cannot be concatenated; longer epochs "
-            "(millrace.epoch.min-interval) make larger ones"
-        )
+    def _compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> None:
+        part_format = self._settings.part_format
+        assert isinstance(part_format, BulkParts)
+        if not compactor.record_wise:
+            raise JobDefinitionError(
+                "files of bulk formats such as Parquet cannot be concatenated: use "
+                "FileCompactor.record_wise_file_compactor()"
+            )
+        if not isinstance(part_format.factory, JoiningBulkWriterFactory):
+            raise JobDefinitionError(
+                f"files of {type(part_format.factory).__name__} cannot be joined: make it a "
+                "JoiningBulkWriterFactory, with a method join()"
+            )
+        self._compacting = strategy
 
     def disable_compact(self) -> Self:
         """Let the rolling policy alone end parts (the default)."""
+        self._compacting = None
         return self
 
     def with_bucket_check_interval(self, interval: int) -> Self:
@@ -201,7 +213,10 @@ class BulkFormatBuilder:
 
     def build(self) -> FileSink:
         """The sink."""
-        return FileSink(self._settings)
+        if self._compacting is None:
+            return FileSink(self._settings)
+        policy = CompactingRollingPolicy(self._compacting)
+        return FileSink(replace(self._settings, rolling_policy=policy))
 
 
 class RowFormatBuilder(BulkFormatBuilder):
@@ -209,23 +224,14 @@ class RowFormatBuilder(BulkFormatBuilder):
 
     def __init__(self, base_path: str | os.PathLike[str], part_format: PartFormat) -> None:
         super().__init__(base_path, part_format)
-        self._compacting: tuple[FileCompactStrategy, bytes] | None = None
         self.with_rolling_policy(RollingPolicy.default_rolling_policy())
 
-    def _compact(self, strategy: FileCompactStrategy, delimiter: bytes) -> None:
-        self._compacting = strategy, delimiter
-
-    def disable_compact(self) -> Self:
-        self._compacting = None
-        return self
-
-    def build(self) -> FileSink:
-        if self._compacting is None:
-            return super().build()
-        strategy, delimiter = self._compacting
-        part_format = replace(cast("RowParts", self._settings.part_format), delimiter=delimiter)
-        policy = CompactingRollingPolicy(strategy)
-        return FileSink(replace(self._settings, part_format=part_format, rolling_policy=policy))
+    def _compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> None:
+        # records that an encoder writes one after the other are joined as bytes in any case
+        row_parts = cast("RowParts", self._settings.part_format)
+        row_parts = replace(row_parts, delimiter=compactor.delimiter or b"")
+        self._settings = replace(self._settings, part_format=row_parts)
+        self._compacting = strategy
 
     def with_rolling_policy(self, policy: RollingPolicy) -> Self:
         if not isinstance(policy, RollingPolicy):

@@ -92,7 +92,7 @@ class FileWriter(SinkWriter[Any]):
         groups = settings.bucket_assigner.group(batch, self._now)
         for bucket, group in groups.items():
             part = self._parts.get(bucket) or self._open_part(bucket)
-            part.write(group, settings.part_format, self._now)
+            part.write(group, self._now)
             if settings.rolling_policy.should_roll_on_size(part.info):
                 self._roll(bucket)
 
@@ -183,8 +183,14 @@ class FileWriter(SinkWriter[Any]):
             self._directories.add(self._directory(bucket))
 
     def _part_writer(self, part: OpenPart) -> PartWriter:
-        ends_with_epoch = self._settings.rolling_policy.ends_with_epoch
-        return PartWriter(self._directory(part.bucket), self._names, part, ends_with_epoch)
+        settings = self._settings
+        return PartWriter(
+            self._directory(part.bucket),
+            self._names,
+            part,
+            settings.part_format,
+            settings.rolling_policy.ends_with_epoch,
+        )
 
     def _directory(self, bucket: str) -> str:
         base_path = self._settings.base_path

@@ -9,9 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Protocol, cast
 
 from millrace.common.errors import SerializationError
-from millrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
+from millrace.common.serialization import (
+    BulkWriter,
+    BulkWriterFactory,
+    Encoder,
+    JoiningBulkWriterFactory,
+)
 from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, in_form
-from millrace.connectors.chunk_file import ChunkFile, adopt_chunk, join_chunks
+from millrace.connectors.chunk_file import ChunkFile, adopt_chunk, join_chunks, opened_chunks
 from millrace.connectors.part_file import (
     Chunk,
     ObsoleteChunks,
@@ -44,6 +49,10 @@ class PartFormat(Protocol):
         """A writer into ``stream``; only the first chunk of a part gets a header."""
         ...
 
+    def join(self, chunks: Sequence[Chunk], target: ChunkFile) -> None:
+        """Write what several chunks of a part have into a new file."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class RowParts:
@@ -64,10 +73,14 @@ class RowParts:
             stream.write(self.encoder.header())
         return EncoderBulkWriter(stream, self.encoder)
 
+    def join(self, chunks: Sequence[Chunk], target: ChunkFile) -> None:
+        join_chunks(chunks, target)
+
 
 @dataclass(frozen=True, slots=True)
 class BulkParts:
-    """Parts of a bulk format, such as Parquet: complete after one epoch, so they have one chunk."""
+    """Parts of a bulk format, such as Parquet, whose chunks are complete files: a part that goes on
+    over several epochs is written again of their records when it ends."""
 
     factory: BulkWriterFactory[Any]
 
@@ -78,12 +91,21 @@ class BulkParts:
     def create(self, stream: BinaryIO, first_chunk: bool) -> BulkWriter[Any]:
         return self.factory.create(stream)
 
+    def join(self, chunks: Sequence[Chunk], target: ChunkFile) -> None:
+        assert isinstance(self.factory, JoiningBulkWriterFactory)
+        self.factory.join(opened_chunks(chunks), cast(BinaryIO, target))
+
 
 class PartWriter:
     """Adds records to a part, and closes it at the end of the epoch: finished or to go on."""
 
     def __init__(
-        self, directory: str, names: PartNames, part: OpenPart, ends_with_epoch: bool = False
+        self,
+        directory: str,
+        names: PartNames,
+        part: OpenPart,
+        part_format: PartFormat,
+        ends_with_epoch: bool = False,
     ) -> None:
         self._files = file_system_of(directory)
         self._directory = directory
@@ -91,6 +113,7 @@ class PartWriter:
         """Whether this epoch writes the whole part, directly to its final file: no chunks."""
         self._names = names
         self._part = part
+        self._format = part_format
         self._file: ChunkFile | None = None
         self._writer: BulkWriter[Any] | None = None
         self.work_files: list[str] = []
@@ -111,10 +134,10 @@ class PartWriter:
         """Count a checkpoint that was completed since the last epoch."""
         self._part = replace(self._part, checkpoints=self._part.checkpoints + 1)
 
-    def write(self, batch: Batch, part_format: PartFormat, now: int) -> None:
+    def write(self, batch: Batch, now: int) -> None:
         """Add records."""
-        writer = self._writer or self._open(part_format)
-        batch = in_form(batch, part_format.takes)
+        writer = self._writer or self._open()
+        batch = in_form(batch, self._format.takes)
         with self._naming_the_file():
             if isinstance(batch, ColumnBatch):
                 writer.add_columns(batch)
@@ -140,9 +163,7 @@ class PartWriter:
         chunks = earlier if file is None else (*earlier, self._sealed(file))
         if len(chunks) == 1:
             return adopt_chunk(chunks[0], final), (chunks[0].path,)
-        target = ChunkFile(final)
-        join_chunks(chunks, target)
-        upload = target.persist()
+        upload = self._joined(chunks, final).persist()
         for chunk in chunks[len(earlier) :]:
             self._files.delete(chunk.path)
             self.work_files.remove(chunk.path)
@@ -156,8 +177,7 @@ class PartWriter:
         mergeable = _mergeable(chunks)
         obsolete = None
         if mergeable:
-            target = ChunkFile(self._work_path("merged"))
-            join_chunks(mergeable, target)
+            target = self._joined(mergeable, self._work_path("merged"))
             merged = replace(self._sealed(target), level=mergeable[0].level + 1)
             chunks = (*chunks[: -len(mergeable)], merged)
             obsolete = ObsoleteChunks(tuple(chunk.path for chunk in mergeable))
@@ -168,12 +188,22 @@ class PartWriter:
         if self._file is not None:
             self._file.discard()
 
-    def _open(self, part_format: PartFormat) -> BulkWriter[Any]:
+    def _joined(self, chunks: Sequence[Chunk], path: str) -> ChunkFile:
+        target = ChunkFile(path)
+        try:
+            with self._naming_the_file():
+                self._format.join(chunks, target)
+        except BaseException:
+            target.discard()
+            raise
+        return target
+
+    def _open(self) -> BulkWriter[Any]:
         self._file = ChunkFile(
             self._final_path() if self._direct else self._work_path("inprogress")
         )
         first_chunk = not self._part.chunks
-        self._writer = part_format.create(cast(BinaryIO, self._file), first_chunk)
+        self._writer = self._format.create(cast(BinaryIO, self._file), first_chunk)
         return self._writer
 
     def _finished(self) -> ChunkFile | None:

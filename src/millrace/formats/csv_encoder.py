@@ -7,11 +7,17 @@ import io
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Number
+from shutil import copyfileobj
 from types import NoneType
 from typing import Any, BinaryIO
 
 from millrace.common.errors import SerializationError
-from millrace.common.serialization import BulkWriter, BulkWriterFactory, Encoder
+from millrace.common.serialization import (
+    BulkWriter,
+    BulkWriterFactory,
+    Encoder,
+    JoiningBulkWriterFactory,
+)
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.formats.charset import require_charset
 from millrace.formats.csv_fields import csv_options
@@ -154,7 +160,7 @@ class CsvBulkWriters:
         return CsvWriterFactory(CsvEncoder(schema))
 
 
-class CsvWriterFactory(BulkWriterFactory[Any]):
+class CsvWriterFactory(JoiningBulkWriterFactory[Any]):
     """Makes the writer of each part file."""
 
     takes = BatchForm.EITHER
@@ -165,6 +171,13 @@ class CsvWriterFactory(BulkWriterFactory[Any]):
     def create(self, stream: BinaryIO) -> BulkWriter[Any]:
         stream.write(self._encoder.header())
         return EncoderBulkWriter(stream, self._encoder)
+
+    def join(self, files: Iterable[BinaryIO], target: BinaryIO) -> None:
+        header = self._encoder.header()
+        target.write(header)
+        for file in files:
+            file.seek(len(header))
+            copyfileobj(file, target)
 
 
 def _joined(separator: str, items: Any) -> Any:

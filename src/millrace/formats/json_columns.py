@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,7 +13,13 @@ from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
 
+if TYPE_CHECKING:
+    import pyarrow
+
 __all__ = ["JsonColumns"]
+
+_TOGETHER = 2_000
+"""Messages that become columns at a time: what they are in between stays in the cache."""
 
 _PYTHON: dict[type[logical.LogicalType], type] = {
     logical.BooleanType: bool,
@@ -75,11 +81,23 @@ class JsonColumns:
         import pyarrow as pa
 
         try:
-            structs = list(map(self._decode, messages))
-            columns = [
-                pa.array(list(map(get, structs)), arrow_type(kind))
-                for get, kind in zip(self._getters, self._types, strict=True)
+            parts = [
+                self._columns(messages[start : start + _TOGETHER])
+                for start in range(0, len(messages) or 1, _TOGETHER)
             ]
+            columns = parts[0]
+            if len(parts) > 1:
+                columns = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
         except (msgspec.DecodeError, pa.ArrowException, OverflowError, RecursionError, ValueError):
             return None
         return ColumnBatch(pa.RecordBatch.from_arrays(columns, self._names), form="row")
+
+    def _columns(self, messages: Sequence[bytes]) -> list[pyarrow.Array]:
+        import pyarrow as pa
+
+        assert self._decode is not None
+        structs = list(map(self._decode, messages))
+        return [
+            pa.array(list(map(get, structs)), arrow_type(kind))
+            for get, kind in zip(self._getters, self._types, strict=True)
+        ]

@@ -15,6 +15,7 @@ from millrace.formats.arrow_damage import damage, invalidity
 from millrace.formats.columnar_row_input_format import ColumnarRowInputFormat
 from millrace.formats.file_format import FileRange, FormatReader
 from millrace.formats.malformed_record import MalformedRecordError
+from millrace.formats.orc_times import in_microseconds
 from millrace.formats.records import records_from_columns
 
 __all__ = ["OrcColumnarRowInputFormat"]
@@ -105,7 +106,7 @@ class OrcReader(FormatReader[Any]):
         try:
             with damage("damaged ORC"):
                 batch = self._file.read_stripe(self._stripe, columns=list(self._names))
-                batch = _in_microseconds(batch.select(list(self._names)))
+                batch = in_microseconds(batch.select(list(self._names)))
                 reason = invalidity(batch)
                 if reason is not None:
                     raise SerializationError(f"damaged ORC: {reason}")
@@ -145,29 +146,6 @@ class OrcReader(FormatReader[Any]):
             except (ValueError, OverflowError) as error:
                 self.malformed(MalformedRecordError(f"{error}", None, row + index))
         return found
-
-
-def _in_microseconds(batch: Any) -> Any:
-    """The batch with times as Python has them: ORC's have nanoseconds."""
-    import pyarrow as pa
-
-    fields = [field.with_type(_microseconds(field.type)) for field in batch.schema]
-    schema = pa.schema(fields)
-    return batch if schema.equals(batch.schema) else batch.cast(schema, safe=False)
-
-
-def _microseconds(kind: Any) -> Any:
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz)
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_microseconds(kind.value_type)))
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_microseconds(field.type)) for field in kind])
-    if pa.types.is_map(kind):
-        return pa.map_(_microseconds(kind.key_type), _microseconds(kind.item_type))
-    return kind
 
 
 def _orc_file(path: str, opened: ExitStack) -> Any:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, BinaryIO
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import BulkWriter, RowDataBulkWriterFactory
-from millrace.common.types.batch import BatchForm
+from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.formats.arrow_types import arrow_schema
+from millrace.formats.orc_times import in_microseconds
 from millrace.formats.table_writer import TableBulkWriter
 
 __all__ = ["OrcBulkWriters"]
@@ -92,6 +93,17 @@ class OrcWriterFactory(RowDataBulkWriterFactory[Any]):
 
     def create(self, stream: BinaryIO) -> BulkWriter[Any]:
         return TableBulkWriter(OrcFile(stream, self._settings), self._schema, "OrcBulkWriters")
+
+    def join(self, files: Iterable[BinaryIO], target: BinaryIO) -> None:
+        from pyarrow.orc import ORCFile
+
+        writer = self.create(target)
+        for file in files:
+            found = ORCFile(file)
+            for stripe in range(found.nstripes):
+                batch = in_microseconds(found.read_stripe(stripe))
+                writer.add_columns(ColumnBatch(batch, form="dict"))
+        writer.finish()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import BulkWriter, RowDataBulkWriterFactory
-from millrace.common.types.batch import BatchForm
+from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.formats.arrow_types import arrow_schema
 from millrace.formats.table_writer import TableBulkWriter
@@ -72,6 +73,15 @@ class ParquetWriterFactory(RowDataBulkWriterFactory[Any]):
     def create(self, stream: BinaryIO) -> BulkWriter[Any]:
         file = ParquetFile(stream, self._compression)
         return TableBulkWriter(file, self._schema, "ParquetBulkWriters")
+
+    def join(self, files: Iterable[BinaryIO], target: BinaryIO) -> None:
+        import pyarrow.parquet
+
+        writer = self.create(target)
+        for file in files:
+            for batch in pyarrow.parquet.ParquetFile(file).iter_batches():
+                writer.add_columns(ColumnBatch(batch, form="dict"))
+        writer.finish()
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,11 @@ def test_a_partition_whose_rows_are_there_is_marked(
     assert len(rows(t_env, "SELECT * FROM files")) == 4
 
 
-def test_files_of_several_checkpoints_are_joined(t_env: TableEnvironment, tmp_path: Path) -> None:
-    text = "'format' = 'csv', 'auto-compaction' = 'true', 'compaction.file-size' = '1 mb'"
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_files_of_several_checkpoints_are_joined(
+    form: str, t_env: TableEnvironment, tmp_path: Path
+) -> None:
+    text = f"'format' = '{form}', 'auto-compaction' = 'true', 'compaction.file-size' = '1 mb'"
     declare(t_env, tmp_path, text)
     t_env.execute_sql(
         "CREATE TABLE numbers (id INT) WITH ('connector' = 'datagen', 'number-of-rows' = '300', "
@@ -113,7 +116,7 @@ def test_files_of_several_checkpoints_are_joined(t_env: TableEnvironment, tmp_pa
     ("columns", "text", "error"),
     [
         (COLUMNS, "'format' = 'json', 'parquet.compression' = 'zstd'", "no option 'parquet.com"),
-        (COLUMNS, "'format' = 'parquet', 'auto-compaction' = 'true'", "no option 'auto-compact"),
+        (COLUMNS, "'format' = 'orc', 'compaction.file-size' = '1 kb'", "needs 'auto-compaction'"),
         (COLUMNS, "'format' = 'parquet', 'parquet.compression' = 'zip'", "zip"),
         (COLUMNS, "'format' = 'csv', 'compaction.file-size' = '1 kb'", "needs 'auto-compaction'"),
         (f"{COLUMNS}, x MAP<INT, INT>", "'format' = 'avro'", "column x: .* Avro"),

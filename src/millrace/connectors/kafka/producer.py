@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +13,9 @@ __all__ = ["BatchProducer"]
 
 _CHUNK = 10_000
 _QUEUE_FULL_WAIT_S = 0.05
+_MOMENT_S = 0.001
+_MOMENTS_S = 0.05
+"""How long `BatchProducer.flush` looks every moment: by itself the client does every 10 ms."""
 _DEFAULTS = {
     "acks": "all",
     "enable.idempotence": "true",
@@ -91,8 +95,14 @@ class BatchProducer:
         Raises:
             KafkaError: a message could not be delivered.
         """
-        self._serve(self.client.flush)
+        self._serve(self._wait)
         self.check()
+
+    def _wait(self) -> None:
+        until = time.monotonic() + _MOMENTS_S
+        while self.client.flush(_MOMENT_S):
+            if time.monotonic() > until:
+                self.client.flush()
 
     def _serve(self, call: Callable[[], Any]) -> None:
         """A call that serves callbacks, amid which the client may have raised a fatal error."""

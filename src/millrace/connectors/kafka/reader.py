@@ -114,6 +114,8 @@ class KafkaSourceReader(SourceReader[Any]):
         """What is left to another run."""
         self._assigned = 0
         """How many partitions it has ever had."""
+        self._topics: set[str] = set()
+        """Of these partitions."""
         self._patience = 0.0
         """Seconds that it may still wait in this epoch."""
         self._create_metrics(context.metrics)
@@ -136,6 +138,7 @@ class KafkaSourceReader(SourceReader[Any]):
                 self._ended.append(opened)
                 continue
             self._assigned += 1
+            self._topics.add(opened.place.topic)
             self._open[opened.place] = opened
             self._show(opened)
             assigned.append(self._kafka.TopicPartition(*opened.place, at))
@@ -216,8 +219,9 @@ class KafkaSourceReader(SourceReader[Any]):
         if self._assigned == 1 and _place(messages[0]) in self._open:
             return [messages]
         message = self._kafka.Message
-        topics = map(message.topic, messages)
-        places = list(zip(topics, map(message.partition, messages), strict=True))
+        places: list[Any] = list(map(message.partition, messages))
+        if len(self._topics) > 1:
+            places = list(zip(map(message.topic, messages), places, strict=True))
         changes = compress(range(1, len(places)), map(ne, places[1:], places))
         return [messages[a:b] for a, b in pairwise((0, *changes, len(places)))]
 

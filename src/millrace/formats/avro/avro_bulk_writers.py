@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from io import SEEK_END
 from typing import Any, BinaryIO
 
-from millrace.common.errors import JobDefinitionError
+from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import BulkWriter, RowDataBulkWriterFactory
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.formats.avro.avro_row import RowEncoder
 from millrace.formats.avro.avro_schema import AvroSchema, require_avro_schema
 from millrace.formats.avro.codecs import CODECS
-from millrace.formats.avro.container import SYNC_BYTES, block_bytes, header_bytes
+from millrace.formats.avro.container import (
+    SYNC_BYTES,
+    block_bytes,
+    header_bytes,
+    read_block,
+    read_header,
+    varint,
+)
 from millrace.formats.avro.row_types import avro_definition, row_type_of
 
 __all__ = ["AvroBulkWriters"]
@@ -67,6 +75,21 @@ class AvroWriterFactory(RowDataBulkWriterFactory[Any]):
 
     def create(self, stream: BinaryIO) -> BulkWriter[Any]:
         return AvroBulkWriter(stream, self._schema, self._codec)
+
+    def join(self, files: Iterable[BinaryIO], target: BinaryIO) -> None:
+        # blocks stay packed: only what stands behind each is the new file's
+        header = header_bytes(self._schema, self._codec)
+        target.write(header)
+        for file in files:
+            found = read_header(file)
+            if found.schema.to_json() != self._schema.to_json() or found.codec != self._codec:
+                raise SerializationError("a file to be joined has another schema or codec")
+            end = file.seek(0, SEEK_END)
+            file.seek(found.end)
+            while file.tell() < end:
+                block = read_block(file, found.marker)
+                sizes = varint(block.count) + varint(len(block.data))
+                target.write(sizes + block.data + header[-SYNC_BYTES:])
 
 
 class AvroBulkWriter(BulkWriter[Any]):

@@ -23,6 +23,7 @@ __all__ = [
     "header_bytes",
     "read_block",
     "read_header",
+    "varint",
 ]
 
 MAGIC = b"Obj\x01"

@@ -9,6 +9,7 @@ from millrace.common.errors import SerializationError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.types.batch import Batch, RowBatch
 from millrace.common.types.row import Row, RowKind
+from millrace.formats.changes.debezium_operation import debezium_changes
 from millrace.formats.malformed_record import MalformedRecordError
 
 __all__ = ["DebeziumAvroDeserializationSchema", "DebeziumAvroSerializationSchema"]
@@ -18,7 +19,8 @@ _ADDED = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER})
 
 class DebeziumAvroDeserializationSchema(DeserializationSchema[Row]):
     """Reads Debezium's messages: ``c`` and ``r`` as INSERT, ``u`` as UPDATE_BEFORE and
-    UPDATE_AFTER, ``d`` as DELETE; tombstones are left out.
+    UPDATE_AFTER, ``d`` as DELETE; truncated tables, messages of the log and tombstones are left
+    out.
 
     Args:
         envelope: reads the rows of ``before``, ``after`` and ``op``.
@@ -56,24 +58,12 @@ class DebeziumAvroDeserializationSchema(DeserializationSchema[Row]):
 
 def _rows_of(change: Row, message: bytes) -> Iterator[tuple[RowKind, Row]]:
     before, after, op = change
-    if op in ("c", "r"):
-        yield RowKind.INSERT, _present(after, "after", op, message)
-    elif op == "u":
-        yield RowKind.UPDATE_BEFORE, _present(before, "before", op, message)
-        yield RowKind.UPDATE_AFTER, _present(after, "after", op, message)
-    elif op == "d":
-        yield RowKind.DELETE, _present(before, "before", op, message)
-    else:
-        raise MalformedRecordError(f"its op {op!r} is none of c, r, u and d", bytes(message))
-
-
-def _present(row: Row | None, name: str, op: str, message: bytes) -> Row:
-    if row is None:
-        hint = "; a PostgreSQL table needs REPLICA IDENTITY FULL" if name == "before" else ""
-        raise MalformedRecordError(
-            f"its {name!r} is null, although its op is {op!r}{hint}", bytes(message)
-        )
-    return row
+    try:
+        found = debezium_changes(op, before, after)
+    except ValueError as error:
+        raise MalformedRecordError(str(error), bytes(message)) from None
+    for kind, row in found:
+        yield RowKind(kind), row
 
 
 class DebeziumAvroSerializationSchema(SerializationSchema[Row]):

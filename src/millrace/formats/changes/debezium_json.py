@@ -9,15 +9,12 @@ import msgspec
 
 from millrace.common.types.type_information import TypeInformation
 from millrace.formats.changes.change_schema import (
-    DELETE,
-    INSERT,
     NULL,
-    UPDATE_AFTER,
-    UPDATE_BEFORE,
     Change,
     ChangeDeserializationSchema,
     ChangeSerializationSchema,
 )
+from millrace.formats.changes.debezium_operation import debezium_changes
 
 __all__ = ["DebeziumJsonDeserializationSchema", "DebeziumJsonSerializationSchema"]
 
@@ -70,17 +67,7 @@ class DebeziumJsonDeserializationSchema(ChangeDeserializationSchema):
                 return ()
         else:
             found = _read_payload(message)
-        op, before, after = found.op, found.before, found.after
-        if op in ("c", "r"):
-            return ((INSERT, _present(after, "after", op)),)
-        if op == "u":
-            old = _present(before, "before", op)
-            return (UPDATE_BEFORE, old), (UPDATE_AFTER, _present(after, "after", op))
-        if op == "d":
-            return ((DELETE, _present(before, "before", op)),)
-        if op in ("t", "m"):  # truncated tables and messages of the log, which are no rows
-            return ()
-        raise ValueError(f"its op {op!r} is none of c, r, u and d")
+        return debezium_changes(found.op, _row(found.before), _row(found.after))
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = (self._type_info, self._schema_include, self._ignore_parse_errors)
@@ -101,10 +88,5 @@ class DebeziumJsonSerializationSchema(ChangeSerializationSchema):
     _deleted = b'{"before":%s,"after":null,"op":"d"}'
 
 
-def _present(fields: msgspec.Raw, name: str, op: str) -> msgspec.Raw:
-    if fields == NULL:
-        hint = ""
-        if name == "before":
-            hint = "; a PostgreSQL table needs REPLICA IDENTITY FULL to tell of it"
-        raise ValueError(f"its {name!r} is null, although its op is {op!r}{hint}")
-    return fields
+def _row(fields: msgspec.Raw) -> msgspec.Raw | None:
+    return None if fields == NULL else fields

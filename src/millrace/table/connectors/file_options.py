@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
+from millrace.common.config.memory_size import MemorySize
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import BulkWriterFactory, SerializationSchema
 from millrace.common.sink import Sink
@@ -50,13 +51,8 @@ INACTIVITY = (
 )
 COMPACTION = ConfigOptions.key("auto-compaction").boolean_type().default_value(False)
 COMPACTION_SIZE = ConfigOptions.key("compaction.file-size").memory_type().no_default_value()
-ROLLING: tuple[ConfigOption[Any], ...] = (
-    ROLLING_SIZE,
-    ROLLOVER,
-    INACTIVITY,
-    COMPACTION,
-    COMPACTION_SIZE,
-)
+COMPACTING: tuple[ConfigOption[Any], ...] = (COMPACTION, COMPACTION_SIZE)
+ROLLING: tuple[ConfigOption[Any], ...] = (ROLLING_SIZE, ROLLOVER, INACTIVITY)
 """Of formats of lines, whose files may grow over several checkpoints."""
 
 _HALF_HOUR = Duration.of_minutes(30)
@@ -70,12 +66,16 @@ def bulk_sink(
     options: OptionValues,
     ordinal: int = 0,
 ) -> Sink[Any]:
-    """Files that end with each checkpoint.
+    """Files that end with each checkpoint, unless those of several are to be joined.
 
     Args:
         ordinal: of the sink in its job.
     """
-    return _built(FileSink.for_bulk_format(path, writers), assigner, options, ordinal)
+    builder = FileSink.for_bulk_format(path, writers)
+    strategy = _compaction(options)
+    if strategy is not None:
+        builder.enable_compact(strategy, FileCompactor.record_wise_file_compactor())
+    return _built(builder, assigner, options, ordinal)
 
 
 def row_sink(
@@ -92,14 +92,9 @@ def row_sink(
     """
     builder = FileSink.for_row_format(path, MessageLinesEncoder(schema))
     size, over, idle = (options.get(each) for each in (ROLLING_SIZE, ROLLOVER, INACTIVITY))
-    if options.get(COMPACTION):
-        wanted = options.get(COMPACTION_SIZE) or size
-        strategy = FileCompactStrategy.builder().set_size_threshold(
-            _PART_SIZE if wanted is None else wanted.get_bytes()
-        )
-        builder.enable_compact(strategy.build(), FileCompactor.concat_file_compactor())
-    elif options.get(COMPACTION_SIZE) is not None:
-        raise JobDefinitionError(f"'{COMPACTION_SIZE.key}' needs '{COMPACTION.key}' = 'true'")
+    strategy = _compaction(options, size)
+    if strategy is not None:
+        builder.enable_compact(strategy, FileCompactor.concat_file_compactor())
     elif (size, over, idle) != (None, None, None):
         policy = RollingPolicy.default_rolling_policy(
             part_size=_PART_SIZE if size is None else size,
@@ -110,6 +105,20 @@ def row_sink(
     else:
         builder.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy())
     return _built(builder, assigner, options, ordinal)
+
+
+def _compaction(
+    options: OptionValues, part_size: MemorySize | None = None
+) -> FileCompactStrategy | None:
+    """When files of checkpoints are joined; None: they stay as they are."""
+    size = options.get(COMPACTION_SIZE)
+    if not options.get(COMPACTION):
+        if size is not None:
+            raise JobDefinitionError(f"'{COMPACTION_SIZE.key}' needs '{COMPACTION.key}' = 'true'")
+        return None
+    wanted = size or part_size
+    threshold = _PART_SIZE if wanted is None else wanted.get_bytes()
+    return FileCompactStrategy.builder().set_size_threshold(threshold).build()
 
 
 def _built(

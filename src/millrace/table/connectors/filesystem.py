@@ -45,6 +45,8 @@ class FileSystemFactory(TableFactory):
         bulk = {name: each.options for name, each in BULK_FORMATS.items()}
         found = format_options(options, (keys.FORMAT.key,), bulk)
         name = options.get(keys.FORMAT.key)
+        if name in BULK_FORMATS or name in MESSAGE_FORMATS:
+            found += keys.COMPACTING
         if name in MESSAGE_FORMATS and name not in BULK_FORMATS:
             found += keys.ROLLING
         return found

@@ -1,0 +1,48 @@
+"""What Debezium's messages say of a row, by their ``op``. Flink docs: "Debezium format"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from millrace.formats.changes.change_schema import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
+
+__all__ = ["debezium_changes"]
+
+_NO_ROWS = frozenset({"t", "m"})
+"""Truncated tables and messages of the log."""
+
+
+def debezium_changes(op: str, before: Any, after: Any) -> Sequence[tuple[int, Any]]:
+    """The rows of a message, each with the number of its `RowKind`.
+
+    Args:
+        op: ``c`` or ``r`` for a row that is there now, ``u``, ``d``; ``t`` and ``m`` are no rows.
+        before: the row that was; None: the message has none.
+        after: the row that is; None: the message has none.
+
+    Raises:
+        ValueError: the operation is unknown, or a row is missing.
+
+    >>> debezium_changes("u", "old", "new")
+    ((1, 'old'), (2, 'new'))
+    """
+    if op in ("c", "r"):
+        return ((INSERT, _present(after, "after", op)),)
+    if op == "u":
+        old = _present(before, "before", op)
+        return (UPDATE_BEFORE, old), (UPDATE_AFTER, _present(after, "after", op))
+    if op == "d":
+        return ((DELETE, _present(before, "before", op)),)
+    if op in _NO_ROWS:
+        return ()
+    raise ValueError(f"its op {op!r} is none of c, r, u and d")
+
+
+def _present(row: Any, name: str, op: str) -> Any:
+    if row is None:
+        hint = ""
+        if name == "before":
+            hint = "; a PostgreSQL table needs REPLICA IDENTITY FULL to tell of it"
+        raise ValueError(f"its {name!r} is null, although its op is {op!r}{hint}")
+    return row
