@@ -120,8 +120,8 @@ def test_twenty_deaths(seed: int, postgresql: PostgreSQL, pipeline: Make) -> Non
 @pytest.mark.torture
 @pytest.mark.spark
 def test_twenty_deaths_on_spark(postgresql: PostgreSQL, pipeline: Make) -> None:
-    """Of workers, of the server, and of the driver. Twenty starts of Spark are most of its time: ten
-    seconds each, a minute on a busy machine."""
+    """Of workers, of the server, and of the driver. Twenty starts of Spark are most of its time:
+    ten seconds each, a minute on a busy machine."""
     rng, job = random.Random(5), pipeline(8_000, "spark")
     for death in range(20):
         driver = job.start()
