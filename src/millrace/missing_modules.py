@@ -25,12 +25,7 @@ def _connector(name: str) -> str:
     )
 
 
-MISSING: dict[str, str] = {
-    "millrace.table.model_descriptor": (
-        "Millrace has no models in catalogs yet: a function that udf(func_type='arrow') has made "
-        "applies a model to columns"
-    ),
-}
+MISSING: dict[str, str] = {}
 """Modules of PyFlink that are not there, and what to say."""
 
 

@@ -1,4 +1,4 @@
-"""The page on DataFrames and tables: its program for Spark runs; the others are of `test_printed`."""
+"""The page on DataFrames and tables: its program for Spark runs."""
 
 from __future__ import annotations
 

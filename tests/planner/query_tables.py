@@ -94,6 +94,9 @@ class Tables:
     def resolve_function(self, name: Sequence[str]) -> Any | None:
         return None
 
+    def resolve_model(self, name: Sequence[str]) -> Any | None:
+        return None
+
     def names(self, kind: NameKind) -> Sequence[str]:
         return [*TABLES, *VIEWS] if kind is NameKind.TABLE else []
 

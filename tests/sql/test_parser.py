@@ -81,6 +81,11 @@ STATEMENTS = {
         "SELECT * FROM t NATURAL JOIN s",
         "SELECT ARRAY_AGG(a RESPECT NULLS ORDER BY b, c DESC), ARRAY_AGG(DISTINCT a) FROM t",
     ],
+    "CreateModel": [
+        "CREATE TEMPORARY MODEL IF NOT EXISTS c.d.m INPUT (x STRING, `y z` ARRAY<DOUBLE>) OUTPUT "
+        "(z DOUBLE) COMMENT 'a model' WITH ('provider' = 'p')",
+    ],
+    "DropModel": ["DROP MODEL IF EXISTS m", "DROP TEMPORARY MODEL c.d.m"],
     "CreateTable": [
         "CREATE TABLE rides (a BIGINT, fare DECIMAL(23, 3), t TIMESTAMP(3), WATERMARK FOR t AS t - "
         "INTERVAL '4' SECOND) WITH ('connector' = 'kafka')",
@@ -192,9 +197,7 @@ REFUSED = {
     "CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '3' MINUTE AS SELECT a FROM t": (
         "Millrace has no materialized tables"
     ),
-    "CREATE MODEL m INPUT (x STRING) OUTPUT (y STRING) WITH ('provider'='p')": (
-        "Millrace has no models"
-    ),
+    "ALTER MODEL m SET ('task' = 'regression')": "DROP MODEL and CREATE it again",
     "CREATE TABLE t (raw RAW('c', 'x'))": "raw is a reserved word: write `raw` in backticks",
     "SELECT t AT TIME ZONE 'UTC' FROM s": "Flink has no AT TIME ZONE",
     "SELECT a FROM t MINUS SELECT a FROM s": "write EXCEPT",

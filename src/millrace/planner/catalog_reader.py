@@ -37,6 +37,7 @@ __all__ = [
     "ColumnKind",
     "NameKind",
     "ResolvedColumn",
+    "ResolvedModel",
     "ResolvedTable",
     "ResolvedView",
     "ResolvedWatermark",
@@ -64,6 +65,7 @@ class NameKind(Enum):
     DATABASE = "database"
     TABLE = "table"
     FUNCTION = "function"
+    MODEL = "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,20 @@ class ResolvedView:
     catalog: CatalogReader | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class ResolvedModel:
+    """A model of a catalog.
+
+    Attributes:
+        scorer: what the workers call; the planner asks for its ``version`` only.
+    """
+
+    path: tuple[str, ...]
+    input_type: RowType
+    output_type: RowType
+    scorer: Any
+
+
 class CatalogReader(Protocol):
     """What names mean. Names are given as written: one, two or three parts."""
 
@@ -197,6 +213,10 @@ class CatalogReader(Protocol):
     def resolve_function(self, name: Sequence[str]) -> Any | None:
         """The definition of a function of the user in a catalog (a temporary one, too), or None:
         then the registry of system functions is asked."""
+        ...
+
+    def resolve_model(self, name: Sequence[str]) -> ResolvedModel | None:
+        """The model of a name, or None; temporary ones first."""
         ...
 
     def names(self, kind: NameKind) -> Sequence[str]:

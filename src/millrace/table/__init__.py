@@ -18,6 +18,8 @@ from millrace.table.data_view import DataView, ListView, MapView
 from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.expression import Expression
+from millrace.table.model import Model
+from millrace.table.model_descriptor import ModelDescriptor
 from millrace.table.module import ModuleEntry
 from millrace.table.plan_reference import PlanReference
 from millrace.table.process_calls import PartitionedTable
@@ -71,6 +73,8 @@ __all__ = [
     "ImperativeAggregateFunction",
     "ListView",
     "MapView",
+    "Model",
+    "ModelDescriptor",
     "ModuleEntry",
     "OverWindowedTable",
     "PartitionedTable",

@@ -38,6 +38,7 @@ from millrace.table.explain_detail import ExplainDetail
 from millrace.table.module import ModuleEntry
 from millrace.table.plan_reference import PlanReference
 from millrace.table.process_calls import called_rows
+from millrace.table.program_models import ProgramModels
 from millrace.table.program_tables import ProgramTables
 from millrace.table.statement_set import StatementSet
 from millrace.table.table import Table
@@ -50,7 +51,7 @@ from millrace.table.udf import UserDefinedFunctionWrapper
 __all__ = ["TableEnvironment"]
 
 
-class TableEnvironment(ProgramTables):
+class TableEnvironment(ProgramTables, ProgramModels):
     """Executes SQL. Flink: ``TableEnvironment``.
 
     Example:

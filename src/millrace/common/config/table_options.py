@@ -86,6 +86,14 @@ FORCE_RECOMPILE = known(
     ConfigOptions.key("table.plan.force-recompile").boolean_type().default_value(False),
     "Whether COMPILE PLAN replaces a plan that is in its file already.",
 )
+MODEL_CHANGE = known(
+    ConfigOptions.key("table.ml.model-change")
+    .string_type()
+    .default_value("accept")
+    .one_of("accept", "fail"),
+    "What happens when a job goes on from a checkpoint or savepoint with another version of a "
+    "model of ML_PREDICT: accept: it says so in its log, and records both; fail: it fails.",
+)
 LEGACY_CAST = known(
     ConfigOptions.key("table.exec.legacy-cast-behaviour")
     .string_type()

@@ -15,6 +15,7 @@ from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.planner.binder.calls import definition_of, resolved_call
 from millrace.planner.binder.context import BindingContext
 from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.model_predict import ML_PREDICT, bind_model_predict
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.process_tables import bind_process_table
 from millrace.planner.binder.scope import Scope, table_of
@@ -48,6 +49,8 @@ def bind_function_table(
     name = call.name.upper()
     if name in PARAMETERS and len(call.path) == 1:
         return _window(binder, call, name)
+    if name == ML_PREDICT and len(call.path) == 1:
+        return bind_model_predict(binder, call), ()
     user_defined = definition_of(binder.context, call)
     if user_defined is not None and user_defined.kind is FunctionKind.PROCESS_TABLE:
         return bind_process_table(binder, call, user_defined), ()

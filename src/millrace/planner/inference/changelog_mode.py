@@ -11,6 +11,7 @@ from enum import Flag, auto
 from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.planner.inference.time_attributes import joins_by_time, ordered_by_time
 from millrace.planner.inference.upsert_keys import upsert_keys
+from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import (
     Aggregate,
@@ -58,7 +59,10 @@ class RowChanges(Flag):
 
 
 ALL = RowChanges.UPDATE | RowChanges.DELETE
-_THROUGH = (Project, Filter, WatermarkAssigner, WindowTableFunction, LogicalSnapshot)
+_THROUGH = (
+    *(Project, Filter, WatermarkAssigner, WindowTableFunction, LogicalSnapshot),
+    ModelPredict,
+)
 
 
 class ChangelogModes:
@@ -109,7 +113,7 @@ def _needs_update_before(node: RelNode, needed: bool) -> bool:
     if isinstance(node, LogicalSink):
         accepts = node.table.accepts
         return not accepts or "-U" in accepts
-    if isinstance(node, Project | WatermarkAssigner):
+    if isinstance(node, Project | WatermarkAssigner | ModelPredict):
         return needed
     if isinstance(node, SetOperation):
         return needed or not (node.kind is SetKind.UNION and node.all)

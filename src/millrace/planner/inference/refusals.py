@@ -15,6 +15,7 @@ from millrace.planner.inference.time_attributes import (
     ordered_by_time,
     time_attributes,
 )
+from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import Join, RelNode, Sort
 from millrace.planner.relational.sink_nodes import LogicalSink
@@ -36,7 +37,7 @@ __all__ = ["UnsupportedChangelogError", "require_supported"]
 
 INSERTS_ONLY = (
     *(OverAggregate, WindowTableFunction, WindowAggregate, CountWindowAggregate),
-    *(Deduplicate, Match),
+    *(Deduplicate, Match, ModelPredict),
 )
 
 

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from millrace.expressions.pattern_expressions import MatchRowtime
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.planner.inference.interval_bounds import IntervalBounds, interval_bounds
+from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import (
     Aggregate,
@@ -65,14 +66,18 @@ _KNOWN: WeakKeyDictionary[RelNode, TimeAttributes] = WeakKeyDictionary()
 """Nodes do not change, and joins ask for their inputs' repeatedly."""
 
 
+_THROUGH = (
+    *(ChangelogNormalize, Filter, Sort, Rank, Deduplicate, OverAggregate, LogicalSnapshot),
+    ModelPredict,
+)
+
+
 def _derived(node: RelNode) -> TimeAttributes:
-    if isinstance(node, ChangelogNormalize):
-        return time_attributes(node.input)
     if isinstance(node, WatermarkAssigner):
         return time_attributes(node.input) | {node.rowtime: TimeAttribute.ROWTIME}
     if isinstance(node, Project):
         return _of_project(node)
-    if isinstance(node, Filter | Sort | Rank | Deduplicate | OverAggregate | LogicalSnapshot):
+    if isinstance(node, _THROUGH):
         return time_attributes(node.input)
     if isinstance(node, WindowTableFunction):
         inner = time_attributes(node.input)

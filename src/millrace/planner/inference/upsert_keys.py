@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from millrace.expressions.resolved import FieldReference
+from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.rel_node import (
     Aggregate,
     Filter,
@@ -44,7 +45,7 @@ def upsert_keys(node: RelNode) -> UpsertKeys:
         return _one(node.keys)
     if isinstance(node, Project):
         return _of_project(node)
-    if isinstance(node, Filter | WatermarkAssigner | Sort):
+    if isinstance(node, Filter | WatermarkAssigner | Sort | ModelPredict):
         return upsert_keys(node.input)
     if isinstance(node, Aggregate):
         return NONE if node.grouping_sets is not None else _one(range(len(node.groups)))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from millrace.expressions.resolved import AggregateCall, ResolvedExpression, SortKey
 from millrace.planner.relational import rel_node as rel
 from millrace.planner.relational import stream_rel_nodes as stream
+from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import RelNode
 
@@ -115,7 +116,12 @@ def _pairs(node: RelNode) -> list[tuple[str, str]]:
         ]
     if isinstance(node, rel.Aggregate):
         return _aggregate(node)
-    return _stream_pairs(node)
+    return _model_pairs(node) if isinstance(node, ModelPredict) else _stream_pairs(node)
+
+
+def _model_pairs(node: ModelPredict) -> list[tuple[str, str]]:
+    features = _fields(node.input, node.features)
+    return [("model", ".".join(node.model.path)), ("features", features)]
 
 
 def _item(name: str, expression: ResolvedExpression) -> str:

@@ -17,6 +17,7 @@ from millrace.expressions.resolved import (
     fields_of,
     rewritten,
 )
+from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.rel_node import (
     Filter,
     Join,
@@ -77,12 +78,26 @@ def _pruned(node: RelNode, needed: Iterable[int]) -> Pruned:
         return _rank(node, columns)
     if isinstance(node, Deduplicate):
         return _deduplicate(node, columns)
+    if isinstance(node, ModelPredict):
+        return _model_predict(node, columns)
     if isinstance(node, Match):
         return _match(node), {index: index for index in range(len(node.row_type))}
     inputs = tuple(pruned(each) for each in node.inputs)
     same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
     made = node if same else node.with_inputs(inputs)
     return made, {index: index for index in range(len(node.row_type))}
+
+
+def _model_predict(node: ModelPredict, columns: list[int]) -> Pruned:
+    """The columns that the model reads, and those of the input that are asked for."""
+    width = len(node.input.row_type)
+    inner, places = _pruned(
+        node.input, [*(index for index in columns if index < width), *node.features]
+    )
+    moved_to = tuple(places[index] for index in node.features)
+    made = replace(node, input=inner, features=moved_to)
+    added = {width + place: len(inner.row_type) + place for place in range(len(node.names))}
+    return made, places | added
 
 
 def _rank(node: Rank, columns: list[int]) -> Pruned:

@@ -139,9 +139,9 @@ class ControlParser(AlterParser):
         raise self.unexpected()
 
     def _show_create(self) -> Statement:
-        if self.at("MATERIALIZED", "MODEL", "CONNECTION"):
+        if self.at("MATERIALIZED", "CONNECTION"):
             raise self.unsupported_object("SHOW CREATE")
-        kind = self.need_one("TABLE", "VIEW", "CATALOG")
+        kind = self.need_one("TABLE", "VIEW", "CATALOG", "MODEL")
         mark = self.index
         most = 1 if kind == "CATALOG" else 3
         path = self.path(f"the name of a {kind.lower()}", most)

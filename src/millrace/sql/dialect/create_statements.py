@@ -12,11 +12,13 @@ from millrace.sql.statements import (
     CreateCatalog,
     CreateDatabase,
     CreateFunction,
+    CreateModel,
     CreateTable,
     CreateView,
     DropCatalog,
     DropDatabase,
     DropFunction,
+    DropModel,
     DropTable,
     DropView,
     LikeClause,
@@ -108,7 +110,7 @@ class CreateParser(QueryParser):
         if replace:
             self.need("REPLACE")
         temporary = self.take("TEMPORARY")
-        if self.at("MODEL", "MATERIALIZED", "CONNECTION") and not replace:
+        if self.at("MATERIALIZED", "CONNECTION") and not replace:
             raise self.unsupported_object("CREATE")
         if self.take("TABLE"):
             return self._create_table(temporary, replace)
@@ -116,6 +118,8 @@ class CreateParser(QueryParser):
             raise self.unexpected("TABLE")
         if self.take("VIEW"):
             return self._create_view(temporary)
+        if self.take("MODEL"):
+            return self._create_model(temporary)
         if temporary and self.take("SYSTEM"):
             self.need("FUNCTION")
             return self._create_function(temporary, True)
@@ -135,7 +139,7 @@ class CreateParser(QueryParser):
     def unsupported_object(self, verb: str) -> Never:
         """Refuse what Flink has and Millrace has not."""
         reasons = {
-            "MODEL": "Millrace has no models: call your model in a Python function",
+            "MODEL": "DROP MODEL and CREATE it again",
             "MATERIALIZED": (
                 "Millrace has no materialized tables: INSERT INTO a table keeps it up to date as "
                 "long as the job runs"
@@ -310,6 +314,18 @@ class CreateParser(QueryParser):
             args["resources"] = tuple(self.listed(self._resource))
         return CreateFunction(**args, options=self.with_options())
 
+    def _create_model(self, temporary: bool) -> Statement:
+        args: dict[str, Any] = {"if_not_exists": self.if_not_exists(), "temporary": temporary}
+        mark = self.index
+        args |= {"path": self.path("the name of a model"), **self.origin(mark)}
+        for word, name in (("INPUT", "inputs"), ("OUTPUT", "outputs")):
+            if self.take(word):
+                found = SchemaClauses()
+                self.schema(found)
+                args[name] = tuple(found.columns)
+        args["comment"] = self.comment()
+        return CreateModel(**args, options=self.with_options())
+
     def _resource(self) -> tuple[str, str]:
         kind = self.need_one("JAR", "FILE", "ARTIFACT")
         return kind, self.string("a path in single quotes")
@@ -332,15 +348,15 @@ class CreateParser(QueryParser):
         """A DROP statement."""
         self.need("DROP")
         temporary = self.take("TEMPORARY")
-        if self.at("MODEL", "MATERIALIZED", "CONNECTION"):
+        if self.at("MATERIALIZED", "CONNECTION"):
             raise self.unsupported_object("DROP")
         system = temporary and self.take("SYSTEM")
         if system:
             kind = self.need_one("FUNCTION")
         elif temporary:
-            kind = self.need_one("TABLE", "VIEW", "FUNCTION")
+            kind = self.need_one("TABLE", "VIEW", "FUNCTION", "MODEL")
         else:
-            kind = self.need_one("TABLE", "VIEW", "FUNCTION", "CATALOG", "DATABASE")
+            kind = self.need_one("TABLE", "VIEW", "FUNCTION", "MODEL", "CATALOG", "DATABASE")
         if_exists = self.if_exists()
         mark = self.index
         path = self.path(
@@ -354,5 +370,7 @@ class CreateParser(QueryParser):
             return DropDatabase(path, if_exists, cascade, **origin)
         if kind == "FUNCTION":
             return DropFunction(path, temporary, system, if_exists, **origin)
+        if kind == "MODEL":
+            return DropModel(path, temporary, if_exists, **origin)
         made = DropTable if kind == "TABLE" else DropView
         return made(path, temporary, if_exists, **origin)

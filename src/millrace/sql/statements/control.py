@@ -137,6 +137,7 @@ class DescribeKind(Enum):
     CATALOG = "CATALOG"
     DATABASE = "DATABASE"
     FUNCTION = "FUNCTION"
+    MODEL = "MODEL"
     JOB = "JOB"
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "CreateCatalog",
     "CreateDatabase",
     "CreateFunction",
+    "CreateModel",
     "CreateTable",
     "CreateView",
     "TableDistribution",
@@ -179,6 +180,19 @@ class CreateFunction(Statement):
     if_not_exists: bool = False
     resources: tuple[tuple[str, str], ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CreateModel(Statement):
+    """``CREATE MODEL name INPUT (a DOUBLE) OUTPUT (b DOUBLE) WITH (...)``."""
+
+    path: Path
+    inputs: tuple[Column, ...] = ()
+    outputs: tuple[Column, ...] = ()
+    comment: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    temporary: bool = False
+    if_not_exists: bool = False
 
 
 @dataclass(frozen=True)

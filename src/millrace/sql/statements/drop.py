@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from millrace.sql.statements.statement import Path, Statement
 
-__all__ = ["DropCatalog", "DropDatabase", "DropFunction", "DropTable", "DropView"]
+__all__ = ["DropCatalog", "DropDatabase", "DropFunction", "DropModel", "DropTable", "DropView"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,15 @@ class DropFunction(Statement):
     path: Path
     temporary: bool = False
     system: bool = False
+    if_exists: bool = False
+
+
+@dataclass(frozen=True)
+class DropModel(Statement):
+    """``DROP TEMPORARY MODEL IF EXISTS name``."""
+
+    path: Path
+    temporary: bool = False
     if_exists: bool = False
 
 

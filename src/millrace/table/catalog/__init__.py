@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millrace.table.catalog.catalog import Catalog
+from millrace.table.catalog.catalog_models import CatalogModel
 from millrace.table.catalog.catalog_objects import (
     CatalogBaseTable,
     CatalogColumnStatistics,
@@ -41,6 +42,7 @@ __all__ = [
     "CatalogDescriptor",
     "CatalogError",
     "CatalogFunction",
+    "CatalogModel",
     "CatalogPartitionSpec",
     "CatalogTable",
     "CatalogTableStatistics",

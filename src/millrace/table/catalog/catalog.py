@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from millrace.table.catalog.catalog_models import CatalogModels
 from millrace.table.catalog.catalog_objects import (
     CatalogDatabase,
     CatalogFunction,
@@ -17,7 +18,7 @@ from millrace.table.catalog.object_path import ObjectPath
 __all__ = ["Catalog"]
 
 
-class Catalog(CatalogStatistics):
+class Catalog(CatalogStatistics, CatalogModels):
     """Keeps databases with tables, views and functions. What changes it is refused by default.
 
     Methods raise a `CatalogError` for what is not there, or is there already; callers decide

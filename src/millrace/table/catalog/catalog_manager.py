@@ -19,6 +19,7 @@ from millrace.table.catalog.catalog_objects import (
 from millrace.table.catalog.errors import CatalogError, already_exists, not_found
 from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
 from millrace.table.catalog.object_path import ObjectIdentifier, ObjectPath
+from millrace.table.catalog.session_models import SessionModels
 from millrace.table.catalog.spark_catalog import SparkCatalog
 
 __all__ = ["CatalogManager"]
@@ -48,6 +49,7 @@ class CatalogManager:
         self._temporary: dict[ObjectIdentifier, CatalogTable | CatalogView] = {}
         self._temporary_functions: dict[ObjectIdentifier, CatalogFunction] = {}
         self.system_functions: dict[str, CatalogFunction] = {}
+        self.models = SessionModels(self.qualified, self.catalog)
 
     # -- catalogs ----------------------------------------------------------------------
 
@@ -282,6 +284,8 @@ class CatalogManager:
             return self.list_catalogs()
         if kind is NameKind.DATABASE:
             return self.catalog(self.current_catalog).list_databases()
+        if kind is NameKind.MODEL:
+            return self.models.names(self.current_catalog, self.current_database)
         return self.list_tables() if kind is NameKind.TABLE else self.list_functions()
 
 

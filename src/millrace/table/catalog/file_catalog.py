@@ -11,6 +11,7 @@ from typing import Any
 from millrace.common.types.logical.parser import parse_type
 from millrace.filesystem.local_lock import lock_file
 from millrace.planner.catalog_reader import ColumnKind
+from millrace.table.catalog.catalog_models import CatalogModel
 from millrace.table.catalog.catalog_objects import (
     CatalogColumnStatisticsData,
     CatalogDatabase,
@@ -56,6 +57,11 @@ class FileCatalog(GenericInMemoryCatalog):
         if isinstance(table, CatalogView) and table.query is not None:
             raise CatalogError(f"view {path} is no SQL text: make it a temporary one")
         super()._create_table(path, table)
+
+    def _put_model(self, path: ObjectPath, model: CatalogModel) -> None:
+        if model.model is not None:
+            raise CatalogError(f"model {path} is an object of a program: make it a temporary one")
+        super()._put_model(path, model)
 
     def changed(self) -> None:
         if self._loading:
@@ -109,6 +115,10 @@ class FileCatalog(GenericInMemoryCatalog):
                     for path in functions
                     if (found := self.function(path)) is not None
                 },
+                "models": {
+                    model: _written_model(self.get_model(ObjectPath(name, model)))
+                    for model in self.list_models(name)
+                },
             }
         return databases
 
@@ -138,6 +148,19 @@ class FileCatalog(GenericInMemoryCatalog):
             super()._create_table(ObjectPath(name, table), _read(written))
         for function, class_name in content["functions"].items():
             self._create_function(ObjectPath(name, function), CatalogFunction(class_name))
+        for model, written in content.get("models", {}).items():
+            self._put_model(ObjectPath(name, model), _read_model(written))
+
+
+def _written_model(model: CatalogModel) -> dict[str, Any]:
+    sides = {"input": model.input_schema, "output": model.output_schema}
+    columns = {side: _written_columns(schema) for side, schema in sides.items()}
+    return {**columns, "options": dict(model.options), "comment": model.comment}
+
+
+def _read_model(written: Any) -> CatalogModel:
+    given, made = (Schema(_read_columns(written[side])) for side in ("input", "output"))
+    return CatalogModel(given, made, written["options"], written["comment"])
 
 
 def _written(table: CatalogTable | CatalogView | None) -> dict[str, Any]:
@@ -151,18 +174,7 @@ def _written(table: CatalogTable | CatalogView | None) -> dict[str, Any]:
     assert table is not None
     schema = table.schema
     return {
-        "columns": [
-            {
-                "name": column.name,
-                "kind": column.kind.value,
-                "type": None if column.type is None else str(column.type),
-                "expression": column.expression,
-                "metadata_key": column.metadata_key,
-                "virtual": column.virtual,
-                "comment": column.comment,
-            }
-            for column in schema.columns
-        ],
+        "columns": _written_columns(schema),
         "watermark": None
         if schema.watermark is None
         else [schema.watermark.column, schema.watermark.expression],
@@ -176,15 +188,23 @@ def _written(table: CatalogTable | CatalogView | None) -> dict[str, Any]:
     }
 
 
-def _read(written: Any) -> CatalogTable | CatalogView:
-    if "view" in written:
-        return CatalogView(
-            written["view"],
-            columns=tuple(written["columns"]),
-            comment=written["comment"],
-            place=(str(written["place"][0]), str(written["place"][1])),
-        )
-    columns = tuple(
+def _written_columns(schema: Schema) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": column.name,
+            "kind": column.kind.value,
+            "type": None if column.type is None else str(column.type),
+            "expression": column.expression,
+            "metadata_key": column.metadata_key,
+            "virtual": column.virtual,
+            "comment": column.comment,
+        }
+        for column in schema.columns
+    ]
+
+
+def _read_columns(written: Any) -> tuple[UnresolvedColumn, ...]:
+    return tuple(
         UnresolvedColumn(
             column["name"],
             ColumnKind(column["kind"]),
@@ -194,8 +214,19 @@ def _read(written: Any) -> CatalogTable | CatalogView:
             column["virtual"],
             column["comment"],
         )
-        for column in written["columns"]
+        for column in written
     )
+
+
+def _read(written: Any) -> CatalogTable | CatalogView:
+    if "view" in written:
+        return CatalogView(
+            written["view"],
+            columns=tuple(written["columns"]),
+            comment=written["comment"],
+            place=(str(written["place"][0]), str(written["place"][1])),
+        )
+    columns = _read_columns(written["columns"])
     watermark, key = written["watermark"], written["primary_key"]
     schema = Schema(
         columns,

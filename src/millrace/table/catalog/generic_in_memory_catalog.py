@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from millrace.table.catalog.catalog import Catalog
+from millrace.table.catalog.catalog_models import CatalogModel
 from millrace.table.catalog.catalog_objects import (
     CatalogDatabase,
     CatalogFunction,
@@ -22,6 +23,7 @@ class _Database:
     properties: CatalogDatabase
     tables: dict[str, CatalogTable | CatalogView] = field(default_factory=dict)
     functions: dict[str, CatalogFunction] = field(default_factory=dict)
+    models: dict[str, CatalogModel] = field(default_factory=dict)
 
 
 class GenericInMemoryCatalog(Catalog):
@@ -125,6 +127,22 @@ class GenericInMemoryCatalog(Catalog):
 
     def changed(self) -> None:
         """Called after every change, for catalogs that keep what is in them elsewhere too."""
+
+    # -- models ------------------------------------------------------------------------
+
+    def list_models(self, database_name: str) -> list[str]:
+        return sorted(self._database(database_name).models)
+
+    def model(self, path: ObjectPath) -> CatalogModel | None:
+        return self._database(path.database).models.get(path.name)
+
+    def _put_model(self, path: ObjectPath, model: CatalogModel) -> None:
+        self._database(path.database).models[path.name] = model
+        self.changed()
+
+    def _remove_model(self, path: ObjectPath) -> None:
+        del self._database(path.database).models[path.name]
+        self.changed()
 
     def _database(self, name: str) -> _Database:
         found = self._databases.get(name)

@@ -25,6 +25,7 @@ from millrace.planner.catalog_reader import (
     ColumnKind,
     NameKind,
     ResolvedColumn,
+    ResolvedModel,
     ResolvedTable,
     ResolvedView,
     ResolvedWatermark,
@@ -102,6 +103,16 @@ class SessionCatalog:
         if called not in self._functions:  # two calls are the same if their definitions are
             self._functions[called] = function_of(found).definition(name[-1])
         return self._functions[called]
+
+    def resolve_model(self, name: Sequence[str]) -> ResolvedModel | None:
+        """The model of a name, ready to be called; None: there is none.
+
+        Raises:
+            JobDefinitionError: it cannot be had from its provider.
+        """
+        path = self._manager.qualified(self._in_full(name))
+        found = self._manager.models.find(path)
+        return None if found is None else self._manager.models.resolved(path, found)
 
     def names(self, kind: NameKind) -> Sequence[str]:
         """Names there are, for errors."""

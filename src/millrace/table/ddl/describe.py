@@ -23,6 +23,7 @@ from millrace.sql.parser import parse_expression
 from millrace.sql.statements import Describe, DescribeKind
 from millrace.table.catalog.catalog_objects import CatalogTable
 from millrace.table.catalog.errors import not_found
+from millrace.table.ddl.models import described_model
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
@@ -41,6 +42,8 @@ def describe(session: TableSession, statement: Describe) -> TableResult:
         return _database(session, statement)
     if statement.kind is DescribeKind.CATALOG:
         return _catalog(session, statement)
+    if statement.kind is DescribeKind.MODEL:
+        return described_model(session, statement.path)
     raise JobDefinitionError(f"DESCRIBE {statement.kind.value} tells nothing here")
 
 

@@ -14,6 +14,7 @@ from millrace.table.catalog.catalog_objects import CatalogTable, CatalogView
 from millrace.table.catalog.errors import not_found
 from millrace.table.catalog.object_path import ObjectIdentifier
 from millrace.table.ddl.describe import columns_result
+from millrace.table.ddl.models import model_text, models_of
 from millrace.table.ddl.partitions import show_partitions
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
@@ -102,13 +103,16 @@ _LISTS: dict[ShowKind, tuple[str, Callable[[TableSession, Show], Iterable[str]]]
     ShowKind.VIEWS: ("view name", _views),
     ShowKind.USER_FUNCTIONS: ("function name", lambda s, _: _user_functions(s)),
     ShowKind.FUNCTIONS: ("function name", _functions),
+    ShowKind.MODELS: ("model name", models_of),
     ShowKind.MODULES: ("module name", lambda s, _: ["core"]),
     ShowKind.JARS: ("jars", lambda s, _: []),
 }
 
 
 def show_create(session: TableSession, statement: ShowCreate) -> TableResult:
-    """SHOW CREATE TABLE, VIEW and CATALOG."""
+    """SHOW CREATE TABLE, VIEW, MODEL and CATALOG."""
+    if statement.kind == "MODEL":
+        return TableResult.of_text(model_text(session, statement.path))
     if statement.kind == "CATALOG":
         return TableResult.of_text(_catalog_text(session, statement.path[-1]))
     name = session.catalogs.qualified(statement.path)

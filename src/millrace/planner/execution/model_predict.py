@@ -1,0 +1,39 @@
+"""Calls of models. Flink: ``MLPredict``."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from millrace.common.config import table_options
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.translation import Translator, translates
+from millrace.planner.relational.model_predict import ModelPredict
+from millrace.runtime.table.model_predict import ModelPredictOperator
+
+__all__ = ["translate_model_predict"]
+
+
+@translates(ModelPredict)
+def translate_model_predict(node: ModelPredict, translator: Translator) -> Transformation:
+    """It runs where its input does."""
+    model, names = node.model, node.input.row_type.names
+    features = ", ".join(names[place] for place in node.features)
+    path = ".".join(model.path)
+    version = model.scorer.version
+    factory = partial(
+        ModelPredictOperator,
+        model.scorer,
+        path,
+        model.input_type,
+        node.features,
+        node.row_type,
+        str(translator.settings.options[table_options.MODEL_CHANGE.key]) == "fail",
+    )
+    return translator.stateless(
+        "MLPredict",
+        factory,
+        [translator.input(node.input)],
+        f"MLPredict(model=[{path}], version=[{version}], features=[{features}])",
+        # what other versions of the model have said stays comparable
+        meaning=f"MLPredict({path}, {features})",
+    )

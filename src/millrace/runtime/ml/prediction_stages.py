@@ -1,0 +1,242 @@
+"""Stages that predict: what Spark ML's fitted models compute, in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from millrace.runtime.ml.model_frame import Doubles, ModelFrame, ModelStage
+
+__all__ = [
+    "ClassColumns",
+    "Forest",
+    "ForestClasses",
+    "ForestNumbers",
+    "LinearClasses",
+    "LinearNumbers",
+    "NearestCentre",
+]
+
+_LEAF = -1
+
+
+@dataclass(frozen=True)
+class ClassColumns:
+    """Names of the columns that a classifier adds; empty: it adds none.
+
+    Attributes:
+        thresholds: per class; of the classes the one with the largest quotient of probability and
+            threshold is predicted. None: the most probable one.
+    """
+
+    raw: str
+    probability: str
+    prediction: str
+    thresholds: Doubles | None = None
+
+    def add(self, frame: ModelFrame, raw: Doubles, probability: Doubles | None) -> None:
+        """Add them."""
+        if self.raw:
+            frame.columns[self.raw] = raw
+        if self.probability and probability is not None:
+            frame.columns[self.probability] = probability
+        if self.prediction:
+            scores = raw if probability is None else probability
+            frame.columns[self.prediction] = self._best(scores).astype(np.float64)
+
+    def _best(self, scores: Doubles) -> Any:
+        if self.thresholds is None:
+            return np.argmax(scores, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scaled = scores / self.thresholds
+        # 0 / 0: a class that is never predicted, however low its threshold
+        return np.argmax(np.where(np.isnan(scaled), 0.0, scaled), axis=1)
+
+
+@dataclass(frozen=True)
+class LinearNumbers(ModelStage):
+    """A linear regression.
+
+    Attributes:
+        link: what the sum is passed through: ``identity``, ``exp``, ``logistic``, ``inverse`` or
+            ``square``.
+    """
+
+    features: str
+    prediction: str
+    coefficients: Doubles
+    intercept: float
+    link: str = "identity"
+
+    def apply(self, frame: ModelFrame) -> None:
+        sums = frame.vectors(self.features) @ self.coefficients + self.intercept
+        frame.columns[self.prediction] = _LINKS[self.link](sums)
+
+
+def _logistic(values: Doubles) -> Doubles:
+    with np.errstate(over="ignore"):
+        return 1.0 / (1.0 + np.exp(-values))
+
+
+_LINKS: dict[str, Callable[[Doubles], Doubles]] = {
+    "identity": lambda values: values,
+    "exp": np.exp,
+    "logistic": _logistic,
+    "inverse": lambda values: 1.0 / values,
+    "square": np.square,
+}
+
+
+@dataclass(frozen=True)
+class LinearClasses(ModelStage):
+    """A linear classifier: of two classes with one row of coefficients, of more with one each.
+
+    Attributes:
+        threshold: of two classes: from where on the second is predicted; of the probability, or of
+            the sum if there are no probabilities.
+        has_probability: whether sums become probabilities.
+    """
+
+    features: str
+    columns: ClassColumns
+    coefficients: Doubles
+    intercepts: Doubles
+    threshold: float
+    has_probability: bool = True
+
+    def apply(self, frame: ModelFrame) -> None:
+        sums = frame.vectors(self.features) @ self.coefficients.T + self.intercepts
+        if len(self.coefficients) > 1:
+            shifted = np.exp(sums - sums.max(axis=1, keepdims=True))
+            self.columns.add(frame, sums, shifted / shifted.sum(axis=1, keepdims=True))
+            return
+        margin = sums[:, 0]
+        raw = np.column_stack([-margin, margin])
+        first = _logistic(-margin)
+        probability = np.column_stack([first, 1.0 - first]) if self.has_probability else None
+        self.columns.add(frame, raw, probability)
+        if self.columns.prediction and self.columns.thresholds is None:
+            scores = margin if probability is None else probability[:, 1]
+            frame.columns[self.columns.prediction] = (scores > self.threshold).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Decision trees in arrays, one node after the other; roots come first in each tree.
+
+    Attributes:
+        roots: the node with which each tree begins.
+        features: number of the feature that a node asks for; -1: it is a leaf.
+        thresholds: rows with at most this go left; of categorical nodes NaN.
+        categories: per categorical node the categories that go left.
+        values: of each node: a number, or the weights of the classes.
+    """
+
+    roots: tuple[int, ...]
+    features: np.ndarray[tuple[int], np.dtype[np.int64]]
+    thresholds: Doubles
+    lefts: np.ndarray[tuple[int], np.dtype[np.int64]]
+    rights: np.ndarray[tuple[int], np.dtype[np.int64]]
+    categories: dict[int, Doubles]
+    values: Doubles
+
+    def leaves(self, root: int, vectors: Doubles) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """The leaf that each row comes to: all rows go down a level at a time."""
+        at = np.full(len(vectors), root, np.int64)
+        rows = np.flatnonzero(self.features[at] != _LEAF)
+        while rows.size:
+            nodes = at[rows]
+            given = vectors[rows, self.features[nodes]]
+            left = given <= self.thresholds[nodes]
+            for node in np.unique(nodes[np.isnan(self.thresholds[nodes])]):
+                mine = nodes == node
+                left[mine] = np.isin(given[mine], self.categories[int(node)])
+            at[rows] = np.where(left, self.lefts[nodes], self.rights[nodes])
+            rows = rows[self.features[at[rows]] != _LEAF]
+        return at
+
+
+@dataclass(frozen=True)
+class ForestNumbers(ModelStage):
+    """A number from trees: the weighted sum of theirs."""
+
+    features: str
+    prediction: str
+    forest: Forest
+    weights: tuple[float, ...]
+
+    def apply(self, frame: ModelFrame) -> None:
+        frame.columns[self.prediction] = summed(
+            self.forest, self.weights, frame.vectors(self.features)
+        )
+
+
+def summed(forest: Forest, weights: tuple[float, ...], vectors: Doubles) -> Doubles:
+    """The weighted sum of the numbers of trees."""
+    total = np.zeros(len(vectors), np.float64)
+    for root, weight in zip(forest.roots, weights, strict=True):
+        total += weight * forest.values[forest.leaves(root, vectors)]
+    return total
+
+
+@dataclass(frozen=True)
+class ForestClasses(ModelStage):
+    """A class from trees.
+
+    Attributes:
+        boosted: whether the trees' numbers are added up to how much the second of two classes is to
+            be preferred; otherwise trees vote with the shares of classes in their leaves.
+        shares: whether a single tree's weights count as they are, or as shares.
+    """
+
+    features: str
+    columns: ClassColumns
+    forest: Forest
+    weights: tuple[float, ...]
+    boosted: bool = False
+    shares: bool = True
+
+    def apply(self, frame: ModelFrame) -> None:
+        vectors = frame.vectors(self.features)
+        if self.boosted:
+            margin = summed(self.forest, self.weights, vectors)
+            second = _logistic(2.0 * margin)
+            raw = np.column_stack([-margin, margin])
+            self.columns.add(frame, raw, np.column_stack([1.0 - second, second]))
+            return
+        raw = np.zeros((len(vectors), self.forest.values.shape[1]), np.float64)
+        for root, weight in zip(self.forest.roots, self.weights, strict=True):
+            votes = self.forest.values[self.forest.leaves(root, vectors)]
+            totals = votes.sum(axis=1, keepdims=True)
+            raw += weight * (votes / np.where(totals == 0, 1.0, totals) if self.shares else votes)
+        sums = raw.sum(axis=1, keepdims=True)
+        self.columns.add(frame, raw, raw / np.where(sums == 0, 1.0, sums))
+
+
+@dataclass(frozen=True)
+class NearestCentre(ModelStage):
+    """The number of the nearest of some centres.
+
+    Attributes:
+        cosine: whether nearness is of directions, not of places.
+    """
+
+    features: str
+    prediction: str
+    centres: Doubles
+    cosine: bool = False
+
+    def apply(self, frame: ModelFrame) -> None:
+        vectors = frame.vectors(self.features)
+        if self.cosine:
+            norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+            lengths = np.linalg.norm(self.centres, axis=1)
+            distances = 1.0 - (vectors / norms) @ (self.centres / lengths[:, None]).T
+        else:
+            distances = np.empty((len(vectors), len(self.centres)), np.float64)
+            for number, centre in enumerate(self.centres):
+                distances[:, number] = np.square(vectors - centre).sum(axis=1)
+        frame.columns[self.prediction] = np.argmin(distances, axis=1).astype(np.float64)

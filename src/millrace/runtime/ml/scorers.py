@@ -1,0 +1,243 @@
+"""`Scorer`: what a job calls with a batch of a model's input columns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import cloudpickle
+
+from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import ArrayType, RowField, RowType, VarCharType
+from millrace.runtime.ml.model_frame import ModelFrame, ModelStage
+from millrace.runtime.ml.model_version import model_version
+from millrace.runtime.operators.map_batches import pandas_frame
+
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["FORMATS", "PredictScorer", "Scorer", "StagedScorer"]
+
+FORMATS = ("pandas", "arrow", "numpy", "polars")
+
+
+class Scorer(ABC):
+    """A model in a job: it goes to the workers with the operator that calls it.
+
+    Attributes:
+        version: of the model, as it stands in savepoints.
+    """
+
+    version: str
+
+    @abstractmethod
+    def score(self, batch: pyarrow.RecordBatch) -> list[pyarrow.Array]:
+        """The output columns for a batch of the input columns.
+
+        Raises:
+            JobExecutionError: the model does not take a value, or gives what it should not.
+        """
+
+
+class StagedScorer(Scorer):
+    """Stages in NumPy, one after the other.
+
+    Args:
+        stages: of the model.
+        input_type: columns, under the names that the stages read.
+        output_type: columns, under the names that the stages give them.
+        version: of the model; None: a hash of the stages.
+
+    Raises:
+        JobDefinitionError: the stages do not go with the columns.
+    """
+
+    def __init__(
+        self,
+        stages: Sequence[ModelStage],
+        input_type: RowType,
+        output_type: RowType,
+        version: str | None = None,
+    ) -> None:
+        self._stages = tuple(stages)
+        self._input, self._output = input_type, output_type
+        self.version = version or model_version(self._stages)
+        if not any(isinstance(field.type, ArrayType) for field in input_type.fields):
+            self._try_nothing()
+
+    def _try_nothing(self) -> None:
+        """No rows tell already whether the columns are those that the stages read and give."""
+        import pyarrow as pa
+
+        arrays = [pa.array([], arrow_type(field.type)) for field in self._input.fields]
+        try:
+            self.score(pa.RecordBatch.from_arrays(arrays, list(self._input.names)))
+        except (JobExecutionError, ValueError) as error:
+            raise JobDefinitionError(
+                f"the model does not go with INPUT ({_columns(self._input)}) OUTPUT "
+                f"({_columns(self._output)}): {error}"
+            ) from error
+
+    def score(self, batch: pyarrow.RecordBatch) -> list[pyarrow.Array]:
+        pairs = zip(self._input.fields, batch.columns, strict=True)
+        frame = ModelFrame(
+            {field.name: _as_numpy(field, column) for field, column in pairs}, batch.num_rows
+        )
+        for stage in self._stages:
+            stage.apply(frame)
+        return [_as_arrow(frame.column(field.name), field) for field in self._output.fields]
+
+
+class PredictScorer(Scorer):
+    """Any object with a method that takes a batch, such as those of scikit-learn.
+
+    Args:
+        model: the object; it is pickled, by value where its class is of the program.
+        output_type: columns: of one the result is its values, of several a column each: of a
+            frame or a dict by name, of an array by position.
+        method: its name, such as ``predict`` or ``predict_proba``.
+        batch_format: what it gets: ``pandas`` and ``polars``, a DataFrame; ``arrow``, a
+            RecordBatch; ``numpy``, a two-dimensional array of numbers.
+        version: of the model; None: a hash of what is pickled.
+
+    Raises:
+        JobDefinitionError: it has no such method, or there is no such format.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        output_type: RowType,
+        method: str = "predict",
+        batch_format: str = "pandas",
+        version: str | None = None,
+    ) -> None:
+        if not callable(getattr(model, method, None)):
+            raise JobDefinitionError(
+                f"a model has a method {method}() that takes a batch; {type(model).__qualname__} "
+                "has none; the option 'method' names another"
+            )
+        if batch_format not in FORMATS:
+            raise JobDefinitionError(
+                f"'batch-format' is one of {', '.join(FORMATS)}, not {batch_format!r}"
+            )
+        self._pickled = cloudpickle.dumps(model)
+        self._model: Any = None
+        self._output, self._method, self._format = output_type, method, batch_format
+        self.version = version or model_version(model)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_model": None}
+
+    def score(self, batch: pyarrow.RecordBatch) -> list[pyarrow.Array]:
+        if self._model is None:
+            self._model = cloudpickle.loads(self._pickled)
+        result = getattr(self._model, self._method)(_given(batch, self._format))
+        columns = _result_columns(result, self._output)
+        for field, column in zip(self._output.fields, columns, strict=True):
+            if len(column) != batch.num_rows:
+                raise JobExecutionError(
+                    f"the model gives {len(column)} values of {field.name!r} for "
+                    f"{batch.num_rows} rows"
+                )
+        return columns
+
+
+def _given(batch: pyarrow.RecordBatch, batch_format: str) -> Any:
+    if batch_format == "pandas":
+        return pandas_frame(batch)
+    if batch_format == "polars":
+        import polars
+
+        return polars.from_arrow(batch)
+    if batch_format == "numpy":
+        import numpy as np
+
+        parts = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        return np.column_stack(parts) if parts else np.empty((batch.num_rows, 0))
+    return batch
+
+
+def _result_columns(result: Any, output: RowType) -> list[pyarrow.Array]:
+    import numpy as np
+
+    fields = output.fields
+    named = hasattr(result, "columns") or isinstance(result, Mapping) or hasattr(result, "schema")
+    if named:
+        missing = [field.name for field in fields if field.name not in _names(result)]
+        if missing:
+            raise JobExecutionError(
+                f"the model gives no column {missing[0]!r}; it gives {', '.join(_names(result))}"
+            )
+        return [_as_arrow(_plain(result[field.name]), field) for field in fields]
+    if len(fields) == 1:
+        return [_as_arrow(_plain(result), fields[0])]
+    whole = np.asarray(result)
+    if whole.ndim != 2 or whole.shape[1] != len(fields):
+        raise JobExecutionError(
+            f"the model gives an array of shape {whole.shape}, OUTPUT has {len(fields)} columns"
+        )
+    return [_as_arrow(whole[:, place], field) for place, field in enumerate(fields)]
+
+
+def _names(result: Any) -> list[str]:
+    schema: Any = getattr(result, "schema", None)
+    names = schema.names if hasattr(schema, "names") else getattr(result, "columns", result)
+    return [str(name) for name in (names() if callable(names) else names)]
+
+
+def _plain(column: Any) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    if isinstance(column, pa.Array | pa.ChunkedArray | np.ndarray):
+        return column
+    return np.asarray(column) if hasattr(column, "__array__") else list(column)
+
+
+def _as_numpy(field: RowField, column: Any) -> Any:
+    """Numbers as doubles, arrays as vectors, texts as objects."""
+    import numpy as np
+    import pyarrow as pa
+
+    if isinstance(field.type, VarCharType):
+        return np.array(column.to_pylist(), object)
+    if isinstance(field.type, ArrayType):
+        lengths = column.value_lengths()
+        distinct = set(lengths.unique().to_pylist())
+        if len(distinct) > 1 or None in distinct:
+            raise JobExecutionError(
+                f"the arrays of the column {field.name!r} have not one length: {distinct}"
+            )
+        width = distinct.pop() if distinct else 0
+        values = column.flatten().cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return values.reshape(len(column), width)
+    return column.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+
+
+def _as_arrow(values: Any, field: RowField) -> Any:
+    import numpy as np
+    import pyarrow as pa
+
+    wanted = arrow_type(field.type)
+    try:
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        if isinstance(values, pa.Array):
+            return values.cast(wanted)
+        if isinstance(values, np.ndarray) and values.ndim == 2:
+            offsets = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
+            flat = pa.array(np.ascontiguousarray(values).ravel())
+            return pa.ListArray.from_arrays(pa.array(offsets), flat).cast(wanted)
+        made = pa.array(values, from_pandas=False)
+        return pa.array([], wanted) if not len(made) else made.cast(wanted)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise JobExecutionError(
+            f"what the model gives for {field.name!r} is no {field.type}: {error}"
+        ) from error
+
+
+def _columns(row_type: RowType) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in row_type.fields)

@@ -1,0 +1,162 @@
+"""`CatalogModel` and what catalogs do with models. Flink: ``CatalogModel``, ``Catalog``.
+
+Models are kept as they were declared; the session's `SessionModels` asks their providers for them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.table.catalog.errors import CatalogError, already_exists, not_found
+from millrace.table.catalog.object_path import ObjectPath
+from millrace.table.schema import Schema
+
+__all__ = ["CatalogModel", "CatalogModels"]
+
+
+@dataclass(frozen=True, eq=False)
+class CatalogModel:
+    """A model as it was declared.
+
+    Attributes:
+        input_schema: columns that it takes; output_schema: columns that it gives.
+        options: of WITH; ``provider`` says who knows the model.
+        model: the model itself, where a program has given it.
+    """
+
+    input_schema: Schema
+    output_schema: Schema
+    options: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    model: Any = None
+
+    @staticmethod
+    def create_model(
+        input_schema: Schema,
+        output_schema: Schema,
+        options: Mapping[str, str] | None = None,
+        comment: str | None = None,
+    ) -> CatalogModel:
+        """A model with these columns and options."""
+        return CatalogModel(input_schema, output_schema, dict(options or {}), comment)
+
+    def copy(self, options: Mapping[str, str] | None = None) -> CatalogModel:
+        """The same model, with other options if they are given."""
+        given = self.options if options is None else options
+        return CatalogModel(
+            self.input_schema, self.output_schema, dict(given), self.comment, self.model
+        )
+
+    def get_input_schema(self) -> Schema:
+        """Columns that it takes."""
+        return self.input_schema
+
+    def get_output_schema(self) -> Schema:
+        """Columns that it gives."""
+        return self.output_schema
+
+    def get_options(self) -> dict[str, str]:
+        """Options of WITH."""
+        return dict(self.options)
+
+    def get_comment(self) -> str | None:
+        """What its maker says of it."""
+        return self.comment
+
+
+class CatalogModels(ABC):
+    """The part of a `Catalog` that keeps models. By default there are none, and none can be."""
+
+    name: str
+
+    def list_models(self, database_name: str) -> list[str]:
+        """Names of the models of a database."""
+        return []
+
+    def model(self, path: ObjectPath) -> CatalogModel | None:
+        """A model; None: there is none of this name."""
+        return None
+
+    def model_exists(self, model_path: ObjectPath) -> bool:
+        """Whether there is a model of this name."""
+        return self.model(model_path) is not None
+
+    def get_model(self, model_path: ObjectPath) -> CatalogModel:
+        """A model.
+
+        Raises:
+            CatalogError: there is none of this name.
+        """
+        found = self.model(model_path)
+        if found is None:
+            raise not_found("model", model_path.name, self.list_models(model_path.database))
+        return found
+
+    def create_model(
+        self, model_path: ObjectPath, model: CatalogModel, ignore_if_exists: bool = False
+    ) -> None:
+        """Add a model; with ``ignore_if_exists`` one that is there stays.
+
+        Raises:
+            CatalogError: it is there already, or the catalog keeps no models.
+        """
+        if self.model_exists(model_path):
+            if not ignore_if_exists:
+                raise already_exists("model", model_path)
+            return
+        self._put_model(model_path, model)
+
+    def alter_model(
+        self, model_path: ObjectPath, new_model: CatalogModel, ignore_if_not_exists: bool = False
+    ) -> None:
+        """Replace a model.
+
+        Raises:
+            CatalogError: it is not there.
+        """
+        if ignore_if_not_exists and not self.model_exists(model_path):
+            return
+        self.get_model(model_path)
+        self._put_model(model_path, new_model)
+
+    def rename_model(
+        self, model_path: ObjectPath, new_model_name: str, ignore_if_not_exists: bool = False
+    ) -> None:
+        """Give a model another name in its database.
+
+        Raises:
+            CatalogError: it is not there, or the name is taken.
+        """
+        if ignore_if_not_exists and not self.model_exists(model_path):
+            return
+        found = self.get_model(model_path)
+        self.create_model(ObjectPath(model_path.database, new_model_name), found)
+        self._remove_model(model_path)
+
+    def drop_model(self, model_path: ObjectPath, ignore_if_not_exists: bool = False) -> None:
+        """Remove a model.
+
+        Raises:
+            CatalogError: it is not there.
+        """
+        if ignore_if_not_exists and not self.model_exists(model_path):
+            return
+        self.get_model(model_path)
+        self._remove_model(model_path)
+
+    # -- for catalogs that keep models -------------------------------------------------
+
+    def _put_model(self, path: ObjectPath, model: CatalogModel) -> None:
+        raise self._no_models()
+
+    def _remove_model(self, path: ObjectPath) -> None:
+        raise self._no_models()
+
+    def _no_models(self) -> CatalogError:
+        return CatalogError(
+            f"the catalog {self.name!r} keeps no models: CREATE TEMPORARY MODEL, or use the "
+            "catalog that is there from the beginning"
+        )

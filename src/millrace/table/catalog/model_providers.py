@@ -1,0 +1,117 @@
+"""`scorer_of`: models as their providers have them: objects of Python, and models of Spark ML."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from millrace.common.config.config_options import ConfigOptions
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import RowType
+from millrace.runtime.ml.scorers import PredictScorer, Scorer, StagedScorer
+from millrace.table.catalog.catalog_models import CatalogModel
+
+__all__ = ["scorer_of"]
+
+PROVIDER = ConfigOptions.key("provider").string_type().no_default_value()
+MODEL = ConfigOptions.key("model").string_type().no_default_value()
+PATH = ConfigOptions.key("path").string_type().no_default_value()
+METHOD = ConfigOptions.key("method").string_type().default_value("predict")
+BATCH_FORMAT = ConfigOptions.key("batch-format").string_type().default_value("pandas")
+VERSION = ConfigOptions.key("version").string_type().no_default_value()
+TASK = ConfigOptions.key("task").string_type().no_default_value()
+
+_COMMON = {PROVIDER.key, VERSION.key, TASK.key}
+
+
+def scorer_of(name: str, model: CatalogModel, inputs: RowType, outputs: RowType) -> Scorer:
+    """What calls a model.
+
+    Raises:
+        JobDefinitionError: there is no such provider, it does not know the model, or an option is
+            missing or unknown.
+    """
+    if not inputs.fields or not outputs.fields:
+        raise JobDefinitionError(
+            f"the model {name!r} needs columns: INPUT (a DOUBLE) OUTPUT (prediction DOUBLE)"
+        )
+    provider = model.options.get(PROVIDER.key)
+    found = _PROVIDERS.get(str(provider))
+    if found is None:
+        known = " and ".join(repr(each) for each in _PROVIDERS)
+        raise JobDefinitionError(
+            f"the model {name!r} has 'provider' = {provider!r}; there are {known}"
+        )
+    taken, make = found
+    for key in model.options:
+        if key not in _COMMON | taken:
+            raise JobDefinitionError(
+                f"the model {name!r} has the option {key!r}, which the provider {provider!r} does "
+                f"not take; it takes {', '.join(sorted(_COMMON | taken))}"
+            )
+    return make(name, model, inputs, outputs)
+
+
+def _of_python(name: str, model: CatalogModel, inputs: RowType, outputs: RowType) -> Scorer:
+    options = model.options
+    found = model.model
+    if found is None:
+        found = _imported(name, _needed(name, options, MODEL.key))
+    if type(found).__module__.startswith("pyspark.ml"):
+        return _of_stages(found, inputs, outputs, options)
+    return PredictScorer(
+        found,
+        outputs,
+        options.get(METHOD.key, "predict"),
+        options.get(BATCH_FORMAT.key, "pandas"),
+        options.get(VERSION.key),
+    )
+
+
+def _of_spark(name: str, model: CatalogModel, inputs: RowType, outputs: RowType) -> Scorer:
+    if model.model is not None:
+        return _of_stages(model.model, inputs, outputs, model.options)
+    from millrace.spark.ml_models import load_stages
+
+    stages = load_stages(_needed(name, model.options, PATH.key))
+    return StagedScorer(stages, inputs, outputs, model.options.get(VERSION.key))
+
+
+def _of_stages(
+    found: Any, inputs: RowType, outputs: RowType, options: Mapping[str, str]
+) -> Scorer:
+    from millrace.spark.ml_models import model_stages
+
+    return StagedScorer(model_stages(found), inputs, outputs, options.get(VERSION.key))
+
+
+def _needed(name: str, options: Mapping[str, str], key: str) -> str:
+    found = options.get(key)
+    if not found:
+        raise JobDefinitionError(
+            f"the model {name!r} needs the option '{key}' of the provider "
+            f"'{options.get(PROVIDER.key)}'"
+        )
+    return found
+
+
+def _imported(name: str, path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except Exception as error:  # whatever the user's module does when it is imported
+        raise JobDefinitionError(
+            f"the model {name!r} cannot be imported: 'model' = '{path}' ({error}); write it as "
+            "'module:name'"
+        ) from error
+    is_maker = callable(found) and not hasattr(type(found), "predict")
+    return found() if is_maker else found
+
+
+_PROVIDERS: dict[
+    str, tuple[set[str], Callable[[str, CatalogModel, RowType, RowType], Scorer]]
+] = {
+    "python": ({MODEL.key, METHOD.key, BATCH_FORMAT.key}, _of_python),
+    "spark": ({PATH.key}, _of_spark),
+}

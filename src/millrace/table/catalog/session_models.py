@@ -1,0 +1,120 @@
+"""`SessionModels`: the models of a session: of its catalogs, and temporary ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import RowType
+from millrace.planner.catalog_reader import ColumnKind, ResolvedModel
+from millrace.table.catalog.catalog_models import CatalogModel, CatalogModels
+from millrace.table.catalog.errors import already_exists, not_found
+from millrace.table.catalog.model_providers import scorer_of
+from millrace.table.catalog.object_path import ObjectIdentifier
+from millrace.table.schema import Schema
+
+__all__ = ["SessionModels"]
+
+
+class SessionModels:
+    """Finds, adds and removes models by names of one to three parts.
+
+    Args:
+        qualified: a name in full.
+        catalog: a catalog by its name.
+    """
+
+    def __init__(
+        self,
+        qualified: Callable[[Sequence[str]], ObjectIdentifier],
+        catalog: Callable[[str], CatalogModels],
+    ) -> None:
+        self._qualified, self._catalog = qualified, catalog
+        self._temporary: dict[ObjectIdentifier, CatalogModel] = {}
+        self._resolved: dict[CatalogModel, ResolvedModel] = {}
+
+    def find(self, path: Sequence[str]) -> CatalogModel | None:
+        """A model, temporary ones first; None: there is none of this name."""
+        name = self._qualified(path)
+        found = self._temporary.get(name)
+        return found or self._catalog(name.catalog).model(name.path)
+
+    def resolved(self, path: ObjectIdentifier, model: CatalogModel) -> ResolvedModel:
+        """A model as it is called. Its provider is asked once.
+
+        Raises:
+            JobDefinitionError: the provider does not know it, or its columns are wrong.
+        """
+        if model not in self._resolved:
+            inputs, outputs = _columns(model.input_schema), _columns(model.output_schema)
+            scorer = scorer_of(path.name, model, inputs, outputs)
+            self._resolved[model] = ResolvedModel(tuple(path), inputs, outputs, scorer)
+        return self._resolved[model]
+
+    def create(
+        self,
+        path: Sequence[str],
+        model: CatalogModel,
+        temporary: bool,
+        ignore_if_exists: bool = False,
+    ) -> bool:
+        """Add a model; False: there is one of this name already, and stays.
+
+        Raises:
+            CatalogError: there is one, and it may not be there.
+        """
+        name = self._qualified(path)
+        if not temporary:
+            catalog = self._catalog(name.catalog)
+            is_new = not catalog.model_exists(name.path)
+            catalog.create_model(name.path, model, ignore_if_exists)
+            return is_new
+        if name in self._temporary:
+            if not ignore_if_exists:
+                raise already_exists("temporary model", name)
+            return False
+        self._temporary[name] = model
+        return True
+
+    def drop(self, path: Sequence[str], temporary: bool, ignore_if_not_exists: bool) -> bool:
+        """Remove a model; False: there was none.
+
+        Raises:
+            CatalogError: there is none, and it may not be missing.
+        """
+        name = self._qualified(path)
+        if temporary:
+            found = self._temporary.pop(name, None) is not None
+        else:
+            catalog = self._catalog(name.catalog)
+            found = catalog.model_exists(name.path)
+            if found:
+                catalog.drop_model(name.path)
+        if not found and not ignore_if_not_exists:
+            raise not_found("model", name, self.names(name.catalog, name.database))
+        return found
+
+    def is_temporary(self, path: Sequence[str]) -> bool:
+        """Whether the name is that of a temporary model."""
+        return self._qualified(path) in self._temporary
+
+    def names(self, catalog: str, database: str) -> list[str]:
+        """Names of the models of a database, temporary ones too."""
+        kept = self._catalog(catalog).list_models(database)
+        return sorted({*kept, *self.temporary_names(catalog, database)})
+
+    def temporary_names(self, catalog: str, database: str) -> list[str]:
+        """Names of the temporary models of a database."""
+        place = (catalog, database)
+        return sorted(
+            name.name for name in self._temporary if (name.catalog, name.database) == place
+        )
+
+
+def _columns(schema: Schema) -> RowType:
+    for column in schema.columns:
+        if column.kind is not ColumnKind.PHYSICAL or column.type is None:
+            raise JobDefinitionError(
+                f"a model has plain columns, and {column.name!r} is {column.kind.value.lower()}"
+            )
+    return RowType.of(*((each.name, each.type) for each in schema.columns if each.type))

@@ -1,0 +1,86 @@
+"""CREATE, DROP, SHOW and DESCRIBE of models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from millrace.common.types.logical.logical_type import BooleanType, RowType, VarCharType, quoted
+from millrace.common.types.logical.logical_type import literal as sql_text
+from millrace.sql.statements import Column, CreateModel, DropModel, Show
+from millrace.table.catalog.catalog_models import CatalogModel
+from millrace.table.catalog.errors import not_found
+from millrace.table.ddl.schemas import column_of_statement
+from millrace.table.schema import Schema
+from millrace.table.table_result import TableResult
+from millrace.table.table_session import TableSession
+
+__all__ = ["create_model", "described_model", "drop_model", "model_text", "models_of"]
+
+
+def create_model(session: TableSession, statement: CreateModel) -> TableResult:
+    """CREATE MODEL. Its provider is asked when the model is used."""
+    inputs, outputs = _schema(statement.inputs), _schema(statement.outputs)
+    model = CatalogModel(inputs, outputs, dict(statement.options), statement.comment)
+    session.catalogs.models.create(
+        statement.path, model, statement.temporary, statement.if_not_exists
+    )
+    return TableResult.ok()
+
+
+def _schema(columns: Sequence[Column]) -> Schema:
+    return Schema(tuple(map(column_of_statement, columns)))
+
+
+def drop_model(session: TableSession, statement: DropModel) -> TableResult:
+    """DROP MODEL."""
+    session.catalogs.models.drop(statement.path, statement.temporary, statement.if_exists)
+    return TableResult.ok()
+
+
+def models_of(session: TableSession, statement: Show) -> list[str]:
+    """The names that SHOW MODELS lists."""
+    place = session.catalogs.place
+    if statement.path:
+        place = session.catalogs.qualified_database(statement.path)
+    return session.catalogs.models.names(*place)
+
+
+def _found(session: TableSession, path: Sequence[str]) -> CatalogModel:
+    found = session.catalogs.models.find(path)
+    if found is None:
+        names = session.catalogs.models.names(*session.catalogs.place)
+        raise not_found("model", ".".join(path), names)
+    return found
+
+
+def described_model(session: TableSession, path: Sequence[str]) -> TableResult:
+    """A row per column: its name and type, and whether it is of the input."""
+    model = _found(session, path)
+    row_type = RowType.of(
+        ("name", VarCharType()),
+        ("type", VarCharType()),
+        ("null", BooleanType()),
+        ("is input", BooleanType()),
+    )
+    sides = ((model.input_schema, True), (model.output_schema, False))
+    rows = [
+        (each.name, str(each.type and each.type.with_nullable(True)), nullable, is_input)
+        for schema, is_input in sides
+        for each in schema.columns
+        for nullable in (each.type is None or each.type.nullable,)
+    ]
+    return TableResult.of_rows(row_type, rows)
+
+
+def model_text(session: TableSession, path: Sequence[str]) -> str:
+    """The statement that would make a model."""
+    model, name = _found(session, path), session.catalogs.qualified(path)
+    temporary = "TEMPORARY " if session.catalogs.models.is_temporary(path) else ""
+    lines = [f"CREATE {temporary}MODEL {name}"]
+    for word, schema in (("INPUT", model.input_schema), ("OUTPUT", model.output_schema)):
+        columns = ", ".join(f"{quoted(each.name)} {each.type}" for each in schema.columns)
+        lines.append(f"{word} ({columns})")
+    if model.comment:
+        lines.append(f"COMMENT {sql_text(model.comment)}")
+    options = (f"  {sql_text(key)} = {sql_text(value)}" for key, value in model.options.items())
+    return "\n".join([*lines, "WITH (", ",\n".join(options), ")", ""])
