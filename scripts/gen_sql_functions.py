@@ -35,6 +35,7 @@ LEFT_OUT = """\
 | `BITMAP_*` | there is no type for bitmaps yet |
 | `PARSE_JSON`, `TRY_PARSE_JSON` | there is no type VARIANT yet |
 | `INET_ATON`, `INET_NTOA` | not written yet |
+| `TO_CHANGELOG`, `FROM_CHANGELOG` | not written yet |
 | `JSON_LENGTH`, `CONV`, `BITAND` and kin | Flink 2.3 has no such functions either |
 | `GROUPING`, `GROUP_ID` | part of GROUPING SETS, not of expressions |
 | `SOURCE_WATERMARK` | for `WATERMARK FOR` of streams as tables, not of expressions |
