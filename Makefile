@@ -4,7 +4,7 @@ BIN := .venv/bin
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-sql test class-archive lint docs bench conformance pyflink-examples torture test-connectors services
+.PHONY: help setup demo demo-sql test class-archive lint docs bench conformance pyflink-examples torture test-connectors services web web-check
 
 help:
 	@echo "make demo      replay a real event stream and print its results"
@@ -18,6 +18,7 @@ help:
 	@echo "make torture   the long runs of the fault tests"
 	@echo "make test-connectors  connectors and file systems against every server"
 	@echo "make services  start the servers that tests use, on loopback (ARGS: names, --install)"
+	@echo "make web       build the web UI from web/ into the package (needs Node)"
 	@echo "make setup     only prepare .venv and Java"
 
 setup:
@@ -31,7 +32,7 @@ demo-sql: setup
 
 # What does not need the tests' servers goes side by side; then pytest, last, whatever -j says.
 test: setup
-	@$(MAKE) --no-print-directory -j3 lint docs class-archive
+	@$(MAKE) --no-print-directory -j3 lint docs class-archive web-check
 	@WORKERS=$(WORKERS) scripts/run_tests.sh
 
 # The tests start some eighty JVMs: from an archive of Spark's classes each takes a third as long.
@@ -45,6 +46,12 @@ lint: setup
 	$(BIN)/python scripts/check_house.py
 	$(BIN)/python scripts/gen_configuration.py --check
 	$(BIN)/python scripts/gen_sql_functions.py --check
+
+web:
+	cd web && npm ci --no-audit --no-fund && npm run build
+
+web-check: setup
+	$(BIN)/python scripts/check_web.py
 
 docs: setup
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent / "services"))
 
 from azurite import Azurite
 from cassandra_node import CassandraNode
+from chromium import Chromium
 from ferretdb import FerretDB
 from gcs_server import GcsServer
 from hdfs import Hdfs
@@ -99,6 +100,8 @@ pulsar_standalone = fixture_of(PulsarStandalone)
 """A real Pulsar broker on loopback."""
 kinesalite = fixture_of(Kinesalite)
 """An emulator of Kinesis data streams on loopback."""
+chromium = fixture_of(Chromium)
+"""A browser without a window."""
 azurite = fixture_of(Azurite)
 """An emulator of Azure's object store on loopback."""
 

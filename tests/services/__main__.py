@@ -13,6 +13,7 @@ from pathlib import Path
 
 from azurite import Azurite
 from cassandra_node import CassandraNode
+from chromium import Chromium
 from ferretdb import FerretDB
 from gcs_server import GcsServer
 from hdfs import Hdfs
@@ -31,6 +32,7 @@ from service import Service, ServiceUnavailableError
 SERVICES: dict[str, type[Service]] = {
     "azure": Azurite,
     "cassandra": CassandraNode,
+    "chromium": Chromium,
     "gcs": GcsServer,
     "hdfs": Hdfs,
     "kafka": KafkaBroker,

@@ -1,0 +1,621 @@
+"""Jobs in the shape of the REST API, for the pages of the web UI: figures of several kinds of jobs.
+
+Nothing runs: the same moment always gives the same figures, so pictures can be made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = dict[str, Any]
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+
+
+@dataclass(frozen=True)
+class FakeOperator:
+    """An operator: what it reads from, by the places of other operators in the job."""
+
+    name: str
+    inputs: tuple[int, ...] = ()
+    rate_in: float = 0
+    rate_out: float = 0
+    busy: float = 0.1
+    ship: str = "HASH"
+
+    @property
+    def id(self) -> str:
+        return hashlib.md5(self.name.encode(), usedforsecurity=False).hexdigest()
+
+
+@dataclass
+class FakeJob:
+    """A job and what has become of it."""
+
+    name: str
+    state: str
+    operators: Sequence[FakeOperator]
+    age: int
+    """Since its start, in ms."""
+    parallelism: int = 4
+    ended_after: int | None = None
+    """In ms; None: it runs."""
+    exceptions: Sequence[Json] = ()
+    restarts: int = 0
+    failed_checkpoint: bool = False
+    state_bytes: int = 48_000_000
+    savepoints: list[str] = field(default_factory=list)
+
+    @property
+    def id(self) -> str:
+        return hashlib.md5(self.name.encode(), usedforsecurity=False).hexdigest()
+
+    @property
+    def runs(self) -> bool:
+        return self.ended_after is None
+
+    @property
+    def rate(self) -> float:
+        return sum(operator.rate_out for operator in self.operators if not operator.inputs)
+
+
+ORDERS = (
+    FakeOperator("Source: orders (Kafka)", (), 0, 18_420, 0.31),
+    FakeOperator("Source: exchange rates", (), 0, 12.4, 0.02),
+    FakeOperator("Parse and check", (0,), 18_420, 18_391, 0.44, "FORWARD"),
+    FakeOperator("Convert currencies", (2, 1), 18_403, 18_391, 0.38, "BROADCAST"),
+    FakeOperator("Revenue per product, 1 min windows", (3,), 18_391, 642, 0.93),
+    FakeOperator("Late orders", (4,), 3.2, 3.2, 0.01, "FORWARD"),
+    FakeOperator("Sink: revenue (PostgreSQL)", (4,), 642, 642, 0.17, "FORWARD"),
+    FakeOperator("Sink: late orders (files)", (5,), 3.2, 3.2, 0.02, "FORWARD"),
+)
+CLICKS = (
+    FakeOperator("Source: clicks", (), 0, 96_100, 0.52),
+    FakeOperator("Sessions by visitor", (0,), 96_100, 1_830, 0.71),
+    FakeOperator("Sink: sessions (Iceberg)", (1,), 1_830, 1_830, 0.22, "FORWARD"),
+)
+TRACEBACK = """Traceback (most recent call last):
+  File "/opt/venv/lib/python3.11/site-packages/millrace/runtime/subtask.py", line 214, in process
+    self._operator.process(batch, self._emit)
+  File "/opt/lib/python3.11/site-packages/millrace/runtime/operators/map.py", line 41, in process
+    emit(self._function(value))
+  File "/srv/jobs/fraud_alerts.py", line 57, in score
+    return Alert(payment.card, risk(payment))
+  File "/srv/jobs/fraud_rules.py", line 23, in risk
+    return LIMITS[payment.country] / payment.amount
+           ~~~~~~^^^^^^^^^^^^^^^^^
+KeyError: 'XK'
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/opt/venv/lib/python3.11/site-packages/pyspark/worker.py", line 1250, in main
+    process()
+millrace.common.errors.UserFunctionError: operator 'Score payments' failed on the record
+Payment(card='4971 **** 0119', country='XK', amount=125.0)
+"""
+
+
+def hundred() -> list[FakeOperator]:
+    """Ten lines of ten operators; now and then one reads from its neighbour, too."""
+    operators = []
+    for number in range(100):
+        row, column = number % 10, number // 10
+        before = (column - 1) * 10
+        crosses = column % 3 == 1 and row % 2 == 0
+        inputs = () if column == 0 else (before + row, *([before + row + 1] if crosses else []))
+        busy = 0.97 if number == 63 else 0.1 + (number * 37 % 60) / 100
+        rate = 1_000.0 + number * 10
+        operators.append(FakeOperator(f"Step {column + 1}.{row + 1}", inputs, rate, rate, busy))
+    return operators
+
+
+def jobs() -> list[FakeJob]:
+    """One of each kind."""
+    failure = {"exceptionName": "KeyError", "stacktrace": TRACEBACK, "taskName": "Score payments"}
+    fraud = (
+        FakeOperator("Source: payments", (), 0, 820, 0.2),
+        FakeOperator("Score payments", (0,), 820, 4, 0.4),
+        FakeOperator("Sink: alerts", (1,), 4, 4, 0.1, "FORWARD"),
+    )
+    return [
+        FakeJob("Orders to revenue", "RUNNING", ORDERS, 53 * HOUR, failed_checkpoint=True),
+        FakeJob("Click sessions", "RUNNING", CLICKS, 5 * HOUR, 8, state_bytes=2_100_000_000),
+        FakeJob("Hundred operators", "RUNNING", hundred(), 42 * MINUTE, 2),
+        FakeJob(
+            "Ad impressions",
+            "RESTARTING",
+            CLICKS[:2],
+            3 * HOUR,
+            restarts=3,
+            exceptions=[{**failure, "ago": 20_000}],
+        ),
+        FakeJob(
+            "Fraud alerts",
+            "FAILED",
+            fraud,
+            9 * HOUR,
+            ended_after=2 * HOUR,
+            restarts=2,
+            exceptions=[{**failure, "ago": 7 * HOUR}, {**failure, "ago": 7 * HOUR + 3 * MINUTE}],
+        ),
+        FakeJob("Backfill of October", "FINISHED", CLICKS, 30 * HOUR, ended_after=11 * HOUR),
+        FakeJob("Sensor cleanup", "CANCELED", fraud, 75 * HOUR, ended_after=4 * HOUR),
+    ]
+
+
+class FakeJobs:
+    """Answers about jobs.
+
+    Args:
+        clock: the time, in ms since the epoch of Unix.
+    """
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self.clock = clock
+        self.jobs = {job.id: job for job in jobs()}
+        self.asked: dict[str, Json] = {}
+        """Answers to triggers, by request id."""
+        self.programs: list[Json] = [
+            {
+                "id": "5f2c_orders.py",
+                "name": "orders.py",
+                "uploaded": clock() - 26 * HOUR,
+                "entry": [],
+            },
+            {
+                "id": "90ab_sessions.py",
+                "name": "sessions.py",
+                "uploaded": clock() - HOUR,
+                "entry": [],
+            },
+        ]
+
+    def overview(self) -> Json:
+        states = [job.state for job in self.jobs.values()]
+        return {
+            "taskmanagers": 3,
+            "slots-total": 24,
+            "slots-available": 6,
+            "jobs-running": states.count("RUNNING") + states.count("RESTARTING"),
+            "jobs-finished": states.count("FINISHED"),
+            "jobs-cancelled": states.count("CANCELED"),
+            "jobs-failed": states.count("FAILED"),
+            "flink-version": "2.0.0",
+            "millrace-version": "0.9.0",
+        }
+
+    def summaries(self) -> Json:
+        return {"jobs": [self._summary(job) for job in self.jobs.values()]}
+
+    def _summary(self, job: FakeJob) -> Json:
+        now = self.clock()
+        start = now - job.age
+        end = -1 if job.ended_after is None else start + job.ended_after
+        return {
+            "jid": job.id,
+            "name": job.name,
+            "state": job.state,
+            "start-time": start,
+            "end-time": end,
+            "duration": job.age if job.ended_after is None else job.ended_after,
+            "last-modification": start,
+            "tasks": {"total": len(job.operators)},
+            "records-per-second": job.rate if job.runs else None,
+            "watermark-lag-ms": 1_240 + len(job.name) * 95 if job.runs else None,
+            "last-checkpoint": now - 3_000 - len(job.name) * 100 if job.runs else None,
+            "restarts": job.restarts,
+        }
+
+    def details(self, job: FakeJob) -> Json:
+        return {
+            **self._summary(job),
+            "now": self.clock(),
+            "isStoppable": True,
+            "maxParallelism": 128,
+            "parallelism": job.parallelism,
+            "epoch": 191_204 if job.runs else 44_871,
+            "vertices": [self._vertex(job, operator) for operator in job.operators],
+            "plan": {"nodes": [self._node(job, operator) for operator in job.operators]},
+        }
+
+    def _vertex(self, job: FakeJob, operator: FakeOperator) -> Json:
+        known = job.state == "RUNNING"
+        lag = 900 + round(operator.busy * 2_000)
+        return {
+            "id": operator.id,
+            "uid": operator.name.lower().replace(" ", "-"),
+            "name": operator.name,
+            "parallelism": job.parallelism,
+            "status": job.state,
+            "duration": job.age,
+            "metrics": {
+                "read-records": round(operator.rate_in * 3_600),
+                "write-records": round(operator.rate_out * 3_600),
+            },
+            "records-in-per-second": operator.rate_in if known else None,
+            "records-out-per-second": operator.rate_out if known else None,
+            "busy-ratio": operator.busy if known else None,
+            "watermark": self.clock() - lag if known else None,
+            "watermark-lag-ms": lag if known else None,
+        }
+
+    def _node(self, job: FakeJob, operator: FakeOperator) -> Json:
+        return {
+            "id": operator.id,
+            "parallelism": job.parallelism,
+            "operator": "",
+            "operator_strategy": "",
+            "description": operator.name,
+            "inputs": [
+                {
+                    "num": number,
+                    "id": job.operators[place].id,
+                    "ship_strategy": operator.ship,
+                    "exchange": "pipelined_bounded",
+                }
+                for number, place in enumerate(operator.inputs)
+            ],
+        }
+
+    def vertex(self, job: FakeJob, id: str) -> Json:
+        operator = next(operator for operator in job.operators if operator.id == id)
+        share = 3_600 / job.parallelism
+        return {
+            "id": id,
+            "name": operator.name,
+            "parallelism": job.parallelism,
+            "now": self.clock(),
+            "subtasks": [
+                {
+                    "subtask": index,
+                    "status": job.state,
+                    "attempt": 0,
+                    "duration": job.age,
+                    "endpoint": f"worker-{index % 3 + 1}:34021",
+                    "host": f"worker-{index % 3 + 1}",
+                    "busy-ratio": min(1, operator.busy * (0.9 + index * 0.05)),
+                    "metrics": {
+                        "read-records": round(operator.rate_in * share * (0.94 + index * 0.04)),
+                        "write-records": round(operator.rate_out * share * (0.94 + index * 0.04)),
+                    },
+                }
+                for index in range(job.parallelism)
+            ],
+        }
+
+    def history(self, job: FakeJob, since: int) -> Json:
+        """The last quarter of an hour; the figures of a moment do not change later."""
+        end = self.clock() if job.ended_after is None else self.clock() - job.age + job.ended_after
+        times = range((max(since, end - 15 * MINUTE) + 4_999) // 5_000 * 5_000, end + 1, 5_000)
+        return {"series": [self._point(job, time) for time in times]}
+
+    def _point(self, job: FakeJob, time: int) -> Json:
+        wave = math.sin(time / 90_000) * 0.12 + math.sin(time / 17_000) * 0.05
+        return {
+            "time": time,
+            "records-per-second": job.rate * (1 + wave),
+            "epoch-ms": 410 * (1 + wave * 1.6),
+            "checkpoint-ms": 96 * (1 + wave * 2),
+            "checkpoint-bytes": job.state_bytes * (1 + wave / 3),
+            "watermark-lag-ms": 1_900 * (1 + wave * 2),
+            "busy-ratio": min(1, 0.62 * (1 + wave)),
+            "latency-ms": 530 * (1 + wave),
+        }
+
+    def checkpoints(self, job: FakeJob) -> Json:
+        history = [self._checkpoint(job, 191_203 - place * 10, place) for place in range(20)]
+        completed = [one for one in history if one["status"] == "COMPLETED"]
+        failed = [one for one in history if one["status"] == "FAILED"]
+        return {
+            "counts": {
+                "restored": 1,
+                "total": 19_120,
+                "in_progress": 0,
+                "failed": len(failed),
+                "completed": 19_120 - len(failed),
+            },
+            "summary": {
+                "end_to_end_duration": {"min": 61, "max": 2_410, "avg": 118, "p50": 96, "p99": 840}
+            },
+            "latest": {
+                "completed": completed[0],
+                "failed": failed[0] if failed else None,
+                "savepoint": completed[4],
+                "restored": {
+                    "id": 88_120,
+                    "restore_timestamp": self.clock() - job.age,
+                    "is_savepoint": True,
+                    "external_path": f"s3://checkpoints/savepoint-{job.id[:6]}-88120",
+                },
+            },
+            "history": history,
+        }
+
+    def _checkpoint(self, job: FakeJob, id: int, place: int) -> Json:
+        time = self.clock() - 4_000 - place * 10_000
+        took = 84 + id * 53 % 61 + (1_900 if place == 7 else 0)
+        made = {
+            "id": id,
+            "is_savepoint": place == 5,
+            "trigger_timestamp": time,
+            "checkpoint_type": "CHECKPOINT",
+        }
+        if job.failed_checkpoint and place == 11:
+            message = (
+                "The store did not answer within 10 s: s3://checkpoints/orders/chk-191093/_metadata"
+            )
+            return {
+                **made,
+                "status": "FAILED",
+                "failure_timestamp": time,
+                "failure_message": message,
+            }
+        return {
+            **made,
+            "status": "COMPLETED",
+            "latest_ack_timestamp": time + took,
+            "end_to_end_duration": took,
+            "state_size": job.state_bytes + place * 21_000,
+            "checkpointed_size": 310_000 + id * 7_919 % 90_000,
+            "external_path": f"s3://checkpoints/{job.id[:6]}/chk-{id}",
+        }
+
+    def exceptions(self, job: FakeJob) -> Json:
+        now = self.clock()
+        entries = [
+            {
+                **{k: v for k, v in one.items() if k != "ago"},
+                "timestamp": now - one["ago"],
+                "endpoint": "worker-2:34021",
+            }
+            for one in job.exceptions
+        ]
+        newest = entries[0] if entries else None
+        return {
+            "root-exception": newest and newest["stacktrace"],
+            "timestamp": newest and newest["timestamp"],
+            "exceptionHistory": {"entries": entries, "truncated": False},
+        }
+
+    def stacks(self, job: FakeJob) -> Json:
+        stack = (
+            '  File "/srv/jobs/orders.py", line 88, in rate_of\n'
+            "    return self.client.get(currency, timeout=None)\n"
+            '  File "/opt/lib/python3.11/site-packages/urllib3/connection.py", line 198\n'
+            "    sock.connect(address)"
+        )
+        subtasks = [
+            {
+                "operator": job.operators[-2].name,
+                "subtask": 2,
+                "worker": "worker-3 (pid 4121)",
+                "seconds": 41.2,
+                "stack": stack,
+            },
+            {
+                "operator": job.operators[0].name,
+                "subtask": 0,
+                "worker": "worker-1 (pid 3990)",
+                "seconds": 0.3,
+                "stack": '  File "/srv/jobs/orders.py", line 31, in parse\n    return loads(line)',
+            },
+        ]
+        return {"subtasks": subtasks, "epoch": {"number": 191_204}}
+
+    def log(self, job: FakeJob, offset: int, limit: int) -> Json:
+        text = "".join(self._log_line(job, number) for number in range(900)).encode()
+        start = max(0, len(text) + offset) if offset < 0 else min(offset, len(text))
+        part = text[start : start + limit]
+        return {
+            "offset": start,
+            "next": start + len(part),
+            "size": len(text),
+            "text": part.decode(errors="replace"),
+        }
+
+    def _log_line(self, job: FakeJob, number: int) -> str:
+        said = {
+            0: f"INFO  epoch: {190_304 + number} committed in {380 + number % 90} ms, 18,391 records",
+            7: "DEBUG kafka: partitions 0 to 11 assigned, none revoked",
+            97: "WARNING checkpoint: the store took 1.9 s to write 310 KiB",
+            211: "ERROR checkpoint: the store did not answer within 10 s; the next one is tried",
+        }
+        which = max((every for every in said if every and number % every == every - 1), default=0)
+        minute, second = divmod(number, 60)
+        return f"2026-11-24 13:{minute:02}:{second:02},104 {said[which]}\n"
+
+    def config(self, job: FakeJob) -> Json:
+        settings = {
+            "execution.checkpointing.dir": "s3://checkpoints",
+            "execution.checkpointing.interval": "10 s",
+            "pipeline.max-parallelism": "128",
+            "restart-strategy.type": "exponential-delay",
+            "state.backend.type": "hashmap",
+            "s3.secret-key": "******",
+        }
+        return {
+            "jid": job.id,
+            "name": job.name,
+            "execution-config": {
+                "execution-mode": "PIPELINED",
+                "restart-strategy": "exponential-delay",
+                "job-parallelism": job.parallelism,
+                "object-reuse-mode": False,
+                "user-config": settings,
+            },
+        }
+
+    def attempts(self, job: FakeJob) -> Json:
+        start = self.clock() - job.age
+        ended = [start + (number + 1) * 20 * MINUTE for number in range(job.restarts)]
+        began = [start, *ended]
+        return {
+            "attempts": [
+                {
+                    "number": number,
+                    "pid": 40_117 + number,
+                    "started": began[number],
+                    "ended": ended[number] if number < len(ended) else None,
+                    "outcome": "killed by signal 9" if number < len(ended) else "",
+                }
+                for number in range(job.restarts + 1)
+            ]
+        }
+
+    def savepoints(self) -> Json:
+        made = [
+            ("a1", None, "Orders to revenue", 50, "savepoint"),
+            ("a2", "a1", "Orders to revenue", 30, "savepoint"),
+            ("b1", "a2", "Orders to revenue (branch)", 26, "savepoint"),
+            ("a3", "a2", "Orders to revenue", 9, "savepoint"),
+            ("b2", "b1", "Orders to revenue (branch)", 6, "checkpoint"),
+            ("c1", "gone", "Click sessions", 4, "savepoint"),
+            ("a4", "a3", "Orders to revenue", 1, "checkpoint"),
+        ]
+        return {
+            "savepoints": [
+                {
+                    "id": id,
+                    "path": f"s3://checkpoints/savepoint-{id}-{hours:05}",
+                    "parent": parent,
+                    "job-id": hashlib.md5(name.encode(), usedforsecurity=False).hexdigest(),
+                    "job-name": name,
+                    "time": self.clock() - hours * HOUR,
+                    "kind": kind,
+                    "size": 48_000_000 - hours * 310_000,
+                    "epoch": 191_200 - hours * 3_600,
+                    "format": "NATIVE",
+                    "operators": [
+                        {"uid": operator.id, "name": operator.name} for operator in ORDERS
+                    ],
+                }
+                for id, parent, name, hours, kind in made
+            ]
+        }
+
+    def differences(self) -> list[Json]:
+        samples = [
+            {
+                "change": "changed",
+                "key": "lamp",
+                "window": "13:04 to 13:05",
+                "old": 412.5,
+                "new": 655.0,
+            },
+            {
+                "change": "added",
+                "key": "teapot",
+                "window": None,
+                "old": None,
+                "new": {"sum": 19.9, "count": 1},
+            },
+            {
+                "change": "removed",
+                "key": "kettle",
+                "window": None,
+                "old": {"sum": 45.0, "count": 2},
+                "new": None,
+            },
+        ]
+        both = {"in_first": True, "in_second": True, "unread": None}
+        return [
+            {
+                "uid": "revenue",
+                "operator": ORDERS[4].name,
+                "state": "windows",
+                "kind": "aggregate",
+                "added": 812,
+                "changed": 4_410,
+                "removed": 97,
+                "samples": samples,
+                **both,
+            },
+            {
+                "uid": "convert",
+                "operator": ORDERS[3].name,
+                "state": "rates",
+                "kind": "map",
+                "added": 0,
+                "changed": 12,
+                "removed": 0,
+                "samples": [],
+                **both,
+            },
+            {
+                "uid": "parse",
+                "operator": ORDERS[2].name,
+                "state": "seen",
+                "kind": "value",
+                "added": 0,
+                "changed": 0,
+                "removed": 0,
+                "samples": [],
+                **both,
+            },
+        ]
+
+    def metrics(self, names: Sequence[str]) -> list[Json]:
+        values = {
+            "currentInputWatermark": self.clock() - 1_900,
+            "lastCheckpointDuration": 96,
+            "lastCheckpointSize": 312_400,
+            "numRecordsIn": 66_312_000,
+            "numRecordsInPerSecond": 18_420.0,
+            "numRecordsOutPerSecond": 642.0,
+            "numRestarts": 0,
+            "uptime": 190_800_000,
+        }
+        if not names:
+            return [{"id": name} for name in values]
+        return [{"id": name, "value": str(values[name])} for name in names if name in values]
+
+    def accumulators(self) -> Json:
+        return {
+            "job-accumulators": [],
+            "user-task-accumulators": [
+                {"name": "orders without a price", "type": "IntCounter", "value": "29"},
+                {"name": "currencies", "type": "Histogram", "value": "{EUR=61204, USD=44310}"},
+            ],
+        }
+
+    def workers(self) -> Json:
+        return {
+            "taskmanagers": [
+                {
+                    "id": f"worker-{number + 1}:34021",
+                    "path": f"worker-{number + 1}:34021",
+                    "slotsNumber": 16,
+                    "host": f"worker-{number + 1}",
+                    "timeSinceLastHeartbeat": self.clock() - 700,
+                    "jobs": [job.id for job in self.jobs.values() if job.state == "RUNNING"],
+                }
+                for number in range(3)
+            ]
+        }
+
+    def settings(self) -> list[Json]:
+        values = {
+            "rest.bind-address": "127.0.0.1",
+            "rest.port": "8081",
+            "web.submit.enable": "true",
+            "jobstore.url": "sqlite:///jobs.db",
+        }
+        return [{"key": key, "value": value} for key, value in values.items()]
+
+    def trigger(self, job: FakeJob, location: str) -> Json:
+        """Take note of a request; asked for it once, it is in progress, and then it is done."""
+        id = f"{len(self.asked):032x}"
+        self.asked[id] = {"status": {"id": "IN_PROGRESS"}, "operation": {"location": location}}
+        job.savepoints.append(location)
+        return {"request-id": id}
+
+    def answer(self, id: str) -> Json:
+        answer = self.asked[id]
+        self.asked[id] = {**answer, "status": {"id": "COMPLETED"}}
+        return answer if answer["status"]["id"] == "COMPLETED" else {"status": answer["status"]}

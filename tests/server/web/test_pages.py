@@ -1,0 +1,93 @@
+"""Every page: what axe finds, on a phone, and whether it obeys the server's content policy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser_window import PHONE, Window
+from fake_jobs import FakeJob, FakeJobs
+from fake_server import FakeServer
+from playwright.sync_api import expect
+
+GRAVE = {"serious", "critical"}
+
+
+def pages(jobs: FakeJobs) -> dict[str, str]:
+    """Paths of all pages, each with a text that shows that it is complete."""
+    by_name: dict[str, FakeJob] = {job.name: job for job in jobs.jobs.values()}
+    orders, fraud = (
+        f"/jobs/{by_name['Orders to revenue'].id}",
+        f"/jobs/{by_name['Fraud alerts'].id}",
+    )
+    return {
+        "/jobs": "Sensor cleanup",
+        orders: "Throughput",
+        f"/jobs/{by_name['Hundred operators'].id}": "Step 10.10",
+        fraud: "See the traceback",
+        f"{orders}/checkpoints": "191093",
+        f"{fraud}/exceptions": "fraud_rules.py",
+        f"{orders}/exceptions": "Nothing has gone wrong",
+        f"{orders}/stacks": "rate_of",
+        f"{orders}/log": "epoch: 191203",
+        f"{orders}/metrics": "numRecordsInPerSecond",
+        f"{orders}/configuration": "execution.checkpointing.dir",
+        "/savepoints": "Orders to revenue (branch)",
+        "/savepoints/compare?left=a&right=b": "4,410 changed",
+        "/submit?savepoint=s3%3A%2F%2Fa": "sessions.py",
+        "/server": "worker-2",
+        "/nothing": "There is no such page",
+    }
+
+
+def complete(window: Window, server: FakeServer, path: str, text: str) -> None:
+    window.open(server.url, path)
+    expect(window.page.get_by_text(text).first).to_be_attached()
+    expect(window.page.locator("[aria-busy=true]")).to_have_count(0)
+
+
+def grave(results: Any) -> list[str]:
+    return [
+        f"{found['id']}: {found['nodes'][0]['html'][:200]}"
+        for found in results.response["violations"]
+        if found["impact"] in GRAVE
+    ]
+
+
+@pytest.mark.parametrize(
+    ("theme", "rules"),
+    [("light", {}), ("dark", {"runOnly": ["color-contrast"]})],  # all else is the same in both
+    ids=["light", "dark"],
+)
+def test_axe_finds_nothing_serious(theme, rules, window, fake) -> None:
+    seen = window(color_scheme=theme, reduced_motion="reduce")
+    found = {}
+    for path, text in pages(fake.jobs).items():
+        complete(seen, fake, path, text)
+        if problems := grave(
+            Axe().run(seen.page, options={"resultTypes": ["violations"], **rules})
+        ):
+            found[path] = problems
+    assert found == {}
+
+
+def test_nothing_reaches_beyond_the_edge_of_a_phone(window, fake) -> None:
+    seen = window(viewport=PHONE)
+    widths = {}
+    for path, text in pages(fake.jobs).items():
+        complete(seen, fake, path, text)
+        widths[path] = seen.page.evaluate("document.documentElement.scrollWidth")
+    assert {path: width for path, width in widths.items() if width > PHONE["width"]} == {}
+
+
+def test_a_chosen_theme_outlives_the_page(window, fake) -> None:
+    seen = window(color_scheme="light")
+    seen.open(fake.url)
+    seen.page.get_by_label("Theme").select_option("dark")
+    dark = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    seen.open(fake.url)
+    expect(seen.page.get_by_label("Theme")).to_have_value("dark")
+    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
+    seen.page.get_by_label("Theme").select_option("light")
+    assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") != dark

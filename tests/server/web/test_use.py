@@ -1,0 +1,262 @@
+"""What people do with the web UI: look for what is slow, control jobs, log in, with keys alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from fake_jobs import FakeJob, FakeJobs
+from fake_server import OPERATE, READ, FakeServer
+from playwright.sync_api import expect
+
+
+def job_named(server: FakeServer, name: str) -> FakeJob:
+    return next(job for job in server.jobs.jobs.values() if job.name == name)
+
+
+@pytest.fixture
+def orders(fake: FakeServer) -> FakeJob:
+    return job_named(fake, "Orders to revenue")
+
+
+@pytest.fixture
+def guarded() -> Iterator[FakeServer]:
+    """A server that wants a token."""
+    jobs = FakeJobs(lambda: round(time.time() * 1000))
+    with FakeServer(jobs, needs_token=True).running() as server:
+        yield server
+
+
+def test_overview_leads_to_a_job_and_its_slowest_operator(window, fake, orders) -> None:
+    page = window().page
+    page.goto(fake.url)
+    page.get_by_role("link", name="Orders to revenue").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Orders to revenue")
+    slow = page.locator(".operator.slow")
+    expect(slow).to_contain_text("Revenue per product")
+    expect(slow).to_contain_text("93 %")
+    expect(page.locator(".operator")).to_have_count(len(orders.operators))
+    page.get_by_role("button", name="Revenue per product, 1 min windows", exact=True).click()
+    panel = page.get_by_role("complementary")
+    expect(panel.get_by_role("row")).to_have_count(1 + orders.parallelism)
+    expect(panel).to_contain_text("18.4k/s")
+
+
+def test_figures_are_live(window, fake, orders) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{orders.id}")
+    expect(page.get_by_label("The job at a glance")).to_contain_text("18.4k/s")
+    orders.restarts = 7
+    expect(page.get_by_label("The job at a glance")).to_contain_text("Restarts7")
+
+
+def test_jobs_are_found_and_sorted(window, fake) -> None:
+    page = window().page
+    page.goto(fake.url)
+    names = page.get_by_role("region", name="Jobs that run").locator("tbody td:first-child")
+    expect(names).to_have_count(4)
+    page.get_by_role("button", name="Records/s").click()
+    expect(names.last).to_have_text("Hundred operators")
+    expect(page.get_by_role("columnheader", name="Records/s")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    page.get_by_label("Find a job").fill("click")
+    expect(names).to_have_text(["Click sessions"])
+
+
+def test_cancel_asks_first(window, fake, orders) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{orders.id}")
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Back").click()
+    expect(dialog).to_have_count(0)
+    assert orders.state == "RUNNING"
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    dialog.get_by_role("button", name="Cancel the job").click()
+    expect(page.get_by_text("The job is being cancelled.")).to_be_visible()
+    expect(page.locator(".heading .status")).to_have_text("Canceled")
+    expect(page.get_by_role("group", name="Control the job")).to_have_count(0)
+
+
+def test_stop_with_a_savepoint(window, fake, orders) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{orders.id}")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_label("Directory").fill("s3://elsewhere")
+    page.get_by_label("Drain").check()
+    page.get_by_role("button", name="Stop the job").click()
+    expect(page.get_by_text("savepoint-last")).to_be_visible()
+    assert fake.received == [{"drain": True, "targetDirectory": "s3://elsewhere"}]
+    assert orders.state == "FINISHED"
+
+
+def test_take_a_savepoint_of_a_chosen_job(window, fake) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/savepoints")
+    page.get_by_role("button", name="Take a savepoint").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Job").select_option("Click sessions")
+    dialog.get_by_role("button", name="Take savepoint").click()
+    expect(page.get_by_text("Savepoint taken: s3://checkpoints/savepoint-new")).to_be_visible()
+    assert job_named(fake, "Click sessions").savepoints == ["s3://checkpoints/savepoint-new"]
+
+
+def test_two_savepoints_are_compared_the_older_one_first(window, fake) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/savepoints")
+    boxes = page.get_by_role("checkbox")
+    expect(boxes).to_have_count(7)
+    boxes.nth(0).check()
+    boxes.nth(6).check()
+    page.get_by_role("button", name="Compare the two").click()
+    expect(page.get_by_text("4,410 changed")).to_be_visible()
+    assert page.locator(".compared dd").all_inner_texts() == [
+        "s3://checkpoints/savepoint-a1-00050",
+        "s3://checkpoints/savepoint-a4-00001",
+    ]
+
+
+def test_branch_from_a_savepoint_with_an_uploaded_program(window, fake) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/savepoints")
+    page.get_by_role("link", name="Branch off the Savepoint").last.click()
+    expect(page.get_by_label("Name")).to_have_value("Orders to revenue (branch)")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "new_orders.py", "mimeType": "text/x-python", "buffer": b"print()"}
+    )
+    expect(page.get_by_role("radio", name="new_orders.py")).to_be_checked()
+    page.get_by_label("Arguments").fill("--city\nNew York")
+    page.get_by_label("Parallelism").fill("3")
+    page.get_by_label("Settings").fill("state.backend.type: rocksdb")
+    page.get_by_label("Allow state").check()
+    page.get_by_role("button", name="Submit", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Orders to revenue")
+    assert fake.received == [
+        {
+            "programArgsList": ["--city", "New York"],
+            "flinkConfiguration": {"state.backend.type": "rocksdb"},
+            "jobName": "Orders to revenue (branch)",
+            "parallelism": 3,
+            "savepointPath": "s3://checkpoints/savepoint-a1-00050",
+            "allowNonRestoredState": True,
+        }
+    ]
+
+
+def test_a_failure_shows_the_users_own_line_first(window, fake) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{job_named(fake, 'Fraud alerts').id}")
+    expect(page.locator(".notice.bad")).to_contain_text("KeyError: 'XK'")
+    page.get_by_role("link", name="See the traceback").click()
+    frames = page.get_by_label("Your code, where it happened first").first.get_by_role("listitem")
+    expect(frames).to_have_count(2)
+    expect(frames.first).to_contain_text("fraud_rules.py, line 23")
+    expect(frames.first).to_contain_text("return LIMITS[payment.country] / payment.amount")
+
+
+def test_log_begins_at_its_end_and_goes_back(window, fake, orders) -> None:
+    page = window().page
+    page.goto(f"{fake.url}#/jobs/{orders.id}/log")
+    log = page.get_by_label("Lines of the log")
+    expect(log).to_contain_text("epoch: 191203")
+    expect(log).not_to_contain_text("13:00:00,104")
+    page.get_by_role("button", name="Show earlier lines").click()
+    expect(log).to_contain_text("13:00:00,104")
+    page.get_by_label("Show only lines with this text").fill("error")
+    expect(log.locator("div")).to_have_count(4)
+
+
+def test_by_keys_alone(window, fake, orders) -> None:
+    page = window(reduced_motion="reduce").page
+    page.goto(fake.url)
+    expect(page.get_by_role("link", name="Orders to revenue")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    press_until(page, page.get_by_role("link", name="Orders to revenue"))
+    page.keyboard.press("Enter")
+    operator = page.locator(".operator.slow")
+    expect(operator).to_be_visible()
+    press_until(page, operator)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("complementary").get_by_role("heading", level=3)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("complementary")).to_have_count(0)
+    expect(operator).to_be_focused()
+    page.get_by_role("button", name="Rescale").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Rescale")).to_be_focused()
+
+
+def press_until(page, wanted) -> None:
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if wanted.evaluate("element => element === document.activeElement"):
+            ring = wanted.evaluate("element => getComputedStyle(element).outlineStyle")
+            assert ring == "solid"
+            return
+    raise AssertionError("Tab does not get there")
+
+
+def test_login_forgets_a_wrong_token(browser, guarded) -> None:
+    page = browser.new_page()
+    page.goto(f"{guarded.url}#/savepoints")
+    page.get_by_label("Token").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("alert")).to_contain_text("does not know this token")
+    assert page.evaluate("sessionStorage.length") == 0
+    page.get_by_label("Token").fill(OPERATE)
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Savepoints")
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_label("Token")).to_be_visible()
+    page.close()
+
+
+def test_a_link_with_a_token_keeps_it_out_of_the_address(browser, guarded) -> None:
+    page = browser.new_page()
+    page.goto(f"{guarded.url}#token={READ}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Jobs")
+    assert READ not in page.url
+    page.get_by_role("link", name="Orders to revenue").click()
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    page.get_by_role("button", name="Cancel the job").click()
+    expect(page.get_by_role("alert")).to_have_text("this token may only read")
+    page.close()
+
+
+def test_a_server_that_goes_away_is_told_of_and_found_again(browser, fake, orders) -> None:
+    page = browser.new_page()
+    page.goto(f"{fake.url}#/jobs/{orders.id}/configuration")
+    expect(page.get_by_text("execution.checkpointing.dir")).to_be_visible()
+    page.route("**/jobs/**", lambda route: route.abort())
+    away = page.get_by_text("The server does not answer.")
+    expect(away).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Orders to revenue")
+    page.unroute("**/jobs/**")
+    expect(away).to_have_count(0)
+    page.close()
+
+
+def test_a_hidden_page_asks_nothing(browser, fake) -> None:
+    page = browser.new_page()
+    page.clock.install()
+    page.goto(fake.url)
+    expect(page.get_by_role("link", name="Orders to revenue")).to_be_visible()
+    hide = """hidden => {
+        Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});
+        document.dispatchEvent(new Event('visibilitychange'));
+    }"""
+    page.evaluate(hide, True)
+    page.clock.run_for(10_000)
+    asked = len(fake.requests)
+    page.clock.run_for(60_000)
+    assert len(fake.requests) == asked
+    with page.expect_response("**/jobs/overview"):
+        page.evaluate(hide, False)
+    page.close()

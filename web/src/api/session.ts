@@ -1,0 +1,42 @@
+/** The token of this tab, and whether the server can be reached with it. */
+
+import { signal } from "@preact/signals";
+
+const KEY = "millrace.token";
+
+export type Reach = "unknown" | "ok" | "away" | "denied";
+
+/** How the last request went; pages and the header show it. */
+export const reach = signal<Reach>("unknown");
+
+/** How far the server's clock is ahead of this one, in ms. */
+let ahead = 0;
+/** The `Date` of an answer has whole seconds, and the answer took its time. */
+const TOLERANCE_MS = 3000;
+
+/** The server's time: ages are by the clock that made the times. */
+export const serverNow = (): number => Date.now() + ahead;
+
+export function noteServerTime(date: string | null): void {
+  const difference = date === null ? NaN : Date.parse(date) - Date.now();
+  if (!Number.isNaN(difference)) ahead = Math.abs(difference) > TOLERANCE_MS ? difference : 0;
+}
+
+export const token = signal<string | null>(sessionStorage.getItem(KEY));
+
+export function remember(value: string | null): void {
+  token.value = value;
+  if (value === null) sessionStorage.removeItem(KEY);
+  else sessionStorage.setItem(KEY, value);
+}
+
+/** Takes the token out of `#token=...`, so that it stays in no history entry and no bookmark. */
+export function takeTokenFromAddress(): void {
+  const match = /^#token=([^&]+)(?:&(.*))?$/.exec(location.hash);
+  if (!match?.[1]) return;
+  remember(decodeURIComponent(match[1]));
+  reach.value = "unknown";
+  history.replaceState(null, "", `${location.pathname}${location.search}#${match[2] ?? "/"}`);
+  // a history entry that is replaced tells nobody
+  dispatchEvent(new HashChangeEvent("hashchange"));
+}

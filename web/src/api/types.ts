@@ -1,0 +1,279 @@
+/** What the REST API answers. Names are the API's; times are ms since the epoch. */
+
+export interface ClusterOverview {
+  taskmanagers: number;
+  "slots-total": number;
+  "slots-available": number;
+  "jobs-running": number;
+  "jobs-finished": number;
+  "jobs-cancelled": number;
+  "jobs-failed": number;
+  "flink-version"?: string;
+  "millrace-version"?: string;
+}
+
+export interface ServerConfig {
+  features?: { "web-submit"?: boolean; "web-cancel"?: boolean; "web-rescale"?: boolean };
+  role?: "read" | "operate";
+  "millrace-version"?: string;
+  "flink-version"?: string;
+}
+
+export type JobStatus =
+  | "INITIALIZING" | "CREATED" | "RUNNING" | "FAILING" | "FAILED" | "CANCELLING" | "CANCELED"
+  | "FINISHED" | "RESTARTING" | "SUSPENDED" | "RECONCILING";
+
+export interface JobRow {
+  jid: string;
+  name: string;
+  state: JobStatus;
+  "start-time": number;
+  "end-time": number;
+  duration: number;
+  "records-per-second"?: number | null;
+  "watermark-lag-ms"?: number | null;
+  "last-checkpoint"?: number | null;
+  records?: number | null;
+  restarts?: number | null;
+  parallelism?: number | null;
+}
+
+export interface Vertex {
+  id: string;
+  uid?: string;
+  name: string;
+  parallelism: number;
+  status: string;
+  duration?: number;
+  metrics?: Record<string, number | boolean | null>;
+  "records-in-per-second"?: number | null;
+  "records-out-per-second"?: number | null;
+  "busy-ratio"?: number | null;
+  watermark?: number | null;
+  "watermark-lag-ms"?: number | null;
+}
+
+export interface PlanInput {
+  num: number;
+  id: string;
+  ship_strategy?: string;
+}
+
+export interface PlanNode {
+  id: string;
+  parallelism: number;
+  operator?: string;
+  description?: string;
+  inputs?: PlanInput[];
+}
+
+export interface JobDetails {
+  jid: string;
+  name: string;
+  state: JobStatus;
+  "start-time": number;
+  "end-time": number;
+  duration: number;
+  now: number;
+  isStoppable?: boolean;
+  maxParallelism?: number;
+  parallelism?: number | null;
+  vertices: Vertex[];
+  plan: { nodes: PlanNode[] };
+  epoch?: number | null;
+  restarts?: number | null;
+  records?: number | null;
+  "records-per-second"?: number | null;
+  "watermark-lag-ms"?: number | null;
+  "last-checkpoint"?: number | null;
+  "program"?: string | null;
+}
+
+export interface Subtask {
+  subtask: number;
+  status: string;
+  attempt: number;
+  endpoint?: string;
+  host?: string;
+  duration?: number;
+  metrics?: Record<string, number | boolean | null>;
+  "records-in-per-second"?: number | null;
+  "records-out-per-second"?: number | null;
+  "busy-ratio"?: number | null;
+}
+
+export interface VertexDetails {
+  id: string;
+  name: string;
+  parallelism: number;
+  subtasks: Subtask[];
+}
+
+export interface MetricValue {
+  id: string;
+  value?: string;
+}
+
+export interface Checkpoint {
+  id: number;
+  status: "IN_PROGRESS" | "COMPLETED" | "FAILED";
+  is_savepoint: boolean;
+  trigger_timestamp: number;
+  latest_ack_timestamp?: number;
+  end_to_end_duration?: number | null;
+  state_size?: number | null;
+  checkpointed_size?: number | null;
+  external_path?: string | null;
+  failure_timestamp?: number;
+  failure_message?: string | null;
+  epoch?: number | null;
+  checkpoint_type?: string;
+}
+
+export interface Quantiles {
+  min?: number | null;
+  max?: number | null;
+  avg?: number | null;
+  p50?: number | null;
+  p99?: number | null;
+}
+
+export interface Checkpoints {
+  counts: { restored: number; total: number; in_progress: number; completed: number; failed: number };
+  summary?: { state_size?: Quantiles; checkpointed_size?: Quantiles; end_to_end_duration?: Quantiles } | null;
+  latest: {
+    completed?: Checkpoint | null;
+    savepoint?: Checkpoint | null;
+    failed?: Checkpoint | null;
+    restored?: { id: number; restore_timestamp: number; is_savepoint: boolean; external_path?: string } | null;
+  };
+  history: Checkpoint[];
+}
+
+export interface CheckpointConfig {
+  mode?: string;
+  interval?: number;
+  timeout?: number;
+  state_backend?: string;
+  checkpoint_storage?: string;
+  [name: string]: unknown;
+}
+
+export interface ExceptionEntry {
+  exceptionName?: string;
+  stacktrace: string;
+  timestamp: number;
+  taskName?: string | null;
+  endpoint?: string | null;
+}
+
+export interface Exceptions {
+  "root-exception"?: string | null;
+  timestamp?: number | null;
+  exceptionHistory?: { entries: ExceptionEntry[]; truncated: boolean };
+}
+
+export interface StackEntry {
+  operator: string;
+  subtask: number;
+  worker?: string | null;
+  seconds?: number | null;
+  stack: string;
+}
+
+export interface Stacks {
+  subtasks: StackEntry[];
+  epoch?: Record<string, unknown> | null;
+}
+
+export interface LogPart {
+  offset: number;
+  next: number;
+  size: number;
+  text: string;
+}
+
+export interface HistoryPoint {
+  time: number;
+  "records-per-second"?: number | null;
+  "epoch-ms"?: number | null;
+  "checkpoint-ms"?: number | null;
+  "checkpoint-bytes"?: number | null;
+  "watermark-lag-ms"?: number | null;
+  "latency-ms"?: number | null;
+  "busy-ratio"?: number | null;
+}
+
+export interface Attempt {
+  number: number;
+  pid?: number | null;
+  started: number;
+  ended?: number | null;
+  outcome?: string | null;
+}
+
+export interface JobConfig {
+  jid: string;
+  name: string;
+  "execution-config": Record<string, unknown> & { "user-config"?: Record<string, unknown> };
+}
+
+export interface Accumulators {
+  "user-task-accumulators": { name: string; type: string; value: string }[];
+}
+
+export interface SavepointRow {
+  id: string;
+  path: string;
+  "job-id"?: string | null;
+  "job-name"?: string | null;
+  parent: string | null;
+  time: number;
+  size?: number | null;
+  epoch?: number | null;
+  kind: "savepoint" | "checkpoint";
+  format?: string | null;
+  operators?: { uid: string; name: string }[];
+}
+
+export interface StateDiff {
+  uid: string;
+  operator?: string | null;
+  state: string;
+  kind: string;
+  in_first: boolean;
+  in_second: boolean;
+  added: number;
+  changed: number;
+  removed: number;
+  unread?: string | null;
+  samples: { change: "added" | "changed" | "removed"; key?: unknown; window?: unknown; old?: unknown; new?: unknown }[];
+}
+
+export interface Program {
+  id: string;
+  name: string;
+  uploaded: number;
+  entry?: { name: string; description?: string | null }[];
+}
+
+export interface AsyncResult {
+  status: { id: "IN_PROGRESS" | "COMPLETED" };
+  operation?: { location?: string; "failure-cause"?: { class?: string; "stack-trace"?: string } } | null;
+}
+
+export interface TaskManager {
+  id: string;
+  host?: string;
+  /** Subtasks that it ran in the newest epoch. */
+  slotsNumber?: number;
+  /** When it was last seen. */
+  timeSinceLastHeartbeat?: number;
+  jobs?: string[];
+}
+
+export interface Health {
+  status: string;
+  leader?: boolean;
+  "leader-address"?: string | null;
+}

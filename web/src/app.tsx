@@ -1,0 +1,122 @@
+/** The frame of all pages: header, the page that the address means, messages. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { reach, remember, takeTokenFromAddress, token } from "./api/session";
+import { ComparePage } from "./pages/compare";
+import { JobPage } from "./pages/job";
+import { JobsPage } from "./pages/jobs";
+import { LoginPage } from "./pages/login";
+import { SavepointsPage } from "./pages/savepoints";
+import { ServerPage } from "./pages/server";
+import { SubmitPage } from "./pages/submit";
+import { Empty } from "./parts/notice";
+import { type Theme, theme, THEMES } from "./parts/theme";
+import { Toasts } from "./parts/toasts";
+import { route, to } from "./route";
+
+const PAGES = [
+  { name: "jobs", title: "Jobs" },
+  { name: "savepoints", title: "Savepoints" },
+  { name: "submit", title: "Submit" },
+  { name: "server", title: "Server" },
+];
+
+export function App() {
+  const { path } = route.value;
+  const page = path[0] ?? "jobs";
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  const place = path.slice(0, page === "jobs" ? 2 : 1).join("/");
+  useEffect(() => {
+    scrollTo(0, 0);
+    // after a change of page the keyboard goes on from its beginning
+    if (!first.current) main.current?.focus();
+    first.current = false;
+  }, [place]);
+  // a link with a token may be opened in a tab that has the page already
+  useEffect(() => {
+    addEventListener("hashchange", takeTokenFromAddress);
+    return () => removeEventListener("hashchange", takeTokenFromAddress);
+  }, []);
+  if (reach.value === "denied") return <LoginPage />;
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+        Skip to the content
+      </a>
+      <header class="top">
+        <a class="brand" href={to(["jobs"])}>
+          <img src="./icon.svg" alt="" width="24" height="24" />
+          Millrace
+        </a>
+        <nav aria-label="Pages">
+          {PAGES.map(({ name, title }) => (
+            <a key={name} href={to([name])} aria-current={page === name ? "page" : undefined}>
+              {title}
+            </a>
+          ))}
+        </nav>
+        <div class="top-end">
+          <ThemeSwitch />
+          {token.value && (
+            <button type="button" class="link" onClick={() => (remember(null), (reach.value = "denied"))}>
+              Log out
+            </button>
+          )}
+        </div>
+      </header>
+      <Away />
+      <main ref={main} id="main" tabIndex={-1}>
+        <Page page={page} />
+      </main>
+      <Toasts />
+    </>
+  );
+}
+
+function Page({ page }: { page: string }) {
+  const { path, query } = route.value;
+  switch (page) {
+    case "jobs":
+      return path[1] ? <JobPage key={path[1]} id={path[1]} tab={path[2] ?? "overview"} /> : <JobsPage />;
+    case "savepoints":
+      return path[1] === "compare" ? <ComparePage query={query} /> : <SavepointsPage query={query} />;
+    case "submit":
+      return <SubmitPage key={location.hash} query={query} />;
+    case "server":
+      return <ServerPage />;
+    default:
+      return <Empty>There is no such page. <a href={to(["jobs"])}>See the jobs</a>.</Empty>;
+  }
+}
+
+/** What is shown stays when the server goes away, so it must be said that it is old. */
+function Away() {
+  return (
+    <div role="status" aria-live="polite">
+      {reach.value === "away" && (
+        <p class="away">The server does not answer. What you see may be old; trying again.</p>
+      )}
+    </div>
+  );
+}
+
+function ThemeSwitch() {
+  return (
+    <label class="theme">
+      <span class="hidden">Theme</span>
+      <select
+        aria-label="Theme"
+        value={theme.value}
+        onChange={(event) => (theme.value = event.currentTarget.value as Theme)}
+      >
+        {THEMES.map((name) => (
+          <option key={name} value={name}>
+            {name === "system" ? "Auto" : name.charAt(0).toUpperCase() + name.slice(1)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+

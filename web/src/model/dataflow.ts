@@ -1,0 +1,81 @@
+/** The dataflow of a job: what flows where, how busy each operator is, and which one holds up the rest. */
+
+import type { JobDetails, Vertex } from "../api/types";
+
+export interface FlowNode {
+  id: string;
+  name: string;
+  parallelism: number;
+  /** Whether nothing flows into it. */
+  source: boolean;
+  vertex: Vertex | undefined;
+}
+
+export interface FlowEdge {
+  from: string;
+  to: string;
+  /** How records are sent (`HASH`, `FORWARD`, ...); empty: not known. */
+  ship: string;
+}
+
+export interface Dataflow {
+  /** Sources first: each node stands after all it reads from, loops apart. */
+  nodes: FlowNode[];
+  edges: FlowEdge[];
+}
+
+/** From here on an operator is called busy. */
+export const BUSY = 0.8;
+
+export function dataflowOf(job: Pick<JobDetails, "plan" | "vertices">): Dataflow {
+  const vertices = new Map(job.vertices.map((vertex) => [vertex.id, vertex]));
+  const plan = job.plan?.nodes ?? [];
+  const known = new Set(plan.map((node) => node.id));
+  const edges = plan.flatMap((node) =>
+    (node.inputs ?? [])
+      .filter((input) => known.has(input.id))
+      .map((input) => ({ from: input.id, to: node.id, ship: input.ship_strategy ?? "" })),
+  );
+  const nodes = plan.map((node) => {
+    const vertex = vertices.get(node.id);
+    const name = vertex?.name ?? plain(node.description) ?? node.id;
+    return { id: node.id, name, parallelism: node.parallelism, source: !node.inputs?.length, vertex };
+  });
+  return { nodes: inOrder(nodes, edges), edges };
+}
+
+/** A key that changes only when the graph must be laid out anew. */
+export function shapeOf({ nodes, edges }: Dataflow): string {
+  return [...nodes.map((n) => n.id), ...edges.map((e) => `${e.from}>${e.to}`)].join(" ");
+}
+
+/** The operator that holds up the others: the busiest one, if it is busy at all. */
+export function slowest({ nodes }: Dataflow): string | null {
+  let found: FlowNode | null = null;
+  for (const node of nodes) {
+    const busy = node.vertex?.["busy-ratio"] ?? 0;
+    if (busy >= BUSY && busy > (found?.vertex?.["busy-ratio"] ?? 0)) found = node;
+  }
+  return found?.id ?? null;
+}
+
+/** Flink's plans have descriptions in HTML: line breaks and escapes. */
+function plain(description: string | undefined): string | undefined {
+  return description?.replace(/<br\/?>/g, " ").replace(/&gt;/g, ">").replace(/&lt;/g, "<").replace(/&amp;/g, "&").trim();
+}
+
+function inOrder(nodes: FlowNode[], edges: FlowEdge[]): FlowNode[] {
+  const inputs = new Map<string, FlowEdge[]>();
+  for (const edge of edges) inputs.set(edge.to, [...(inputs.get(edge.to) ?? []), edge]);
+  const byId = new Map(nodes.map((node) => [node.id, node]));
+  const ordered: FlowNode[] = [];
+  const seen = new Set<string>();
+  const visit = (node: FlowNode): void => {
+    if (seen.has(node.id)) return;
+    seen.add(node.id);
+    for (const edge of inputs.get(node.id) ?? []) visit(byId.get(edge.from)!);
+    ordered.push(node);
+  };
+  nodes.forEach(visit);
+  return ordered;
+}

@@ -1,0 +1,77 @@
+/** One job: its figures, what can be done to it, and its tabs. */
+
+import type { FunctionComponent } from "preact";
+import { usePolled } from "../api/polling";
+import type { JobDetails } from "../api/types";
+import { count, rate } from "../format/numbers";
+import { duration, since } from "../format/times";
+import { Facts } from "../parts/facts";
+import { Heading } from "../parts/heading";
+import { Loaded } from "../parts/notice";
+import { Status } from "../parts/status";
+import { to } from "../route";
+import { CheckpointsTab } from "./job/checkpoints";
+import { ConfigurationTab } from "./job/configuration";
+import { JobControls } from "./job/controls";
+import { ExceptionsTab } from "./job/exceptions";
+import { LogTab } from "./job/log";
+import { MetricsTab } from "./job/metrics";
+import { OverviewTab } from "./job/overview";
+import { StacksTab } from "./job/stacks";
+
+export interface TabProps {
+  job: JobDetails;
+}
+
+const TABS: { name: string; title: string; show: FunctionComponent<TabProps> }[] = [
+  { name: "overview", title: "Overview", show: OverviewTab },
+  { name: "checkpoints", title: "Checkpoints", show: CheckpointsTab },
+  { name: "exceptions", title: "Exceptions", show: ExceptionsTab },
+  { name: "stacks", title: "Stacks", show: StacksTab },
+  { name: "log", title: "Log", show: LogTab },
+  { name: "metrics", title: "Metrics", show: MetricsTab },
+  { name: "configuration", title: "Configuration", show: ConfigurationTab },
+];
+
+export function JobPage({ id, tab }: { id: string; tab: string }) {
+  const job = usePolled<JobDetails>(`jobs/${id}`);
+  return <Loaded of={job}>{(data) => <Job job={data} tab={tab} refresh={job.refresh} />}</Loaded>;
+}
+
+function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => void }) {
+  const chosen = TABS.find(({ name }) => name === tab) ?? TABS[0]!;
+  const lag = job["watermark-lag-ms"] ?? greatestLag(job);
+  return (
+    <>
+      <p class="crumbs"><a href={to(["jobs"])}>Jobs</a></p>
+      <Heading title={job.name}>
+        <Status of={job.state} />
+        <JobControls job={job} refresh={refresh} />
+      </Heading>
+      <Facts
+        label="The job at a glance"
+        facts={[
+          { name: "Duration", value: duration(job.duration) },
+          { name: "Records", value: rate(job["records-per-second"]) },
+          { name: "Watermark lag", value: duration(lag), hint: "How far event time is behind the clock" },
+          { name: "Last checkpoint", value: job["last-checkpoint"] ? `${since(job["last-checkpoint"], job.now)} ago` : "–" },
+          { name: "Epoch", value: count(job.epoch) },
+          { name: "Restarts", value: count(job.restarts), tone: job.restarts ? "warn" : undefined },
+        ]}
+      />
+      <nav class="tabs" aria-label="About this job">
+        {TABS.map(({ name, title }) => (
+          <a key={name} href={to(["jobs", job.jid, name])} aria-current={name === chosen.name ? "page" : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      <chosen.show job={job} />
+    </>
+  );
+}
+
+function greatestLag(job: JobDetails): number | null {
+  const lags = job.vertices.map((vertex) => vertex["watermark-lag-ms"]).filter((lag) => typeof lag === "number");
+  return lags.length ? Math.max(...lags) : null;
+}

@@ -1,0 +1,95 @@
+/** The settings that a job runs with, and the processes it has had. */
+
+import { useState } from "preact/hooks";
+import { usePolled } from "../../api/polling";
+import type { Attempt, JobConfig } from "../../api/types";
+import { duration, moment } from "../../format/times";
+import { Empty, Loaded } from "../../parts/notice";
+import { Panel } from "../../parts/panel";
+import { Table } from "../../parts/table";
+import type { TabProps } from "../job";
+
+export function ConfigurationTab({ job }: TabProps) {
+  const config = usePolled<JobConfig>(`jobs/${job.jid}/config`, 0);
+  const attempts = usePolled<{ attempts: Attempt[] }>(`jobs/${job.jid}/attempts`, 5000);
+  return (
+    <>
+      <Loaded of={config}>{(data) => <Parts of={data} />}</Loaded>
+      {attempts.data && (
+        <Panel title="Processes" flush>
+          <Table
+            caption="Processes of the job, the newest first"
+            rows={[...attempts.data.attempts].reverse()}
+            rowKey={(row) => row.number}
+            columns={[
+              { title: "Attempt", cell: (row) => row.number, figure: true },
+              { title: "Process", cell: (row) => row.pid ?? "–", figure: true },
+              { title: "Started", cell: (row) => moment(row.started), figure: true },
+              { title: "Ran for", cell: (row) => duration((row.ended ?? job.now) - row.started), figure: true },
+              { title: "Outcome", cell: (row) => row.outcome || "Runs" },
+            ]}
+          />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function Parts({ of }: { of: JobConfig }) {
+  const { "user-config": own = {}, ...execution } = of["execution-config"];
+  return (
+    <>
+      <Panel title="Execution" flush>
+        <Settings caption="How the job is executed" values={execution} />
+      </Panel>
+      <Panel title="Settings" flush>
+        <Settings caption="Settings of the job" values={own} searched />
+      </Panel>
+    </>
+  );
+}
+
+interface SettingsProps {
+  caption: string;
+  values: object;
+  /** Whether there is a field to find one. */
+  searched?: boolean;
+}
+
+/** Names and values as a table. */
+export function Settings({ caption, values, searched = false }: SettingsProps) {
+  const [sought, setSought] = useState("");
+  const rows = Object.entries(values).filter(([name]) => name.toLowerCase().includes(sought.toLowerCase()));
+  return (
+    <>
+      {searched && (
+        <input
+          type="search"
+          class="search inset"
+          placeholder="Find a setting"
+          aria-label="Find a setting"
+          value={sought}
+          onInput={(event) => setSought(event.currentTarget.value)}
+        />
+      )}
+      {rows.length ? (
+        <Table
+          caption={caption}
+          rows={rows}
+          rowKey={([name]) => name}
+          columns={[
+            { title: "Name", cell: ([name]) => <code>{name}</code>, sort: ([name]) => name },
+            { title: "Value", cell: ([, value]) => <code class="value">{shown(value)}</code> },
+          ]}
+        />
+      ) : (
+        <Empty>Nothing is set.</Empty>
+      )}
+    </>
+  );
+}
+
+function shown(value: unknown): string {
+  if (value === null || value === undefined || value === "") return "–";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,141 @@
+/** What can be done to a job that runs; each asks before it does it. */
+
+import { useState } from "preact/hooks";
+import { cancelJob, rescaleJob, stopJob, takeSavepoint } from "../../api/operations";
+import type { JobDetails } from "../../api/types";
+import { isOver } from "../../model/job_status";
+import { Dialog } from "../../parts/dialog";
+
+interface Props {
+  job: JobDetails;
+  refresh: () => void;
+}
+
+type Control = "savepoint" | "rescale" | "stop" | "cancel";
+
+const BUTTONS: { control: Control; title: string; danger?: boolean }[] = [
+  { control: "savepoint", title: "Savepoint" },
+  { control: "rescale", title: "Rescale" },
+  { control: "stop", title: "Stop" },
+  { control: "cancel", title: "Cancel", danger: true },
+];
+
+export function JobControls({ job, refresh }: Props) {
+  const [asked, setAsked] = useState<Control | null>(null);
+  if (isOver(job.state)) return null;
+  const close = (): void => {
+    setAsked(null);
+    refresh();
+  };
+  return (
+    <div class="actions" role="group" aria-label="Control the job">
+      {BUTTONS.map(({ control, title, danger }) => (
+        <button key={control} type="button" class={danger ? "button danger quiet" : "button"} onClick={() => setAsked(control)}>
+          {title}
+        </button>
+      ))}
+      {asked === "savepoint" && <SavepointDialog jobs={[job]} close={close} />}
+      {asked === "rescale" && <RescaleDialog job={job} close={close} />}
+      {asked === "stop" && <StopDialog job={job} close={close} />}
+      {asked === "cancel" && (
+        <Dialog
+          title={`Cancel “${job.name}”?`}
+          action="Cancel the job"
+          danger
+          close={close}
+          run={async () => (await cancelJob(job.jid), "The job is being cancelled.")}
+        >
+          <p>It ends at once, without a savepoint. What it did since its last checkpoint is lost for a job started from there.</p>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+interface SavepointProps {
+  /** Of which one may be chosen. */
+  jobs: { jid: string; name: string }[];
+  close: () => void;
+}
+
+export function SavepointDialog({ jobs, close }: SavepointProps) {
+  const [job, setJob] = useState(jobs[0]?.jid ?? "");
+  const [directory, setDirectory] = useState("");
+  return (
+    <Dialog
+      title={jobs.length === 1 ? `Take a savepoint of “${jobs[0]!.name}”` : "Take a savepoint"}
+      action="Take savepoint"
+      close={close}
+      run={async () => `Savepoint taken: ${await takeSavepoint(job, directory.trim())}`}
+    >
+      <p>The job runs on meanwhile.</p>
+      {jobs.length > 1 && (
+        <label class="field">
+          Job
+          <select value={job} onChange={(event) => setJob(event.currentTarget.value)}>
+            {jobs.map(({ jid, name }) => <option key={jid} value={jid}>{name}</option>)}
+          </select>
+        </label>
+      )}
+      <Directory value={directory} change={setDirectory} />
+    </Dialog>
+  );
+}
+
+function StopDialog({ job, close }: { job: JobDetails; close: () => void }) {
+  const [directory, setDirectory] = useState("");
+  const [drain, setDrain] = useState(false);
+  return (
+    <Dialog
+      title={`Stop “${job.name}”?`}
+      action="Stop the job"
+      close={close}
+      run={async () => `The job has stopped. Its savepoint: ${await stopJob(job.jid, drain, directory.trim())}`}
+    >
+      <p>It takes a savepoint, commits what its sinks have written, and ends. It can be started again from there.</p>
+      <Directory value={directory} change={setDirectory} />
+      <label class="check">
+        <input type="checkbox" checked={drain} onChange={(event) => setDrain(event.currentTarget.checked)} />
+        <span>
+          Drain: fire all timers and close all windows first
+          <small>Only for a job that will not go on: its windows would be emitted too early.</small>
+        </span>
+      </label>
+    </Dialog>
+  );
+}
+
+function RescaleDialog({ job, close }: { job: JobDetails; close: () => void }) {
+  const now = job.parallelism ?? Math.max(1, ...job.vertices.map((vertex) => vertex.parallelism));
+  const [parallelism, setParallelism] = useState(String(now));
+  return (
+    <Dialog
+      title={`Rescale “${job.name}”`}
+      action="Rescale"
+      close={close}
+      run={async () => (await rescaleJob(job.jid, Number(parallelism)), `The job runs with parallelism ${parallelism}.`)}
+    >
+      <p>It goes on from a checkpoint with another number of subtasks.</p>
+      <label class="field">
+        Parallelism
+        <input
+          type="number"
+          min="1"
+          max={job.maxParallelism && job.maxParallelism > 0 ? job.maxParallelism : undefined}
+          required
+          value={parallelism}
+          onInput={(event) => setParallelism(event.currentTarget.value)}
+        />
+      </label>
+    </Dialog>
+  );
+}
+
+function Directory({ value, change }: { value: string; change: (value: string) => void }) {
+  return (
+    <label class="field">
+      Directory
+      <input value={value} placeholder="As configured" onInput={(event) => change(event.currentTarget.value)} />
+    </label>
+  );
+}

@@ -1,0 +1,94 @@
+/** What went wrong: the user's own lines first. */
+
+import { usePolled } from "../../api/polling";
+import type { ExceptionEntry, Exceptions } from "../../api/types";
+import { moment } from "../../format/times";
+import { type Frame, headline, rootFailure } from "../../model/traceback";
+import { Empty, Loaded } from "../../parts/notice";
+import { Panel } from "../../parts/panel";
+import type { TabProps } from "../job";
+
+export function ExceptionsTab({ job }: TabProps) {
+  const exceptions = usePolled<Exceptions>(`jobs/${job.jid}/exceptions`, 5000);
+  return <Loaded of={exceptions}>{(data) => <Report data={data} />}</Loaded>;
+}
+
+function Report({ data }: { data: Exceptions }) {
+  const entries = entriesOf(data);
+  const [newest, ...older] = entries;
+  if (!newest) return <Panel title="Exceptions"><Empty>Nothing has gone wrong.</Empty></Panel>;
+  return (
+    <>
+      <Panel title="Newest failure" tools={<span class="muted">{moment(newest.timestamp)}</span>}>
+        <Failed entry={newest} />
+      </Panel>
+      {older.length > 0 && (
+        <Panel title="Earlier failures" flush>
+          <ul class="folds">
+            {older.map((entry) => (
+              <li key={`${entry.timestamp}-${entry.taskName}`}>
+                <details>
+                  <summary>
+                    <span class="muted">{moment(entry.timestamp)}</span> {headline(entry.stacktrace)}
+                  </summary>
+                  <Failed entry={entry} />
+                </details>
+              </li>
+            ))}
+          </ul>
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function entriesOf(data: Exceptions): ExceptionEntry[] {
+  const entries = data.exceptionHistory?.entries ?? [];
+  if (entries.length) return [...entries].sort((a, b) => b.timestamp - a.timestamp);
+  const root = data["root-exception"];
+  return root ? [{ stacktrace: root, timestamp: data.timestamp ?? 0 }] : [];
+}
+
+function Failed({ entry }: { entry: ExceptionEntry }) {
+  const failure = rootFailure(entry.stacktrace);
+  const where = [entry.taskName, entry.endpoint].filter(Boolean).join(" on ");
+  return (
+    <div class="failure">
+      <p class="said">
+        {failure?.type && <strong>{failure.type}</strong>}
+        <span>{failure ? failure.message : headline(entry.stacktrace)}</span>
+      </p>
+      {where && <p class="muted">In {where}</p>}
+      {failure && <Frames frames={failure.frames} />}
+      <details>
+        <summary>Everything as it was printed</summary>
+        <pre class="code" tabIndex={0}>{entry.stacktrace}</pre>
+      </details>
+    </div>
+  );
+}
+
+/** The user's frames, the innermost first: there it happened. */
+function Frames({ frames }: { frames: Frame[] }) {
+  const own = frames.filter((frame) => frame.own).reverse();
+  const others = frames.length - own.length;
+  if (!own.length) return null;
+  return (
+    <>
+      <ol class="frames" aria-label="Your code, where it happened first">
+        {own.map((frame, index) => (
+          <li key={`${frame.file}:${frame.line}:${index}`}>
+            <p>
+              <code>{frame.file}</code>, line {frame.line}
+              {frame.function && <>, in <code>{frame.function}</code></>}
+            </p>
+            {frame.code && (
+              <pre class="code" tabIndex={0}><span class="number">{frame.line}</span>{frame.code}</pre>
+            )}
+          </li>
+        ))}
+      </ol>
+      {others > 0 && <p class="muted">{others === 1 ? "1 more frame is" : `${others} more frames are`} in libraries.</p>}
+    </>
+  );
+}

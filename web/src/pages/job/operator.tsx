@@ -1,0 +1,89 @@
+/** The side panel of an operator: its figures and its subtasks. */
+
+import { useEffect, useId, useRef } from "preact/hooks";
+import { usePolled } from "../../api/polling";
+import type { Subtask, VertexDetails } from "../../api/types";
+import { count, percent, rate, short } from "../../format/numbers";
+import { duration, moment } from "../../format/times";
+import type { FlowNode } from "../../model/dataflow";
+import { Loaded } from "../../parts/notice";
+import { Status } from "../../parts/status";
+import { Table } from "../../parts/table";
+
+interface Props {
+  job: string;
+  node: FlowNode;
+  close: () => void;
+}
+
+/** From this width on, in pixels, the panel stands beside the graph. */
+const WIDE = 1000;
+
+export function OperatorPanel({ job, node, close }: Props) {
+  const details = usePolled<VertexDetails>(`jobs/${job}/vertices/${node.id}`);
+  const heading = useId();
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    const opener = document.activeElement as HTMLElement | null;
+    // where the panel stands below the graph, it must come into view
+    title.current?.focus({ preventScroll: innerWidth > WIDE });
+    return () => opener?.focus({ preventScroll: true });
+  }, [node.id]);
+  const { vertex } = node;
+  return (
+    <aside
+      class="side"
+      aria-labelledby={heading}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") close();
+      }}
+    >
+      <header>
+        <h3 id={heading} ref={title} tabIndex={-1}>{node.name}</h3>
+        <button type="button" class="icon" aria-label="Close the panel" onClick={close}>×</button>
+      </header>
+      <dl class="pairs">
+        {vertex && <Pair name="Status" value={<Status of={vertex.status} />} />}
+        <Pair name="Records in" value={`${rate(vertex?.["records-in-per-second"])}, ${count(total(vertex, "read-records"))} in all`} />
+        <Pair name="Records out" value={`${rate(vertex?.["records-out-per-second"])}, ${count(total(vertex, "write-records"))} in all`} />
+        <Pair name="Busy" value={percent(vertex?.["busy-ratio"])} />
+        <Pair name="Watermark" value={moment(vertex?.watermark)} />
+        <Pair name="Watermark lag" value={duration(vertex?.["watermark-lag-ms"])} />
+        {vertex?.uid && <Pair name="uid" value={<code>{vertex.uid}</code>} />}
+      </dl>
+      <h4>Subtasks</h4>
+      <Loaded of={details}>{({ subtasks }) => <Subtasks rows={subtasks} />}</Loaded>
+    </aside>
+  );
+}
+
+function Pair({ name, value }: { name: string; value: preact.ComponentChildren }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </>
+  );
+}
+
+function Subtasks({ rows }: { rows: Subtask[] }) {
+  return (
+    <Table
+      caption="Subtasks of the operator"
+      rows={rows}
+      rowKey={(row) => row.subtask}
+      columns={[
+        { title: "Subtask", cell: (row) => row.subtask, sort: (row) => row.subtask, figure: true },
+        { title: "In", cell: (row) => short(total(row, "read-records")), sort: (row) => total(row, "read-records"), figure: true },
+        { title: "Out", cell: (row) => short(total(row, "write-records")), sort: (row) => total(row, "write-records"), figure: true },
+        { title: "Busy", cell: (row) => percent(row["busy-ratio"]), sort: (row) => row["busy-ratio"], figure: true },
+        { title: "Worker", cell: (row) => <span title={row.endpoint}>{row.host || row.endpoint || "–"}</span> },
+      ]}
+    />
+  );
+}
+
+function total(of: { metrics?: Record<string, number | boolean | null> } | undefined, name: string): number | null {
+  const value = of?.metrics?.[name];
+  return typeof value === "number" ? value : null;
+}

@@ -1,0 +1,133 @@
+/** All jobs: those that run, and those that have ended. */
+
+import { useState } from "preact/hooks";
+import { usePolled } from "../api/polling";
+import { serverNow } from "../api/session";
+import type { ClusterOverview, JobRow } from "../api/types";
+import { count, rate, short } from "../format/numbers";
+import { duration, moment, since } from "../format/times";
+import { isOver } from "../model/job_status";
+import { Facts } from "../parts/facts";
+import { Heading } from "../parts/heading";
+import { Empty, Loaded } from "../parts/notice";
+import { Panel } from "../parts/panel";
+import { Status } from "../parts/status";
+import { type Column, Table } from "../parts/table";
+import { to } from "../route";
+
+const NAME: Column<JobRow> = {
+  title: "Name",
+  cell: (job) => (
+    <a class="strong" href={to(["jobs", job.jid])}>
+      {job.name}
+    </a>
+  ),
+  sort: (job) => job.name,
+};
+const STATUS: Column<JobRow> = { title: "Status", cell: (job) => <Status of={job.state} />, sort: (job) => job.state };
+const DURATION: Column<JobRow> = {
+  title: "Duration", cell: (job) => duration(job.duration), sort: (job) => job.duration, figure: true,
+};
+const RESTARTS: Column<JobRow> = {
+  title: "Restarts", cell: (job) => count(job.restarts), sort: (job) => job.restarts, figure: true,
+};
+
+export function JobsPage() {
+  const jobs = usePolled<{ jobs: JobRow[] }>("jobs/overview");
+  const overview = usePolled<ClusterOverview>("overview", 5000);
+  const [sought, setSought] = useState("");
+  return (
+    <>
+      <Heading title="Jobs">
+        <div class="actions">
+          <input
+            type="search"
+            class="search"
+            placeholder="Find a job"
+            aria-label="Find a job by name or id"
+            value={sought}
+            onInput={(event) => setSought(event.currentTarget.value)}
+          />
+          <a class="button primary" href={to(["submit"])}>Submit a job</a>
+        </div>
+      </Heading>
+      <Totals jobs={jobs.data?.jobs ?? []} overview={overview.data} />
+      <Loaded of={jobs}>{(data) => <Lists jobs={data.jobs.filter((job) => matches(job, sought))} />}</Loaded>
+    </>
+  );
+}
+
+function matches(job: JobRow, sought: string): boolean {
+  const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
+  return words.every((word) => job.name.toLowerCase().includes(word) || job.jid.startsWith(word));
+}
+
+function Totals({ jobs, overview }: { jobs: JobRow[]; overview: ClusterOverview | undefined }) {
+  const rates = jobs.map((job) => job["records-per-second"]).filter((value) => typeof value === "number");
+  const failed = overview?.["jobs-failed"];
+  return (
+    <Facts
+      label="Totals"
+      facts={[
+        { name: "Running", value: count(overview?.["jobs-running"]) },
+        { name: "Finished", value: count(overview?.["jobs-finished"]) },
+        { name: "Cancelled", value: count(overview?.["jobs-cancelled"]) },
+        { name: "Failed", value: count(failed), tone: failed ? "bad" : undefined },
+        { name: "Records/s", value: rates.length ? short(rates.reduce((a, b) => a + b, 0)) : "–" },
+        { name: "Subtasks", value: count(overview?.["slots-total"]), hint: "Of all jobs that run" },
+      ]}
+    />
+  );
+}
+
+function Lists({ jobs }: { jobs: JobRow[] }) {
+  const now = serverNow();
+  const running = jobs.filter((job) => !isOver(job.state)).sort((a, b) => b["start-time"] - a["start-time"]);
+  const ended = jobs.filter((job) => isOver(job.state)).sort((a, b) => b["end-time"] - a["end-time"]);
+  return (
+    <>
+      <Panel title="Running" flush>
+        {running.length ? (
+          <Table
+            caption="Jobs that run"
+            rows={running}
+            rowKey={(job) => job.jid}
+            columns={[
+              NAME, STATUS, DURATION,
+              {
+                title: "Records/s", figure: true,
+                cell: (job) => rate(job["records-per-second"]), sort: (job) => job["records-per-second"],
+              },
+              {
+                title: "Watermark lag", figure: true,
+                cell: (job) => duration(job["watermark-lag-ms"]), sort: (job) => job["watermark-lag-ms"],
+              },
+              {
+                title: "Last checkpoint", figure: true,
+                cell: (job) => (job["last-checkpoint"] ? `${since(job["last-checkpoint"], now)} ago` : "–"),
+                sort: (job) => job["last-checkpoint"],
+              },
+              RESTARTS,
+            ]}
+          />
+        ) : (
+          <Empty>No job runs. <a href={to(["submit"])}>Submit one</a>.</Empty>
+        )}
+      </Panel>
+      {ended.length > 0 && (
+        <Panel title="Ended" flush>
+          <Table
+            caption="Jobs that have ended"
+            rows={ended}
+            rowKey={(job) => job.jid}
+            columns={[
+              NAME, STATUS, DURATION,
+              { title: "Ended", cell: (job) => moment(job["end-time"]), sort: (job) => job["end-time"], figure: true },
+              RESTARTS,
+            ]}
+          />
+        </Panel>
+      )}
+    </>
+  );
+}

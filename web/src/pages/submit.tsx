@@ -1,0 +1,203 @@
+/** Submit a job: choose or upload its program, say how it runs. */
+
+import { useRef, useState } from "preact/hooks";
+import { deleteProgram, runProgram, type RunRequest, uploadProgram } from "../api/operations";
+import { usePolled } from "../api/polling";
+import type { Program, SavepointRow, ServerConfig } from "../api/types";
+import { moment } from "../format/times";
+import { argumentsOf, settingsOf } from "../model/run_form";
+import { Heading } from "../parts/heading";
+import { Empty } from "../parts/notice";
+import { Panel } from "../parts/panel";
+import { tell } from "../parts/toasts";
+import { go } from "../route";
+
+export function SubmitPage({ query }: { query: URLSearchParams }) {
+  const programs = usePolled<{ files: Program[] }>("jars", 0);
+  const config = usePolled<ServerConfig>("config", 0);
+  const [program, setProgram] = useState("");
+  const off = config.data?.features?.["web-submit"] === false || programs.error?.status === 403;
+  const files = programs.data?.files ?? [];
+  return (
+    <>
+      <Heading title="Submit a job" />
+      <Panel title="Program">
+        {off && (
+          <p class="notice">
+            Uploads are off: this server runs no programs that come over the network. Start it with{" "}
+            <code>web.submit.enable: true</code>, or submit with <code>millrace run --server</code>.
+          </p>
+        )}
+        {!off && <Upload taken={(id) => (setProgram(id), programs.refresh())} />}
+        <Programs files={files} chosen={program} choose={setProgram} refresh={programs.refresh} />
+      </Panel>
+      <RunForm program={program || (files.length === 1 ? files[0]!.id : "")} query={query} />
+    </>
+  );
+}
+
+function Upload({ taken }: { taken: (id: string) => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  const [busy, setBusy] = useState(false);
+  const [over, setOver] = useState(false);
+  const [problem, setProblem] = useState("");
+  const send = async (file: File | undefined): Promise<void> => {
+    if (!file) return;
+    setBusy(true);
+    setProblem("");
+    try {
+      taken(await uploadProgram(file));
+      tell(`${file.name} is uploaded.`);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+    setBusy(false);
+    if (input.current) input.current.value = "";
+  };
+  return (
+    <>
+      <label
+        class={over ? "drop over" : "drop"}
+        onDragOver={(event) => (event.preventDefault(), setOver(true))}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => {
+          event.preventDefault();
+          setOver(false);
+          void send(event.dataTransfer?.files[0]);
+        }}
+      >
+        <strong>{busy ? "Uploading…" : "Upload a job file"}</strong>
+        <span class="muted">A Python file, or a zip file with one; drop it here</span>
+        <input
+          ref={input} type="file" accept=".py,.zip" disabled={busy}
+          onChange={(event) => void send(event.currentTarget.files?.[0])}
+        />
+      </label>
+      <p class="problem" role="alert">{problem}</p>
+    </>
+  );
+}
+
+interface ProgramsProps {
+  files: Program[];
+  chosen: string;
+  choose: (id: string) => void;
+  refresh: () => void;
+}
+
+function Programs({ files, chosen, choose, refresh }: ProgramsProps) {
+  if (!files.length) return <Empty>No program is there yet.</Empty>;
+  const remove = async (file: Program): Promise<void> => {
+    try {
+      await deleteProgram(file.id);
+      tell(`${file.name} is deleted.`);
+      refresh();
+    } catch (error) {
+      tell(error instanceof Error ? error.message : String(error), true);
+    }
+  };
+  return (
+    <fieldset class="choices">
+      <legend class="hidden">Program to run</legend>
+      {files.map((file) => (
+        <div key={file.id} class="choice">
+          <label>
+            <input
+              type="radio" name="program" value={file.id}
+              checked={chosen === file.id || files.length === 1} onChange={() => choose(file.id)}
+            />
+            <span class="strong">{file.name}</span>
+            <span class="muted">{moment(file.uploaded)}</span>
+          </label>
+          <button type="button" class="link" aria-label={`Delete ${file.name}`} onClick={() => void remove(file)}>Delete</button>
+        </div>
+      ))}
+    </fieldset>
+  );
+}
+
+function RunForm({ program, query }: { program: string; query: URLSearchParams }) {
+  const savepoints = usePolled<{ savepoints: SavepointRow[] }>("savepoints", 0);
+  const [name, setName] = useState(query.get("name") ?? "");
+  const [words, setWords] = useState("");
+  const [parallelism, setParallelism] = useState("");
+  const [savepoint, setSavepoint] = useState(query.get("savepoint") ?? "");
+  const [lenient, setLenient] = useState(false);
+  const [settings, setSettings] = useState("");
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setProblem("");
+    setBusy(true);
+    try {
+      const request: RunRequest = {
+        programArgsList: argumentsOf(words),
+        flinkConfiguration: settingsOf(settings),
+        ...(name.trim() ? { jobName: name.trim() } : {}),
+        ...(parallelism ? { parallelism: Number(parallelism) } : {}),
+        ...(savepoint.trim() ? { savepointPath: savepoint.trim(), allowNonRestoredState: lenient } : {}),
+      };
+      const job = await runProgram(program, request);
+      tell("The job is submitted.");
+      go(["jobs", job]);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <Panel title="How it runs">
+      <form class="form" onSubmit={(event) => void submit(event)}>
+        <label class="field">
+          Name
+          <input value={name} placeholder="As the program calls it" onInput={(event) => setName(event.currentTarget.value)} />
+        </label>
+        <label class="field">
+          Parallelism
+          <input
+            type="number" min="1" value={parallelism} placeholder="As configured"
+            onInput={(event) => setParallelism(event.currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          Arguments
+          <textarea rows={3} value={words} placeholder="One on each line" onInput={(event) => setWords(event.currentTarget.value)} />
+        </label>
+        <label class="field">
+          Settings
+          <textarea
+            rows={3} value={settings} placeholder="name: value, one on each line"
+            onInput={(event) => setSettings(event.currentTarget.value)}
+          />
+        </label>
+        <label class="field whole">
+          Start from savepoint
+          <input
+            list="savepoints" value={savepoint} placeholder="Begin with empty state"
+            onInput={(event) => setSavepoint(event.currentTarget.value)}
+          />
+          <datalist id="savepoints">
+            {(savepoints.data?.savepoints ?? []).map((row) => (
+              <option key={row.path} value={row.path}>{`${row["job-name"] ?? ""} ${moment(row.time)}`}</option>
+            ))}
+          </datalist>
+        </label>
+        {savepoint.trim() && (
+          <label class="check whole">
+            <input type="checkbox" checked={lenient} onChange={(event) => setLenient(event.currentTarget.checked)} />
+            <span>
+              Allow state that is not restored
+              <small>State in the savepoint of operators that the program has no more is left out.</small>
+            </span>
+          </label>
+        )}
+        <p class="problem whole" role="alert">{problem}</p>
+        <div class="actions whole">
+          <button type="submit" class="button primary" disabled={busy || !program}>{busy ? "Submitting…" : "Submit"}</button>
+          {!program && <span class="muted">Choose a program first.</span>}
+        </div>
+      </form>
+    </Panel>
+  );
+}
