@@ -421,7 +421,7 @@ class FakeJobs:
 
     def _log_line(self, job: FakeJob, number: int) -> str:
         said = {
-            0: f"INFO  epoch: {190_304 + number} committed in {380 + number % 90} ms, 18,391 records",
+            0: f"INFO  epoch: {190_304 + number} took {380 + number % 90} ms, 18,391 rows",
             7: "DEBUG kafka: partitions 0 to 11 assigned, none revoked",
             97: "WARNING checkpoint: the store took 1.9 s to write 310 KiB",
             211: "ERROR checkpoint: the store did not answer within 10 s; the next one is tried",
