@@ -29,6 +29,7 @@ from millrace.engine.job_details import (
 )
 from millrace.engine.job_record import JobRecord
 from millrace.server.access_tokens import AccessTokens
+from millrace.server.api_route import ApiError as ApiError
 from millrace.server.job_server import JobServer, ServerSettings
 from millrace.server.registry import ProcessAttempt, RegisteredJob, Submission
 from millrace.server.sql_registry import SqlRegistry
@@ -179,7 +180,7 @@ def write_job(directory: Path, status: JobStatus = JobStatus.RUNNING) -> Path:
     return place
 
 
-def server_of(directory: Path, **settings: object) -> JobServer:
+def server_of(directory: Path, jobs_are_written: bool = True, **settings: object) -> JobServer:
     """A server with one job of each kind, whose supervisor does nothing."""
     registry = SqlRegistry(f"sqlite:///{directory}/registry.db")
     assert registry.claim()
@@ -201,8 +202,9 @@ def server_of(directory: Path, **settings: object) -> JobServer:
         registry.put_job(job)
     registry.put_attempt(ProcessAttempt(RUNNING, 0, 1, BEGUN, BEGUN + 10, "crashed: signal 9"))
     registry.put_attempt(ProcessAttempt(RUNNING, 1, 2, BEGUN + 20))
-    write_job(chosen.jobs / RUNNING)
-    write_job(chosen.jobs / FINISHED, JobStatus.FINISHED)
+    if jobs_are_written:
+        write_job(chosen.jobs / RUNNING)
+        write_job(chosen.jobs / FINISHED, JobStatus.FINISHED)
     clock = FixedClock()
     supervisor = Supervisor(registry, chosen.jobs, clock=clock)
     return JobServer(chosen, registry, supervisor, clock)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from millrace.cli.values import shown
-from millrace.common.types.json_values import MAX_BITS
+from millrace.common.types.short_values import shown
 from millrace.state.snapshot_diff import Sample, StateDiff
 
 _MARKS = {"added": "+", "changed": "~", "removed": "-"}
@@ -55,31 +53,3 @@ def _sample(sample: Sample) -> str:
         "changed": f"{shown(sample.old)} -> {shown(sample.new)}",
     }[sample.change]
     return f"{place}: {values}" if place else values
-
-
-def as_json(diff: StateDiff) -> dict[str, Any]:
-    """For machines; what JSON does not know is given as Python writes it."""
-    return {
-        "uid": diff.uid,
-        "operator": diff.operator,
-        "state": diff.name,
-        "kind": diff.shape.value,
-        "in_first": diff.before,
-        "in_second": diff.after,
-        "added": diff.added,
-        "changed": diff.changed,
-        "removed": diff.removed,
-        "unread": diff.unread or None,
-        "samples": [
-            {name: _plain(value) for name, value in sample._asdict().items()}
-            for sample in diff.samples
-        ],
-    }
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, float, str)):
-        return value
-    if isinstance(value, int) and value.bit_length() <= MAX_BITS:
-        return value
-    return shown(value)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
-_EPOCH = datetime.fromtimestamp(0, UTC)
+from millrace.common.time.local_time import time_text as time_text
 
 
 def print_json(value: Any) -> None:
@@ -74,19 +73,6 @@ def size_text(size: int) -> str:
     while amount >= 1024 and len(units) > 1:
         amount, units = amount / 1024, units[1:]
     return f"{amount:.1f} {units[0]}"
-
-
-def time_text(timestamp: int) -> str:
-    """Milliseconds since the epoch of Unix as a local time.
-
-    Example:
-        >>> len(time_text(0))
-        19
-    """
-    try:
-        return f"{(_EPOCH + timedelta(milliseconds=timestamp)).astimezone():%Y-%m-%d %H:%M:%S}"
-    except (OverflowError, ValueError, OSError):
-        return str(timestamp)
 
 
 def plural(count: int, noun: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.cli.values import shown
 from millrace.common.errors import MillraceError
 from millrace.common.source import SourceSplit
+from millrace.common.types.short_values import shown
 from millrace.state.serialization.payload import decode
 
 _SHOWN = 10

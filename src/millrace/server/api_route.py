@@ -110,6 +110,8 @@ class ApiRequest:
     upload: UploadedFile | None = None
     address: str = ""
     """How the client has reached the server, such as ``http://localhost:8081``."""
+    raw_path: str = ""
+    """The path as it came, with what is encoded in it."""
     raw_query: str = ""
 
 

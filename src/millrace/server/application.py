@@ -129,6 +129,7 @@ class _Endpoint:
                 body=await parsed_body(request, route),
                 upload=upload,
                 address=str(request.base_url).rstrip("/"),
+                raw_path=request.scope.get("raw_path", b"").decode("ascii", "replace"),
                 raw_query=request.url.query,
             )
             answer = await run_in_threadpool(route.handler, self._server, asked)

@@ -10,11 +10,13 @@ from pathlib import Path
 from millrace.common.errors import StateError
 from millrace.engine.clock import Clock, SystemClock
 from millrace.server.api_route import ApiError, ApiRequest
+from millrace.server.history_sampler import HistorySampler
 from millrace.server.job_process import JobProcess
 from millrace.server.observed_job import ObservedJob, ObservedJobs, ObservedVertex
 from millrace.server.operation_triggers import OperationTriggers
 from millrace.server.program_store import ProgramStore
 from millrace.server.registry import RegisteredJob, Registry
+from millrace.server.savepoint_catalog import SavepointCatalog
 from millrace.server.supervisor import Supervisor
 
 __all__ = ["JobServer", "ServerSettings", "checked_id"]
@@ -78,15 +80,19 @@ class JobServer:
         """Ends the server's process; the jobs run on."""
         self.triggers = OperationTriggers(registry, supervisor.process, self.now)
         self.programs = ProgramStore(settings.uploads, settings.programs)
+        self.savepoints = SavepointCatalog(settings.savepoints)
+        self.history = HistorySampler(self._unfinished, self.now)
         self._observed = ObservedJobs(supervisor.process, self.now)
 
     def start(self) -> None:
         """Begin to look after jobs and triggers."""
         self.supervisor.start()
         self.triggers.start()
+        self.history.start()
 
     def close(self) -> None:
         """Look after nothing any more."""
+        self.history.close()
         self.triggers.close()
         self.supervisor.close()
 
@@ -110,6 +116,9 @@ class JobServer:
     def all_observed(self) -> list[ObservedJob]:
         """All jobs as they are now, the newest first."""
         return [self._observed.observe(job) for job in reversed(self.registry.jobs())]
+
+    def _unfinished(self) -> list[ObservedJob]:
+        return [self._observed.observe(job) for job in self.registry.unfinished_jobs()]
 
     def observed_vertex(self, request: ApiRequest) -> tuple[ObservedJob, ObservedVertex]:
         """The vertex that a request names; raises as `registered`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,8 @@ from millrace.engine.archived_job import (
     read_archive,
 )
 from millrace.engine.job_details import JobDetails, StageDetails, SubtaskDetails
+from millrace.metrics.job_metrics import JobMetrics
+from millrace.metrics.measurement import Measurement
 from millrace.server.job_process import JobProcess
 from millrace.server.registry import RegisteredJob
 
@@ -36,6 +38,23 @@ def vertex_id(uid: str) -> str:
         'e2942a04780e223b215eb8b663cf5353'
     """
     return hashlib.md5(uid.encode(), usedforsecurity=False).hexdigest()
+
+
+class MeasuredJob:
+    """The metrics of a job, worked out once for each time that it has told of itself."""
+
+    def __init__(self, id: str) -> None:
+        self._metrics = JobMetrics(id)
+        self._lock = Lock()
+        self._measured: tuple[ArchivedJob, Sequence[Measurement]] | None = None
+
+    def of(self, archive: ArchivedJob) -> Sequence[Measurement]:
+        """All of them as a job has told."""
+        with self._lock:
+            if self._measured is None or self._measured[0] is not archive:
+                found = self._metrics.of(archive.details, archive.time)
+                self._measured = (archive, found)
+            return self._measured[1]
 
 
 @dataclass(frozen=True)
@@ -71,6 +90,13 @@ class ObservedJob:
     """ms since the epoch of Unix."""
     directory: Path | None = None
     """Where its checkpoints are."""
+    measured: MeasuredJob | None = None
+
+    def measurements(self) -> Sequence[Measurement]:
+        """All its metrics under Flink's names."""
+        if self.archive is None:
+            return ()
+        return (self.measured or MeasuredJob(self.id)).of(self.archive)
 
     @property
     def id(self) -> str:
@@ -127,6 +153,7 @@ class _Found:
     version: tuple[int, int] | None = None
     """Time and size of the file."""
     archive: ArchivedJob | None = None
+    measured: MeasuredJob | None = None
 
 
 class ObservedJobs:
@@ -147,9 +174,9 @@ class ObservedJobs:
         """The job as it is now."""
         now = self._now()
         with self._lock:
-            found = self._found.setdefault(job.id, _Found())
+            found = self._found.setdefault(job.id, _Found(measured=MeasuredJob(job.id)))
             self._refresh(job, found, now)
-            return ObservedJob(job, found.archive, now, found.directory)
+            return ObservedJob(job, found.archive, now, found.directory, found.measured)
 
     def _refresh(self, job: RegisteredJob, found: _Found, now: int) -> None:
         due = now - found.looked >= LOOK_AGAIN and not (job.is_over and found.archive is not None)

@@ -136,5 +136,8 @@ class Registry(Protocol):
     def open_triggers(self) -> list[TriggeredOperation]:
         """Those whose answer has not come."""
 
+    def succeeded_triggers(self) -> list[TriggeredOperation]:
+        """Those of jobs that have a result, the oldest first."""
+
     def put_trigger(self, trigger: TriggeredOperation) -> None:
         """Keep a new trigger, or its answer."""

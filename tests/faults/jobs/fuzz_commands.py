@@ -29,8 +29,8 @@ from typing import Any
 from fuzz_savepoint import ORIGINAL, WRONG
 
 from millrace.cli.main import main as millrace
-from millrace.cli.values import shown
 from millrace.common import Types
+from millrace.common.types.short_values import shown
 from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from millrace.state.checkpoint.pin import Pin

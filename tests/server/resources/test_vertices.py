@@ -80,7 +80,7 @@ def test_metrics_of_jobs(api) -> None:
             f"/jobs/{RUNNING}/metrics?get=numRestarts,uptime,lastCheckpointDuration"
         ).json()
     }
-    assert values == {"numRestarts": "1", "uptime": "95000", "lastCheckpointDuration": "40"}
+    assert values == {"numRestarts": "1", "uptime": "94600", "lastCheckpointDuration": "40"}
     over = api.get(f"/jobs/metrics?get=numRestarts&agg=sum&jobs={RUNNING}").json()
     assert over == [{"id": "numRestarts", "sum": 1.0}]
     assert any(each["id"] == "numRunningJobs" for each in api.get("/jobmanager/metrics").json())
@@ -94,4 +94,6 @@ def test_accumulators(api) -> None:
     ]
     by_subtask = api.get(f"{COUNT}/subtasks/accumulators").json()["subtasks"]
     assert by_subtask[0]["user-accumulators"][0]["value"] == "7"
+    committers = api.get(f"{COUNT}/jm-operator-metrics?get=Sink__out.committed").json()
+    assert committers == [{"id": "Sink__out.committed", "value": "2"}]
     assert len(api.get(f"{COUNT}/accumulators").json()["user-accumulators"]) == 2

@@ -40,14 +40,15 @@ def register(commands: Commands) -> None:
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Compare them; 1 if some states could not be."""
-    from millrace.cli.diff_report import as_json, lines
+    from millrace.cli.diff_report import lines
     from millrace.cli.printing import print_json, print_lines, printable
     from millrace.state.snapshot_diff import diff_snapshots
+    from millrace.state.snapshot_diff_json import diff_as_json
 
     a, b = (reader_of(word, args.allow_pickle) for word in (args.a, args.b))
     diffs = diff_snapshots(a, b, max(0, args.samples), args.all)
     if args.json:
-        print_json([as_json(diff) for diff in diffs])
+        print_json([diff_as_json(diff) for diff in diffs])
     else:
         print_lines(lines(diffs))
     unread = [diff for diff in diffs if diff.unread]

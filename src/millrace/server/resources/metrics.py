@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import msgspec
 
-from millrace.common.job import JobStatus
-from millrace.engine.job_details import SubtaskDetails
+from millrace.metrics.job_metrics import JOB, JOB_OPERATOR
+from millrace.metrics.measurement import Measurement, MetricKind, numbers
 from millrace.server.api_route import ApiError, ApiRequest, ApiRoute, QueryParameter
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob, ObservedVertex
@@ -51,73 +50,47 @@ Values = Mapping[str, Any]
 
 def job_metrics(job: ObservedJob) -> dict[str, Any]:
     """The metrics of a job by Flink's names."""
-    details, checkpoints = job.details, job.details.checkpoints
-    since = details.since.get(JobStatus.RUNNING)
-    found: dict[str, Any] = {
-        "uptime": job.now - since if job.is_running and since is not None else 0,
-        "runningTime": job.now - since if job.is_running and since is not None else 0,
-        "numRestarts": details.restarts,
-        "fullRestarts": details.restarts,
-        "numberOfCompletedCheckpoints": checkpoints.completed,
-        "numberOfFailedCheckpoints": checkpoints.failed,
-        "totalNumberOfCheckpoints": checkpoints.completed + checkpoints.failed,
-        "numberOfInProgressCheckpoints": 0,
-        "numRecordsIn": details.records,
-        "numRecordsInPerSecond": details.records_per_second if job.is_running else 0.0,
-        "lastEpochDuration": details.epoch_ms,
-    }
-    complete = next((each for each in checkpoints.recent if each.number is not None), None)
-    if complete is not None:
-        found["lastCheckpointDuration"] = round(complete.duration)
-        found["lastCompletedCheckpointId"] = complete.number
-        found["lastCheckpointSize"] = complete.size
-        found["lastCheckpointFullSize"] = complete.full_size
-        found["lastCheckpointExternalPath"] = complete.path
-    if checkpoints.restored is not None:
-        found["lastCheckpointRestoreTimestamp"] = checkpoints.restored.time
-    if details.watermark is not None:
-        found["currentInputWatermark"] = details.watermark
+    found: dict[str, Any] = {}
+    for each in job.measurements():
+        if each.scope.logical == JOB:
+            found.update(_values(each.name, each, job))
     return found
 
 
 def subtask_metrics(job: ObservedJob, vertex: ObservedVertex) -> list[dict[str, Any]]:
     """The metrics of each subtask and of its operators, and what their functions report."""
-    operators = vertex.details.operators if vertex.details is not None else {}
-    names = {uid: _NO_NAME.sub("_", name) for uid, name in operators.items()}
-    found = []
-    for index, subtask in enumerate(vertex.subtasks):
-        values = _task_metrics(subtask, job.is_running)
-        for name, operator in zip(names.values(), subtask.operators, strict=False):
-            values[f"{name}.numRecordsIn"] = operator.records_in
-            values[f"{name}.numRecordsOut"] = operator.records_out
-            if operator.watermark is not None:
-                values[f"{name}.currentInputWatermark"] = operator.watermark
-        for uid, name in names.items():
-            values.update(_reported(name, job.details.metrics.get(uid, {}).get(index, {})))
-        found.append(values)
+    found: list[dict[str, Any]] = [{} for _ in vertex.subtasks]
+    for each in job.measurements():
+        variables = each.scope.variables
+        if variables.get("<task_id>") == vertex.uid and "<subtask_index>" in variables:
+            values = _values(_name(each), each, job)
+            found[int(variables["<subtask_index>"])].update(values)
     return found
 
 
-def _task_metrics(subtask: SubtaskDetails, is_running: bool) -> dict[str, Any]:
-    per_second = {
-        "numRecordsInPerSecond": subtask.records_in_per_second,
-        "numRecordsOutPerSecond": subtask.records_out_per_second,
-        "numBytesInPerSecond": subtask.bytes_in_per_second,
-        "numBytesOutPerSecond": subtask.bytes_out_per_second,
-        "busyTimeMsPerSecond": subtask.busy_ms_per_second,
-        "idleTimeMsPerSecond": subtask.idle_ms_per_second,
-        "backPressuredTimeMsPerSecond": subtask.back_pressured_ms_per_second,
-    }
-    values: dict[str, Any] = {
-        "numRecordsIn": subtask.total_in,
-        "numRecordsOut": subtask.total_out,
-        "numBytesIn": subtask.bytes_in,
-        "numBytesOut": subtask.bytes_out,
-        **{name: value if is_running else 0.0 for name, value in per_second.items()},
-    }
-    if subtask.watermark is not None:
-        values["currentInputWatermark"] = subtask.watermark
-    return values
+def coordinator_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:
+    """What the enumerators and committers of a vertex report, which run in the driver."""
+    found: dict[str, Any] = {}
+    for each in job.measurements():
+        variables = each.scope.variables
+        if each.scope.logical == JOB_OPERATOR and variables.get("<task_id>") == vertex.uid:
+            found.update(_values(_name(each), each, job))
+    return found
+
+
+def _name(measurement: Measurement) -> str:
+    operator = measurement.scope.variables.get("<operator_name>")
+    if operator is None:
+        return measurement.name
+    return f"{_NO_NAME.sub('_', operator)}.{measurement.name}"
+
+
+def _values(name: str, measurement: Measurement, job: ObservedJob) -> dict[str, Any]:
+    if isinstance(measurement.value, str):
+        return {name: measurement.value}
+    if measurement.kind is MetricKind.METER and not job.is_running:
+        return {name: 0.0}
+    return {name + suffix.replace(".", "_"): value for suffix, value in numbers(measurement)}
 
 
 def vertex_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:
@@ -127,17 +100,6 @@ def vertex_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:
         for index, values in enumerate(subtask_metrics(job, vertex))
         for name, value in values.items()
     }
-
-
-def _reported(operator: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-        if isinstance(plain, Mapping):  # a summary
-            found.update({f"{operator}.{name}_{part}": each for part, each in plain.items()})
-        else:
-            found[f"{operator}.{name}"] = plain
-    return found
 
 
 def selected(values: Values, wanted: str | None) -> list[MetricValue]:
@@ -212,6 +174,11 @@ def get_vertex_metrics(server: JobServer, request: ApiRequest) -> list[MetricVal
     return selected(vertex_metrics(*server.observed_vertex(request)), request.query.get("get"))
 
 
+def get_coordinator_metrics(server: JobServer, request: ApiRequest) -> list[MetricValue]:
+    """Answer ``GET /jobs/:jobid/vertices/:vertexid/jm-operator-metrics``."""
+    return selected(coordinator_metrics(*server.observed_vertex(request)), request.query.get("get"))
+
+
 def get_subtasks_metrics(server: JobServer, request: ApiRequest) -> list[AggregatedMetric]:
     """Answer ``GET /jobs/:jobid/vertices/:vertexid/subtasks/metrics``."""
     sets = subtask_metrics(*server.observed_vertex(request))
@@ -252,6 +219,14 @@ ROUTES = (
         f"{VERTEX}/metrics",
         get_vertex_metrics,
         "Metrics of a vertex, per subtask.",
+        list[MetricValue],
+        query=(GET,),
+    ),
+    ApiRoute(
+        "GET",
+        f"{VERTEX}/jm-operator-metrics",
+        get_coordinator_metrics,
+        "Metrics of what a vertex has in the driver: enumerators and committers.",
         list[MetricValue],
         query=(GET,),
     ),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from millrace.cli.diff_report import as_json
-from millrace.cli.values import shown
+from millrace.common.types.short_values import shown
 from millrace.common.window.time_window import TimeWindow
 from millrace.state.kinds.state_shape import StateShape
 from millrace.state.snapshot_diff import Sample, StateDiff
+from millrace.state.snapshot_diff_json import diff_as_json as as_json
 from millrace.state.table_id import TableId
 
 LONG = 10**6000

@@ -5,9 +5,11 @@ from __future__ import annotations
 import reprlib
 from typing import Any
 
-from millrace.cli.printing import time_text
+from millrace.common.time.local_time import time_text
 from millrace.common.types.json_values import MAX_BITS
 from millrace.common.window.time_window import TimeWindow
+
+__all__ = ["shown"]
 
 
 class _Repr(reprlib.Repr):

@@ -1,0 +1,138 @@
+"""The last hour of each job: a point a second, kept in the server's memory."""
+
+from __future__ import annotations
+
+import logging
+import math
+import struct
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event, Lock, Thread
+
+from millrace.server.observed_job import ObservedJob
+
+__all__ = ["HistoryPoint", "HistorySampler", "point_of"]
+
+log = logging.getLogger(__name__)
+
+PERIOD = 1.0
+"""Seconds between two points."""
+SPAN = 3_600_000
+"""Milliseconds that points are kept."""
+_POINT = struct.Struct("<q6d")
+"""A sixth of what a tuple of them takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPoint:
+    """How a job was doing; None: unknown."""
+
+    time: int
+    """ms since the epoch of Unix."""
+    records_per_second: float | None = None
+    epoch_ms: float | None = None
+    checkpoint_ms: float | None = None
+    checkpoint_bytes: float | None = None
+    """Of all the state that the newest checkpoint names."""
+    watermark_lag_ms: float | None = None
+    busy_ratio: float | None = None
+    """Of the busiest subtask."""
+
+    def packed(self) -> bytes:
+        """In few bytes."""
+        values = (
+            self.records_per_second,
+            self.epoch_ms,
+            self.checkpoint_ms,
+            self.checkpoint_bytes,
+            self.watermark_lag_ms,
+            self.busy_ratio,
+        )
+        return _POINT.pack(self.time, *(math.nan if value is None else value for value in values))
+
+    @staticmethod
+    def unpacked(data: bytes) -> HistoryPoint:
+        """What `packed` has made."""
+        time, *values = _POINT.unpack(data)
+        return HistoryPoint(time, *(None if math.isnan(value) else value for value in values))
+
+
+def point_of(job: ObservedJob) -> HistoryPoint | None:
+    """How a job has just told that it is doing; None: it has told nothing."""
+    if job.archive is None:
+        return None
+    details = job.details
+    newest = next((each for each in details.checkpoints.recent if each.number is not None), None)
+    sources = {vertex.uid for vertex in job.vertices if not vertex.inputs}
+    read = [stage.records_in_per_second for stage in details.stages if stage.uid in sources]
+    busy = [stage.busy_ms_per_second / 1_000 for stage in details.stages]
+    has_lag = details.watermark is not None and job.is_running
+    return HistoryPoint(
+        time=job.now,
+        records_per_second=sum(read) if read and job.is_running else None,
+        epoch_ms=details.epoch_ms if details.epochs else None,
+        checkpoint_ms=newest.duration if newest is not None else None,
+        checkpoint_bytes=newest.full_size if newest is not None else None,
+        watermark_lag_ms=max(0, job.now - (details.watermark or 0)) if has_lag else None,
+        busy_ratio=min(max(busy), 1.0) if busy and job.is_running else None,
+    )
+
+
+class HistorySampler:
+    """Takes the points.
+
+    Args:
+        jobs: those that have not ended.
+        now: the time, in ms since the epoch of Unix.
+    """
+
+    def __init__(self, jobs: Callable[[], list[ObservedJob]], now: Callable[[], int]) -> None:
+        self._jobs = jobs
+        self._now = now
+        self._points: dict[str, deque[bytes]] = {}
+        self._lock = Lock()
+        self._closed = Event()
+        self._thread = Thread(target=self._follow, name="millrace-history", daemon=True)
+
+    def start(self) -> None:
+        """Begin to take points."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Take no more."""
+        self._closed.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def points(self, job: str, since: int = 0) -> list[HistoryPoint]:
+        """The points of a job after a time (ms since the epoch of Unix), the oldest first."""
+        with self._lock:
+            known = list(self._points.get(job, ()))
+        points = map(HistoryPoint.unpacked, known)
+        return [point for point in points if point.time > since]
+
+    def sample(self) -> None:
+        """Take a point of each job, and forget what is too old."""
+        points = [(job.id, point_of(job)) for job in self._jobs()]
+        with self._lock:
+            for id, point in points:
+                if point is not None:
+                    most = round(SPAN / 1_000 / PERIOD)
+                    self._points.setdefault(id, deque(maxlen=most)).append(point.packed())
+            self._forget()
+
+    def _forget(self) -> None:
+        oldest = self._now() - SPAN
+        for id, ring in list(self._points.items()):
+            while ring and _POINT.unpack(ring[0])[0] < oldest:
+                ring.popleft()
+            if not ring:
+                del self._points[id]
+
+    def _follow(self) -> None:
+        while not self._closed.wait(PERIOD):
+            try:
+                self.sample()
+            except Exception:  # the registry may be back in a moment
+                log.exception("the history of jobs could not be taken")
