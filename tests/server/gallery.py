@@ -29,7 +29,6 @@ from millrace.engine.job_details import (
 )
 from millrace.engine.job_record import JobRecord
 from millrace.server.access_tokens import AccessTokens
-from millrace.server.api_route import ApiError as ApiError
 from millrace.server.job_server import JobServer, ServerSettings
 from millrace.server.registry import ProcessAttempt, RegisteredJob, Submission
 from millrace.server.sql_registry import SqlRegistry

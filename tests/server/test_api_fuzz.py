@@ -16,6 +16,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from millrace.server.api_route import ApiError
 from millrace.server.application import create_application
 from millrace.server.observed_job import vertex_id
 from millrace.server.program_store import ProgramStore
@@ -55,7 +56,7 @@ def schema(tmp_path_factory) -> Iterator[schemathesis.schemas.BaseSchema]:
 
 def _no_plan(*arguments: object) -> None:
     """A process for each example would take minutes; `test_programs` has real ones."""
-    raise gallery.ApiError(400, "not in this test")
+    raise ApiError(400, "not in this test")
 
 
 def test_no_request_breaks_the_server(schema) -> None:

@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from millrace.common.time.local_time import time_text as time_text
-
 
 def print_json(value: Any) -> None:
     """One JSON value on standard output."""

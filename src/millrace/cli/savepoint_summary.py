@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.cli.printing import size_text, time_text
+from millrace.cli.printing import size_text
+from millrace.common.time.local_time import time_text
 from millrace.state.checkpoint.savepoints import size_of
 from millrace.state.checkpoint.snapshot import Snapshot
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from millrace.cli.printing import plural, size_text, time_text
+from millrace.cli.printing import plural, size_text
 from millrace.cli.savepoint_summary import parallelism
 from millrace.cli.source_positions import describe_source
 from millrace.common.errors import SerializationError
+from millrace.common.time.local_time import time_text
 from millrace.filesystem.registry import exists
 from millrace.state.checkpoint.directory import COMMITTED
 from millrace.state.checkpoint.files import length_of

@@ -36,7 +36,8 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 
 def _row(job: Job) -> tuple[str, ...]:
-    from millrace.cli.printing import last_line, time_text
+    from millrace.cli.printing import last_line
+    from millrace.common.time.local_time import time_text
 
     newest = job.newest
     checkpoint = (f"chk-{newest.checkpoint}", time_text(newest.timestamp)) if newest else ("-", "-")

@@ -26,7 +26,8 @@ def register(commands: Commands) -> None:
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Delete it, once it is confirmed."""
     path = resolved(args.path)
-    from millrace.cli.printing import print_json, printable, size_text, time_text
+    from millrace.cli.printing import print_json, printable, size_text
+    from millrace.common.time.local_time import time_text
     from millrace.state.checkpoint.savepoints import check_disposable, dispose_savepoint, size_of
 
     snapshot = check_disposable(path)

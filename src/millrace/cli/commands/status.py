@@ -37,7 +37,7 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 
 def _report_end(args: argparse.Namespace, job: Job) -> int:
-    from millrace.cli.printing import time_text
+    from millrace.common.time.local_time import time_text
 
     record = job.record
     answer = {
