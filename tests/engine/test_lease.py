@@ -45,6 +45,7 @@ def test_the_owner_is_on_record(tmp_path: Path) -> None:
             "pid": os.getpid(),
             "since": token,
             "until": 0,
+            "fencing": 0,
             "former": [f"run-{before}" for before in range(1, token)],
         }
         lease.release()

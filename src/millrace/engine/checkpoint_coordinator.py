@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from millrace.common.errors import CheckpointError
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.claimed_snapshot import ClaimedSnapshot
+from millrace.engine.fence import own_fencing_token
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_identity import job_id_of
 from millrace.engine.job_requests import SavepointRequest
@@ -106,7 +107,8 @@ class CheckpointCoordinator:
         CheckpointCorruptError) when the newest checkpoint does not fit or is damaged.
         """
         self._graph = graph
-        self._lease = Lease.acquire(self.job_dir, self._run_id)
+        fencing = own_fencing_token() if self.durable else None
+        self._lease = Lease.acquire(self.job_dir, self._run_id, fencing=fencing)
         self._storage = CheckpointStorage(
             self.job_dir,
             self._run_id,

@@ -12,6 +12,10 @@ it can do harm. Where there are none (object stores), the record says until when
 renewed while the run lives; for half of its time it is trusted unread. Who finds the record of a
 process that has died on the same machine need not wait for its end. What a superseded owner
 publishes is refused by the number of the checkpoint (see `CheckpointStorage`).
+
+A run that a job server has started has its leader's fencing token. It takes the lease from a run
+with a lesser one, though that may live on another machine, and asks the record and the `Fence` each
+time: a run that was left behind must not publish once its successor is allowed to start.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 
 from millrace.common.errors import CheckpointError, LeaseError, LeaseLostError
+from millrace.engine.fence import Fence
 from millrace.engine.lease_renewal import LeaseRenewal
 from millrace.engine.process_identity import has_died, process_space
 from millrace.filesystem.file_system import FileLock, FileSystem, Version
@@ -62,6 +67,8 @@ class Owner:
     """When it ends unless it is renewed (ms since the epoch of Unix); 0: with its lock."""
     space: str = ""
     """What the process id is unique in (see `process_space`)."""
+    fencing: int = 0
+    """The fencing token of the server that started it; 0: none did."""
 
     def __str__(self) -> str:
         return f"run {self.run_id} on host {self.host}, process {self.pid}"
@@ -87,7 +94,7 @@ class Lease:
         self._lock = lock
         self._renewal = None if lock else LeaseRenewal(self._renew, LIFETIME / 3000)
         self._released = False
-        self._trusted_until = owner.until - LIFETIME // 2
+        self._trusted_until = 0 if owner.fencing else owner.until - LIFETIME // 2
         """Where there are no locks: until then nobody can have taken over."""
         self._guards = threading.RLock()
         self._depth = 0
@@ -98,6 +105,7 @@ class Lease:
         run_id: str,
         now: int | None = None,
         clock: Callable[[], int] | None = None,
+        fencing: int | None = None,
     ) -> Lease:
         """Take the lease of a job directory, which is made if it is missing.
 
@@ -105,15 +113,16 @@ class Lease:
             run_id: identifies the run; in its files' names and in the message to others.
             now: milliseconds since the epoch of Unix; None asks the clock.
             clock: the system's, unless given.
+            fencing: token of the job server that has started this process; None: none has.
 
         Raises:
             LeaseError: another run holds it; says which one and what to do.
+            LeaseLostError: a newer leader than the one of ``fencing`` has the job.
         """
-        record = _Record(os.fspath(job_dir), clock or _system_clock)
+        record = _Record(os.fspath(job_dir), clock or _system_clock, fencing or 0)
+        record.require_fencing()
         record.files.make_directory(record.job_dir)
-        lock = record.files.lock(record.path(LOCK)) if record.files.has_locks else None
-        if lock is None and record.files.has_locks:
-            raise record.refusal()
+        lock = record.lock() if record.files.has_locks else None
         try:
             with record.commit_lock():
                 owner = record.enter(run_id, now)
@@ -135,6 +144,7 @@ class Lease:
             raise LeaseLostError(f"the lease of {job_dir} was released")
         if self._record.now() < self._trusted_until:
             return
+        self._record.require_fencing()
         current, _ = self._record.read()
         if current != self.owner:
             by = str(current) if current else "nobody: lease.json is gone"
@@ -191,7 +201,7 @@ class Lease:
         now = self._record.now()
         self._trusted_until = 0  # whatever happens now, `verify` asks the record until it is over
         renewed = self._record.extend(self.owner, LIFETIME)
-        if renewed:
+        if renewed and not self.owner.fencing:
             self._trusted_until = now + LIFETIME // 2
         return renewed
 
@@ -199,10 +209,12 @@ class Lease:
 class _Record:
     """The file that says who the owner is."""
 
-    def __init__(self, job_dir: str, clock: Callable[[], int]) -> None:
+    def __init__(self, job_dir: str, clock: Callable[[], int], fencing: int) -> None:
         self.job_dir = job_dir
         self.files: FileSystem = file_system_of(job_dir)
         self.now = clock
+        self.fencing = fencing
+        self._fence = Fence(os.path.dirname(job_dir))
 
     def path(self, name: str) -> str:
         return os.path.join(self.job_dir, name)
@@ -224,6 +236,36 @@ class _Record:
             ) from error
         return owner, found[1]
 
+    def require_fencing(self) -> None:
+        """Raises LeaseLostError when the server that started this process leads no more."""
+        if self.fencing and (least := self._fence.token()) > self.fencing:
+            raise LeaseLostError(
+                f"the job in {self.job_dir} has a newer leader, with the fencing token {least}; "
+                f"this run was started under {self.fencing} and must not commit"
+            )
+
+    def _supersedes(self, owner: Owner | None) -> bool:
+        """Whether a run goes on elsewhere though its leader was replaced by ours."""
+        return owner is not None and 0 < owner.fencing < self.fencing
+
+    def lock(self) -> FileLock:
+        """Take the lock that is held while a run lives.
+
+        Raises:
+            LeaseError: another run lives, and its leader has not been replaced.
+        """
+        path = self.path(LOCK)
+        lock = self.files.lock(path)
+        if lock is None:
+            with self.commit_lock():
+                if not self._supersedes(self.read()[0]):
+                    raise self.refusal()
+                self.files.delete(path)  # who holds it sees that it is not the lock any more
+                lock = self.files.lock(path)
+        if lock is None:
+            raise self.refusal()
+        return lock
+
     def enter(self, run_id: str, now: int | None) -> Owner:
         """Put a new owner on record.
 
@@ -232,16 +274,28 @@ class _Record:
         """
         before, version = self.read()
         clock = self.now()
+        if before is not None and before.fencing > self.fencing > 0:
+            raise LeaseLostError(
+                f"{before} has the job in {self.job_dir}: it was started by a newer leader"
+            )
         if before is not None and not self.files.has_locks and before.until > clock:
-            if not has_died(before.space, before.pid):
+            if not (self._supersedes(before) or has_died(before.space, before.pid)):
                 raise self.refusal()
-            log.info("%s has died without giving its lease back", before)
+            log.info("%s has died without giving its lease back, or was fenced off", before)
         token = before.token + 1 if before else 1
         former = (*before.former, before.run_id)[-REMEMBERED:] if before else ()
         since = clock if now is None else now
         until = 0 if self.files.has_locks else clock + LIFETIME
         owner = Owner(
-            token, run_id, socket.gethostname(), os.getpid(), since, former, until, process_space()
+            token=token,
+            run_id=run_id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            since=since,
+            former=former,
+            until=until,
+            space=process_space(),
+            fencing=self.fencing,
         )
         if not self._write(owner, version):
             raise self.refusal()
