@@ -78,6 +78,15 @@ class Servers:
         return sorted(int(line) for path in files for line in path.read_text().split())
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of a new registry, in SQLite and in PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/server/registry.db"
+    server = request.getfixturevalue("postgresql")
+    return server.url(server.create_database()).replace("postgresql:", "postgresql+psycopg:")
+
+
 @pytest.fixture
 def servers(tmp_path: Path) -> Iterator[Servers]:
     made = Servers(tmp_path)

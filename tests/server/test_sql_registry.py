@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
-
-from millrace.common.errors import ConfigurationError, StateError
+from millrace.common.errors import ConfigurationError
 from millrace.common.job import JobStatus
 from millrace.server.registry import (
     Goal,
+    LeadershipLostError,
     ProcessAttempt,
     RegisteredJob,
     Submission,
@@ -21,15 +19,6 @@ from millrace.server.registry import (
 from millrace.server.sql_registry import SqlRegistry
 
 JOB = RegisteredJob("a" * 32, Submission("/srv/job.py", None, ("x", "y"), ("-n",)), created=7)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path}/server/registry.db"
-        return
-    server = request.getfixturevalue("postgresql")
-    yield server.url(server.create_database()).replace("postgresql:", "postgresql+psycopg:")
 
 
 def test_everything_is_kept(url: str) -> None:
@@ -70,14 +59,45 @@ def test_a_registry_has_one_server(url: str) -> None:
     second.close()
 
 
-def test_a_later_version_is_left_alone(url: str) -> None:
-    SqlRegistry(url).close()
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        connection.execute(text("UPDATE millrace_schema SET version = 99"))
-    engine.dispose()
-    with pytest.raises(StateError, match="version 99"):
-        SqlRegistry(url)
+def test_a_superseded_server_changes_nothing(url: str) -> None:
+    """Whatever it wants to write, from the moment on that another one has entered."""
+    first, second = SqlRegistry(url), SqlRegistry(url)
+    with pytest.raises(LeadershipLostError, match="does not lead"):
+        first.put_job(JOB)
+    first.enter(3)
+    first.put_job(JOB)
+    second.enter(4)
+    attempt = ProcessAttempt(JOB.id, 0, 123, 5, host="a", space="b", token=4)
+    for write in (
+        lambda: first.put_job(replace(JOB, error="of a zombie")),
+        lambda: first.put_attempt(attempt),
+        lambda: first.put_trigger(TriggeredOperation("c" * 32, JOB.id, "savepoint", 9)),
+    ):
+        with pytest.raises(LeadershipLostError):
+            write()
+    with pytest.raises(LeadershipLostError, match="fencing token 4"):
+        first.enter(3)
+    assert (second.job(JOB.id), second.attempts(JOB.id), second.open_triggers()) == (JOB, [], [])
+    second.put_attempt(attempt)
+    assert first.attempts(JOB.id) == [attempt]
+    second.leave()
+    with pytest.raises(LeadershipLostError):
+        second.put_job(JOB)
+    assert second.last_token() == 4
+    first.close()
+    second.close()
+
+
+def test_who_claims_a_registry_supersedes_those_before(url: str) -> None:
+    before = SqlRegistry(url)
+    before.enter(8)
+    claimed = SqlRegistry(url)
+    assert claimed.claim()
+    assert claimed.last_token() == 9
+    with pytest.raises(LeadershipLostError):
+        before.put_job(JOB)
+    before.close()
+    claimed.close()
 
 
 def test_only_its_user_reads_it(tmp_path: Path) -> None:

@@ -9,16 +9,22 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+from millrace.common.errors import StateError
 from millrace.common.job import JobStatus
 
 __all__ = [
-    "ProcessAttempt",
     "Goal",
+    "LeadershipLostError",
+    "ProcessAttempt",
     "RegisteredJob",
     "Registry",
     "Submission",
     "TriggeredOperation",
 ]
+
+
+class LeadershipLostError(StateError):
+    """A server that does not lead, or not any more, wanted to change what the registry keeps."""
 
 
 class Goal(Enum):
@@ -74,6 +80,12 @@ class ProcessAttempt:
     ended: int | None = None
     outcome: str = ""
     """In a few words; empty: it runs."""
+    host: str = ""
+    """The name of the machine that it was started on; empty: an earlier version did not say."""
+    space: str = ""
+    """What its process id is unique in (see `process_space`); empty: unknown."""
+    token: int = 0
+    """The fencing token of the server that started it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +115,26 @@ class TriggeredOperation:
 class Registry(Protocol):
     """Keeps jobs, attempts and triggers; each call is durable when it returns.
 
-    For several threads. `claim` must be called once, before anything else.
+    For several threads, and read by several servers. It is written under the fencing token of the
+    server that leads, told by `enter`: once a server has entered with a greater one, whatever a
+    server with a lesser one wants to write is refused with LeadershipLostError.
     """
 
     def claim(self) -> bool:
-        """Become the one server of this registry; False: another process is."""
+        """Become the one server of this registry, and enter; False: another process is."""
+
+    def last_token(self) -> int:
+        """The greatest fencing token that a server has entered with; 0: none has."""
+
+    def enter(self, token: int) -> None:
+        """Write under a fencing token from now on.
+
+        Raises:
+            LeadershipLostError: a server has entered with a greater one.
+        """
+
+    def leave(self) -> None:
+        """Write nothing any more."""
 
     def close(self) -> None:
         """Give the registry back."""

@@ -1,9 +1,15 @@
-"""The tables of a registry in a database, and the steps from each version of them to the next."""
+"""The tables of a registry in a database, as the newest of its migrations leaves them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -15,19 +21,20 @@ from sqlalchemy import (
     Table,
     Text,
     inspect,
-    select,
+    text,
 )
 
 from millrace.common.errors import StateError
+from millrace.filesystem.local_file_system import LocalFileSystem
+from millrace.server.migrations.version_table import VERSION_TABLE
 
-__all__ = ["ATTEMPTS", "JOBS", "TRIGGERS", "migrate"]
+__all__ = ["ATTEMPTS", "FENCE", "JOBS", "LEASE", "TABLES", "TRIGGERS", "migrate"]
 
-_TABLES = MetaData()
+TABLES = MetaData()
 
-VERSION = Table("millrace_schema", _TABLES, Column("version", Integer, nullable=False))
 JOBS = Table(
     "millrace_jobs",
-    _TABLES,
+    TABLES,
     Column("id", String(32), primary_key=True),
     Column("submission", Text, nullable=False),
     Column("status", String(16), nullable=False),
@@ -38,17 +45,20 @@ JOBS = Table(
 )
 ATTEMPTS = Table(
     "millrace_attempts",
-    _TABLES,
+    TABLES,
     Column("job", String(32), primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("pid", Integer, nullable=False),
     Column("started", BigInteger, nullable=False),
     Column("ended", BigInteger),
     Column("outcome", Text, nullable=False),
+    Column("host", Text, nullable=False, server_default=""),
+    Column("space", Text, nullable=False, server_default=""),
+    Column("token", BigInteger, nullable=False, server_default="0"),
 )
 TRIGGERS = Table(
     "millrace_triggers",
-    _TABLES,
+    TABLES,
     Column("id", String(32), primary_key=True),
     Column("job", String(32), nullable=False),
     Column("kind", String(16), nullable=False),
@@ -58,37 +68,65 @@ TRIGGERS = Table(
     Column("result", Text),
     Column("error", Text),
 )
+FENCE = Table(
+    "millrace_fence",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("token", BigInteger, nullable=False),
+)
+"""One row: the token under which the registry is written."""
+LEASE = Table(
+    "millrace_lease",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("token", BigInteger, nullable=False),
+    Column("until", BigInteger, nullable=False),
+    Column("holder", Text, nullable=False),
+)
+"""One row: who leads and until when, by the database's clock, if leadership is decided here."""
 
-
-def _create(connection: Connection) -> None:
-    _TABLES.create_all(connection)
-
-
-STEPS: Sequence[Callable[[Connection], None]] = (_create,)
-"""Step n makes version n + 1 of version n. Once released, a step is not changed."""
+FIRST = "0001"
+BEFORE = "millrace_schema"
+"""The table that told the version before there were revisions."""
+_MIGRATION_LOCK = 0x6D696C6C6D696772
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the tables to the version of this program.
+    """Bring the tables to the revision of this program.
 
     Raises:
-        StateError: they are of a later version.
+        StateError: they are of a later one.
     """
-    with engine.begin() as connection:
-        found = _version(connection)
-        if found > len(STEPS):
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    with _exclusively(engine) as connection:
+        found = MigrationContext.configure(
+            connection, opts={"version_table": VERSION_TABLE}
+        ).get_current_revision()
+        known = {step.revision for step in ScriptDirectory.from_config(config).walk_revisions()}
+        if found is not None and found not in known:
             raise StateError(
-                f"the registry is of version {found}, this Millrace knows {len(STEPS)}: "
-                "run the newer Millrace, or name another registry"
+                f"the registry is of revision {found}, this Millrace knows them up to "
+                f"{max(known)}: run the newer Millrace, or name another registry"
             )
-        for step in STEPS[found:]:
-            step(connection)
-        if found < len(STEPS):
-            connection.execute(VERSION.delete())
-            connection.execute(VERSION.insert().values(version=len(STEPS)))
+        config.attributes["connection"] = connection
+        if inspect(connection).has_table(BEFORE):
+            command.stamp(config, FIRST)
+            connection.execute(text(f"DROP TABLE {BEFORE}"))
+        if found != max(known):
+            command.upgrade(config, "head")
 
 
-def _version(connection: Connection) -> int:
-    if not inspect(connection).has_table(VERSION.name):
-        return 0
-    return connection.execute(select(VERSION.c.version)).scalar() or 0
+@contextmanager
+def _exclusively(engine: Engine) -> Iterator[Connection]:
+    """A transaction in which nobody else migrates: servers may be started at the same time."""
+    database = engine.url.database
+    if engine.dialect.name == "sqlite" and database:
+        with LocalFileSystem().lock(f"{database}.migration.lock", wait=True) or nullcontext():
+            with engine.begin() as connection:
+                yield connection
+        return
+    with engine.begin() as connection:
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
+        yield connection

@@ -9,7 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Engine, RowMapping, Table, create_engine, event, select, text
+from sqlalchemy import (
+    Connection,
+    Engine,
+    RowMapping,
+    Table,
+    cast,
+    create_engine,
+    event,
+    literal,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -19,17 +32,27 @@ from millrace.filesystem.file_system import FileLock
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.registry import (
     Goal,
+    LeadershipLostError,
     ProcessAttempt,
     RegisteredJob,
     Submission,
     TriggeredOperation,
 )
-from millrace.server.registry_schema import ATTEMPTS, JOBS, TRIGGERS, migrate
+from millrace.server.registry_schema import ATTEMPTS, FENCE, JOBS, TRIGGERS, migrate
 
 __all__ = ["SqlRegistry", "shown_url"]
 
 ADVISORY_LOCK = 0x6D696C6C72616365
 """The number of PostgreSQL's lock that the one server of a registry holds."""
+POSTGRESQL = {
+    "connect_timeout": "2",
+    "keepalives_idle": "2",
+    "keepalives_interval": "1",
+    "keepalives_count": "2",
+    "tcp_user_timeout": "2000",
+}
+"""Settings of connections, unless the URL has them: a server must notice well before its lease ends
+that the database is not to be reached."""
 
 
 class SqlRegistry:
@@ -44,46 +67,73 @@ class SqlRegistry:
     """
 
     def __init__(self, url: str) -> None:
-        self._engine = _engine(url)
+        self.engine = _engine(url)
+        """For what else is kept in this database."""
+        self._at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._token: int | None = None
         self._claim: FileLock | Connection | None = None
         try:
-            migrate(self._engine)
+            migrate(self.engine)
         except SQLAlchemyError as error:
             raise StateError(f"the registry cannot be opened: {error}") from error
 
     def claim(self) -> bool:
-        path = self._engine.url.database
-        if self._engine.dialect.name == "sqlite" and path is not None:
+        path = self.engine.url.database
+        if self.engine.dialect.name == "sqlite" and path is not None:
             self._claim = LocalFileSystem().lock(f"{path}.lock")
-            return self._claim is not None
-        connection = self._engine.connect()
+        else:
+            self._claim = self._advisory_lock()
+        if self._claim is not None:
+            self.enter(self.last_token() + 1)
+        return self._claim is not None
+
+    def _advisory_lock(self) -> Connection | None:
+        connection = self.engine.connect()
         got = connection.execute(select(text(f"pg_try_advisory_lock({ADVISORY_LOCK})"))).scalar()
         connection.commit()
         if not got:
             connection.close()
-            return False
-        self._claim = connection
-        return True
+            return None
+        return connection
+
+    def last_token(self) -> int:
+        with self.engine.connect() as connection:
+            return connection.execute(select(FENCE.c.token)).scalar() or 0
+
+    def enter(self, token: int) -> None:
+        raised = FENCE.update().where(FENCE.c.token <= token).values(token=token)
+        with self._at_once.connect() as connection:
+            entered = connection.execute(raised).rowcount
+        if not entered:
+            raise LeadershipLostError(
+                f"the registry is written under the fencing token {self.last_token()}, and this "
+                f"server leads under {token} only: another one leads. If none does, what "
+                "high-availability.type keeps its tokens in was deleted; name another path there"
+            )
+        self._token = token
+
+    def leave(self) -> None:
+        self._token = None
 
     def close(self) -> None:
         if isinstance(self._claim, Connection):
             self._claim.close()
         elif self._claim is not None:
             self._claim.release()
-        self._engine.dispose()
+        self.engine.dispose()
 
     def jobs(self) -> list[RegisteredJob]:
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             rows = connection.execute(select(JOBS).order_by(JOBS.c.created, JOBS.c.id))
             return [_job(row) for row in rows.mappings()]
 
     def unfinished_jobs(self) -> list[RegisteredJob]:
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             query = select(JOBS).where(JOBS.c.ended.is_(None)).order_by(JOBS.c.created, JOBS.c.id)
             return [_job(row) for row in connection.execute(query).mappings()]
 
     def job(self, id: str) -> RegisteredJob | None:
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             row = connection.execute(select(JOBS).where(JOBS.c.id == id)).mappings().first()
             return None if row is None else _job(row)
 
@@ -100,7 +150,7 @@ class SqlRegistry:
         self._put(JOBS, values)
 
     def attempts(self, job: str) -> list[ProcessAttempt]:
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             query = select(ATTEMPTS).where(ATTEMPTS.c.job == job).order_by(ATTEMPTS.c.number)
             return [ProcessAttempt(**row) for row in connection.execute(query).mappings()]
 
@@ -108,13 +158,13 @@ class SqlRegistry:
         self._put(ATTEMPTS, asdict(attempt))
 
     def trigger(self, id: str) -> TriggeredOperation | None:
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             query = select(TRIGGERS).where(TRIGGERS.c.id == id)
             row = connection.execute(query).mappings().first()
             return None if row is None else TriggeredOperation(**row)
 
     def open_triggers(self) -> list[TriggeredOperation]:
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             query = select(TRIGGERS).where(TRIGGERS.c.result.is_(None), TRIGGERS.c.error.is_(None))
             return [TriggeredOperation(**row) for row in connection.execute(query).mappings()]
 
@@ -128,13 +178,24 @@ class SqlRegistry:
         self._put(TRIGGERS, asdict(trigger))
 
     def _put(self, table: Table, values: Mapping[str, Any]) -> None:
-        """Insert a row, or replace the one of its key."""
+        """Insert a row, or replace the one of its key, if the token is still the greatest.
+
+        That is one statement, and a transaction of its own: a server that is stopped can keep none
+        open, and so can hold up no other one.
+        """
+        names = list(values)
+        row = [cast(literal(values[name]), table.c[name].type) for name in names]
+        # where rows can be locked, who enters waits for a write that has begun
+        allowed = select(*row).where(FENCE.c.token == self._token).with_for_update(read=True)
+        insert = sqlite_insert if self.engine.dialect.name == "sqlite" else postgresql_insert
+        statement = insert(table).from_select(names, allowed.select_from(FENCE))
         key = list(table.primary_key.columns)
-        here = [column == values[column.name] for column in key]
-        with self._engine.begin() as connection:
-            updated = connection.execute(table.update().where(*here).values(**values))
-            if updated.rowcount == 0:
-                connection.execute(table.insert().values(**values))
+        changed = {name: statement.excluded[name] for name in names if name not in table.primary_key}
+        put = statement.on_conflict_do_update(index_elements=key, set_=changed)
+        with self._at_once.connect() as connection:
+            written = connection.execute(put, execution_options={"preserve_rowcount": True})
+            if not written.rowcount:
+                raise LeadershipLostError("this server does not lead, so it changes no job")
 
 
 def _job(row: RowMapping) -> RegisteredJob:
@@ -161,10 +222,12 @@ def _engine(url: str) -> Engine:
         raise ConfigurationError(
             f"a registry is sqlite:///PATH or postgresql+psycopg://HOST/DATABASE, not {kind}"
         )
-    engine = create_engine(parsed)
     if kind == "sqlite":
+        engine = create_engine(parsed)
         event.listen(engine, "connect", _be_durable)
-    return engine
+        return engine
+    quick = {name: value for name, value in POSTGRESQL.items() if name not in parsed.query}
+    return create_engine(parsed.update_query_dict(quick), pool_pre_ping=True)
 
 
 def shown_url(url: str) -> str:
