@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from millrace.common.errors import JobExecutionError
+from millrace.common.errors import JobExecutionError, LeaseLostError
 from millrace.common.job import JobStatus
 from millrace.engine.job_record import RECORD, RecordedRun, read_record
 
@@ -59,3 +59,11 @@ def test_a_superseded_run_leaves_the_record_of_its_successor(tmp_path: Path) -> 
     record = read_record(tmp_path)
     assert record is not None
     assert (record.run_id, record.status, record.error) == ("run-2", "FINISHED", "")
+
+
+def test_a_run_that_was_fenced_off_does_not_say_that_the_job_has_failed(tmp_path: Path) -> None:
+    """Its successor may not have begun yet."""
+    recorded(tmp_path).ended(JobStatus.FAILED, LeaseLostError("a newer leader has the job"))
+    record = read_record(tmp_path)
+    assert record is not None
+    assert record.status == "RUNNING"

@@ -50,6 +50,9 @@ class Servers:
         """A server takes the place of one that was killed."""
         self.registry = SqlRegistry(f"sqlite:///{self.directory}/registry.db")
         self.supervisor = Supervisor(self.registry, self.directory / "jobs", COMMAND)
+        self.token = self.registry.last_token() + 1
+        self.registry.enter(self.token)
+        self.supervisor.lead(self.token)
         return self.supervisor
 
     def job(self, id: str) -> RegisteredJob:

@@ -14,7 +14,7 @@ import time
 
 import msgspec
 
-from millrace.common.errors import CheckpointError, UserFunctionError
+from millrace.common.errors import CheckpointError, LeaseLostError, UserFunctionError
 from millrace.common.job import JobStatus
 from millrace.engine.job_observer import JobObserver
 from millrace.state.checkpoint.files import StrPath, opened, write_file
@@ -74,8 +74,8 @@ class RecordedRun(JobObserver):
 
     def ended(self, status: JobStatus, error: BaseException | None) -> None:
         """The job ends with a status; nothing is lost when that cannot be noted. A run that was
-        superseded leaves the record to the one that has the job now."""
-        if not self._path or self._is_superseded():
+        superseded leaves the record to the one that has the job now, or will have it."""
+        if not self._path or isinstance(error, LeaseLostError) or self._is_superseded():
             return
         failed = error is not None and status is JobStatus.FAILED
         operator = error.operator if isinstance(error, UserFunctionError) else ""

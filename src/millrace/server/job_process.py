@@ -19,6 +19,7 @@ from threading import Lock
 
 from millrace.engine.archived_job import ArchivedJob, read_archive
 from millrace.engine.control_mailbox import Mailbox
+from millrace.engine.fence import FENCING_TOKEN, Fence
 from millrace.engine.job_record import JobRecord, read_record
 from millrace.server.registry import Submission
 
@@ -33,12 +34,19 @@ class JobProcess:
     """The process of one job, if it has one, and the directory where the job is kept.
 
     Args:
-        directory: of this job alone.
+        directory: of this job alone, on a disk of this machine.
         command: how to call ``millrace``.
+        checkpoints: directory with the job's own, which other machines may see; None: the same.
     """
 
-    def __init__(self, directory: Path, command: Sequence[str] = COMMAND) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        command: Sequence[str] = COMMAND,
+        checkpoints: Path | None = None,
+    ) -> None:
         self.directory = directory
+        self.checkpoints = checkpoints or directory
         self.log = directory / "log.txt"
         self._command = tuple(command)
         self._lock = directory / "process.lock"
@@ -47,22 +55,26 @@ class JobProcess:
         self._looking = Lock()
         """Who looks takes the file's lock for an instant, which must not keep a start from it."""
 
-    def start(self, submission: Submission) -> int | None:
-        """Start the process and return its id; None: the job has one already."""
+    def start(self, submission: Submission, token: int = 0) -> int | None:
+        """Start the process and return its id; None: the job has one already.
+
+        Args:
+            token: the fencing token of the server, which the process has from then on.
+        """
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._looking:
             lock = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._child = self._spawn(submission, lock)
+                self._child = self._spawn(submission, lock, token)
             except BlockingIOError:
                 return None
             finally:
                 os.close(lock)  # the child has it now
             return self._child.pid
 
-    def _spawn(self, submission: Submission, lock: int) -> subprocess.Popen[bytes]:
-        words = ["run", "--resume", "--checkpoint-dir", str(self.directory)]
+    def _spawn(self, submission: Submission, lock: int, token: int) -> subprocess.Popen[bytes]:
+        words = ["run", "--resume", "--checkpoint-dir", str(self.checkpoints)]
         words += [f"--name={submission.name}"] if submission.name else []
         words += [*submission.options, submission.program, *submission.arguments]
         log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -72,6 +84,7 @@ class JobProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
+                env={**os.environ, FENCING_TOKEN: str(token)},
                 pass_fds=(lock,),
                 start_new_session=True,
             )
@@ -115,6 +128,16 @@ class JobProcess:
             else:
                 os.kill(pid, number)
 
+    def fence(self, token: int) -> None:
+        """Let no process of the job publish any more that was started under a lesser token, on
+        whatever machine it is.
+
+        Raises:
+            LeaseLostError: there is a newer leader than the one of this token.
+            CheckpointError: its directory cannot be reached.
+        """
+        Fence(self.checkpoints).raise_to(token)
+
     # -- what the process has written ------------------------------------------------------------
 
     def job_directory(self) -> Path | None:
@@ -147,7 +170,7 @@ class JobProcess:
 
     def _records(self) -> list[tuple[Path, JobRecord]]:
         try:
-            below = [Path(entry.path) for entry in os.scandir(self.directory) if entry.is_dir()]
+            below = [Path(entry.path) for entry in os.scandir(self.checkpoints) if entry.is_dir()]
         except OSError:
             return []
         return [(path, record) for path in below if (record := read_record(path)) is not None]

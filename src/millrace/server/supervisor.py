@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Sequence
-from dataclasses import replace
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, RLock, Thread
 
@@ -13,8 +14,16 @@ from millrace.common.errors import JobControlError, StateError
 from millrace.common.job import JobID, JobStatus
 from millrace.engine.clock import Clock, SystemClock
 from millrace.engine.job_record import JobRecord
+from millrace.engine.process_identity import process_space
 from millrace.server.job_process import COMMAND, JobProcess
-from millrace.server.registry import Goal, ProcessAttempt, RegisteredJob, Registry, Submission
+from millrace.server.registry import (
+    Goal,
+    LeadershipLostError,
+    ProcessAttempt,
+    RegisteredJob,
+    Registry,
+    Submission,
+)
 from millrace.server.restarts import CRASHED, next_start, strategy_of
 
 __all__ = ["Supervisor"]
@@ -27,14 +36,28 @@ PATIENCE = 60_000
 """Milliseconds that a job that was cancelled has to end, before its process is killed."""
 
 
+@dataclass(slots=True)
+class Term:
+    """The time that a server leads without interruption."""
+
+    token: int
+    """Its fencing token."""
+    leads: Callable[[], bool]
+    """Whether it is not over."""
+    fenced: set[str] = field(default_factory=set)
+    """Jobs that no process publishes for which was started before it."""
+
+
 class Supervisor:
-    """Keeps the jobs of a registry running; may be asked from any thread.
+    """Keeps the jobs of a registry running while this server leads; may be asked from any thread.
 
     Args:
-        registry: which is claimed by this process.
-        directory: where each job has a directory, with its checkpoints.
+        registry: for a server that is alone, claimed by this process.
+        directory: where each job has a directory, on a disk of this machine.
         command: how to call ``millrace``.
         clock: the time, in ms since the epoch of Unix.
+        checkpoints: where each job has a directory for its checkpoints, the same for all servers of
+            the registry; None: with what else it has.
     """
 
     def __init__(
@@ -43,9 +66,11 @@ class Supervisor:
         directory: Path,
         command: Sequence[str] = COMMAND,
         clock: Clock | None = None,
+        checkpoints: Path | None = None,
     ) -> None:
         self._registry = registry
         self._directory = directory
+        self._checkpoints = checkpoints
         self._command = command
         self._now = (clock or SystemClock()).now
         self._processes: dict[str, JobProcess] = {}
@@ -53,6 +78,9 @@ class Supervisor:
         """When jobs that wait for it are started again."""
         self._told: dict[str, tuple[str, int]] = {}
         """Which run of a job that is to end was told so, and when."""
+        self._term: Term | None = None
+        self._left: set[str] = set()
+        """Jobs whose processes were ended because this server led no more."""
         self._lock = RLock()
         self._closed = Event()
         self._thread = Thread(target=self._follow, name="millrace-supervisor", daemon=True)
@@ -67,10 +95,38 @@ class Supervisor:
         if self._thread.is_alive():
             self._thread.join()
 
+    def lead(self, token: int, leads: Callable[[], bool] = lambda: True) -> None:
+        """Look after the jobs from now on.
+
+        Args:
+            token: which processes of earlier leaders on other machines do not have.
+            leads: whether this server still leads, asked at the last moment before it matters.
+        """
+        with self._lock:
+            self._due.clear()
+            self._told.clear()
+            self._term = Term(token, leads)
+
+    def stand_by(self) -> None:
+        """Another server leads: nothing is looked after. The processes run on."""
+        self._term = None  # without the lock, which a thread may hold that waits for the database
+
+    def end_processes(self) -> None:
+        """Kill the processes of this machine; whoever leads goes on from their checkpoints."""
+        for id, process in list(self._processes.items()):
+            if process.is_alive():
+                log.warning("this server leads no more: the process of job %s is ended", id)
+                self._left.add(id)
+                process.signal(signal.SIGKILL)
+
     # -- what is asked -----------------------------------------------------------------------------
 
     def submit(self, submission: Submission) -> RegisteredJob:
-        """Run a job from now on."""
+        """Run a job from now on.
+
+        Raises:
+            LeadershipLostError: another server leads.
+        """
         job = RegisteredJob(str(JobID.generate()), submission, created=self._now())
         with self._lock:
             self._registry.put_job(job)
@@ -94,42 +150,68 @@ class Supervisor:
         """The process of a job."""
         with self._lock:
             if id not in self._processes:
-                self._processes[id] = JobProcess(self._directory / id, self._command)
+                checkpoints = self._checkpoints / id if self._checkpoints else None
+                process = JobProcess(self._directory / id, self._command, checkpoints)
+                self._processes[id] = process
             return self._processes[id]
 
     # -- looking after -----------------------------------------------------------------------------
 
     def _follow(self) -> None:
         while not self._closed.wait(PERIOD):
-            self.look()
+            try:
+                self.look()
+            except Exception:  # a database that is restarted comes back
+                log.exception("the registry cannot be read")
 
     def look(self) -> None:
         """See how the jobs are that have not ended, and do what is to be done."""
+        if self._term is None:
+            return
         for job in self._registry.unfinished_jobs():
             try:
                 with self._lock:
                     self._look_after(self._registry.job(job.id) or job)
+            except LeadershipLostError as error:
+                log.warning("job %s is left to another server: %s", job.id, error)
+                return
             except Exception:  # one job's trouble is not the others'
                 log.exception("job %s could not be looked after", job.id)
 
     def _look_after(self, job: RegisteredJob) -> None:
         process = self.process(job.id)
+        attempt = self._running_attempt(job)
         if process.is_alive():
-            self._follow_process(job, process)
-        elif self._running_attempt(job) is not None:
-            self._take_end(job, process)
+            if attempt is not None and not _is_elsewhere(attempt):
+                self._follow_process(job, process, attempt)
+            else:  # of an earlier leader, which was slow to start it
+                process.signal(signal.SIGKILL)
+            return
+        self._fence(job)
+        if attempt is not None:
+            self._take_end(job, process, attempt)
         elif job.goal is Goal.END:
             self._end(job, JobStatus.CANCELED)
         elif self._is_due(job):
             self._launch(job)
 
-    def _follow_process(self, job: RegisteredJob, process: JobProcess) -> None:
-        attempt = self._running_attempt(job)
+    def _fence(self, job: RegisteredJob) -> None:
+        """Make sure that nothing goes on that an earlier leader has started, or starts yet."""
+        term = self._term
+        if term is None or not term.leads():
+            raise LeadershipLostError("this server does not lead")
+        if job.id not in term.fenced:
+            self.process(job.id).fence(term.token)
+            term.fenced.add(job.id)
+
+    def _follow_process(
+        self, job: RegisteredJob, process: JobProcess, attempt: ProcessAttempt
+    ) -> None:
         if job.goal is Goal.END:
             self._tell_to_end(job, process)
             return
         archive = process.archive()
-        if archive is None or attempt is None or archive.time < attempt.started:
+        if archive is None or archive.time < attempt.started:
             return
         status = archive.details.status
         if status is not job.status and not status.is_terminal_state():
@@ -155,13 +237,11 @@ class Supervisor:
             self._told[job.id] = ("process", self._now())
             process.signal(signal.SIGTERM)
 
-    def _take_end(self, job: RegisteredJob, process: JobProcess) -> None:
+    def _take_end(self, job: RegisteredJob, process: JobProcess, attempt: ProcessAttempt) -> None:
         """See how a process has ended, and what follows for its job."""
-        attempt = self._running_attempt(job)
-        assert attempt is not None
         code = process.exit_code()
         record = process.record()
-        own = record if record is not None and record.since >= attempt.started else None
+        own = record if record is not None and _is_of(record, attempt) else None
         status = JobStatus[own.status] if own is not None else None
         if status is not None and status.is_terminal_state():
             suspended = status is JobStatus.SUSPENDED and job.goal is Goal.END
@@ -171,6 +251,12 @@ class Supervisor:
         elif job.goal is Goal.END:
             self._close_attempt(attempt, "cancelled")
             self._end(job, JobStatus.CANCELED)
+        elif _is_elsewhere(attempt):
+            log.warning("job %s was left behind on %s; it goes on here", job.id, attempt.host)
+            self._close_attempt(attempt, f"left behind on {attempt.host}")
+        elif job.id in self._left:
+            self._left.discard(job.id)
+            self._close_attempt(attempt, "ended when its server led no more")
         elif own is None and code is not None and code >= 0:
             self._close_attempt(attempt, f"exit code {code}")
             done = JobStatus.FINISHED if code == 0 else JobStatus.FAILED
@@ -200,17 +286,31 @@ class Supervisor:
         # noted before it is done: a server that is killed in between finds out what came of it
         self._due.pop(job.id, None)
         self._told.pop(job.id, None)
-        number = len(self._registry.attempts(job.id))
-        attempt = ProcessAttempt(job.id, number, 0, self._now())
+        self._left.discard(job.id)
+        attempt = self._new_attempt(job)
         self._registry.put_attempt(attempt)
+        self._fence(job)
         try:
-            pid = self.process(job.id).start(job.submission)
+            pid = self.process(job.id).start(job.submission, attempt.token)
         except OSError as error:
             self._close_attempt(attempt, "it could not be started")
             self._end(job, JobStatus.FAILED, f"its process cannot be started: {error}")
             return
-        if pid is not None:
-            self._registry.put_attempt(replace(attempt, pid=pid))
+        if pid is None:
+            self._close_attempt(attempt, "the job had a process already")
+            return
+        self._registry.put_attempt(replace(attempt, pid=pid))
+
+    def _new_attempt(self, job: RegisteredJob) -> ProcessAttempt:
+        return ProcessAttempt(
+            job=job.id,
+            number=len(self._registry.attempts(job.id)),
+            pid=0,
+            started=self._now(),
+            host=socket.gethostname(),
+            space=process_space(),
+            token=self._term.token if self._term is not None else 0,
+        )
 
     def _running_attempt(self, job: RegisteredJob) -> ProcessAttempt | None:
         attempts = self._registry.attempts(job.id)
@@ -222,6 +322,18 @@ class Supervisor:
     def _end(self, job: RegisteredJob, status: JobStatus, error: str = "") -> None:
         log.info("job %s has ended: %s", job.id, status.name)
         self._registry.put_job(replace(job, status=status, ended=self._now(), error=error))
+
+
+def _is_elsewhere(attempt: ProcessAttempt) -> bool:
+    """Whether a process was started where this server can neither see nor signal it: on another
+    machine, or on this one before it was started anew."""
+    return bool(attempt.space and attempt.space != process_space())
+
+
+def _is_of(record: JobRecord, attempt: ProcessAttempt) -> bool:
+    """Whether a record was written by the process of an attempt; clocks of machines differ."""
+    same = attempt.pid in (0, record.pid) and attempt.host in ("", record.host)
+    return same and record.since >= attempt.started
 
 
 def _error(record: JobRecord | None) -> str:

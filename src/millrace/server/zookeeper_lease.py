@@ -1,0 +1,132 @@
+"""A lease in ZooKeeper: the oldest of the servers' ephemeral nodes leads, and ends with its session.
+
+Its fencing token is the node's ``czxid``, the number of the transaction that made it: whoever leads
+next was made later.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.errors import ConfigurationError, StateError
+from millrace.server.leadership import ServerIdentity
+from millrace.server.lease_leadership import LeaseRow
+
+__all__ = ["ZooKeeperLease"]
+
+PATIENCE = 2.0
+"""Seconds that an answer may take."""
+
+
+class ZooKeeperLease:
+    """The servers' nodes below one path, each with who it is. How long the lease holds is how long a
+    session does, so ``milliseconds`` means nothing here.
+
+    Args:
+        quorum: ``host:port``, several with commas between them.
+        path: of the node that has the servers' nodes below it.
+        identity: of this server.
+        session_timeout: in milliseconds; the ensemble may choose another one within its limits.
+
+    Raises:
+        ConfigurationError: kazoo is not installed, or the quorum cannot be read.
+    """
+
+    def __init__(
+        self, quorum: str, path: str, identity: ServerIdentity, session_timeout: int
+    ) -> None:
+        try:
+            from kazoo.client import KazooClient
+        except ImportError:
+            raise ConfigurationError(
+                "high-availability.type: zookeeper needs kazoo: pip install millrace[zookeeper]"
+            ) from None
+        try:
+            self._client: Any = KazooClient(hosts=quorum, timeout=session_timeout / 1000)
+        except ValueError as error:
+            raise ConfigurationError(
+                f"high-availability.zookeeper.quorum: {quorum!r} cannot be read: {error}"
+            ) from None
+        self._path = path
+        self._identity = identity
+        self._own: str | None = None
+        """The name of the node that this server has led with last."""
+        self._client.start_async()
+
+    def close(self) -> None:
+        """End the session, and with it the lease."""
+        self._client.stop()
+        self._client.close()
+
+    def read(self) -> LeaseRow:
+        for name in self._names():
+            data, stat = self._found(self._client.get_async(f"{self._path}/{name}"))
+            if stat is not None:  # else its session has ended meanwhile
+                return LeaseRow(stat.czxid, ServerIdentity.decoded(data), self._is_ours(name, stat))
+        return LeaseRow(0, None, True)
+
+    def take(self, holder: ServerIdentity, milliseconds: int, dead: int | None) -> int | None:
+        if dead is not None:
+            self.give_back(dead)
+        if not any(map(self._token_of, self._names())):
+            made = self._client.create_async(
+                f"{self._path}/{holder.id}-",
+                holder.encoded().encode(),
+                ephemeral=True,
+                sequence=True,
+                makepath=True,
+            )
+            self._answer(made)
+        names = self._names()
+        token = self._token_of(names[0]) if names else None
+        if token is not None:
+            self._own = names[0]
+        return token
+
+    def extend(self, token: int, milliseconds: int) -> bool:
+        return self._own is not None and self._token_of(self._own) == token
+
+    def give_back(self, token: int) -> None:
+        for name in self._names()[:1]:
+            _, stat = self._found(self._client.get_async(f"{self._path}/{name}"))
+            if stat is not None and stat.czxid == token:
+                self._found(self._client.delete_async(f"{self._path}/{name}"))
+
+    def _names(self) -> list[str]:
+        """The names of the servers' nodes, the oldest first."""
+        found, _ = self._found(self._client.get_children_async(self._path))
+        return sorted(found or (), key=lambda name: name[-10:])
+
+    def _token_of(self, name: str) -> int | None:
+        """The token of a node of this server and session; None: it is another's, or gone."""
+        if not name.startswith(f"{self._identity.id}-"):
+            return None
+        stat = self._answer(self._client.exists_async(f"{self._path}/{name}"))
+        return stat.czxid if stat is not None and self._is_ours(name, stat) else None
+
+    def _is_ours(self, name: str, stat: Any) -> bool:
+        session = self._client.client_id
+        same = session is not None and stat.ephemeralOwner == session[0]
+        return same and name.startswith(f"{self._identity.id}-")
+
+    def _found(self, request: Any) -> tuple[Any, Any]:
+        """The answer about a node, with its status where that comes along; None for both: there is
+        no such node."""
+        from kazoo.exceptions import NoNodeError
+
+        try:
+            answer = self._answer(request)
+        except StateError as error:
+            if isinstance(error.__cause__, NoNodeError):
+                return None, None
+            raise
+        return answer if isinstance(answer, tuple) else (answer, None)
+
+    def _answer(self, request: Any) -> Any:
+        from kazoo.exceptions import KazooException
+
+        try:
+            return request.get(timeout=PATIENCE)
+        except (KazooException, self._client.handler.timeout_exception) as error:
+            why = str(error) or type(error).__name__
+            raise StateError(f"ZooKeeper cannot be used: {why}") from error
