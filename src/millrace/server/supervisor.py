@@ -58,6 +58,7 @@ class Supervisor:
         clock: the time, in ms since the epoch of Unix.
         checkpoints: where each job has a directory for its checkpoints, the same for all servers of
             the registry; None: with what else it has.
+        follows: whether it looks after the jobs by itself, in a thread; else `look` does.
     """
 
     def __init__(
@@ -67,8 +68,10 @@ class Supervisor:
         command: Sequence[str] = COMMAND,
         clock: Clock | None = None,
         checkpoints: Path | None = None,
+        follows: bool = True,
     ) -> None:
         self._registry = registry
+        self._follows = follows
         self._directory = directory
         self._checkpoints = checkpoints
         self._command = command
@@ -86,8 +89,8 @@ class Supervisor:
         self._thread = Thread(target=self._follow, name="millrace-supervisor", daemon=True)
 
     def start(self) -> None:
-        """Begin to look after the jobs; processes that still run are adopted."""
-        self._thread.start()
+        """Begin to look after the jobs, of a server that has claimed its registry."""
+        self.lead(self._registry.last_token())
 
     def close(self) -> None:
         """Look after nothing any more; the processes run on."""
@@ -96,7 +99,7 @@ class Supervisor:
             self._thread.join()
 
     def lead(self, token: int, leads: Callable[[], bool] = lambda: True) -> None:
-        """Look after the jobs from now on.
+        """Look after the jobs from now on; processes that still run are adopted.
 
         Args:
             token: which processes of earlier leaders on other machines do not have.
@@ -106,6 +109,8 @@ class Supervisor:
             self._due.clear()
             self._told.clear()
             self._term = Term(token, leads)
+            if self._follows and self._thread.ident is None:
+                self._thread.start()
 
     def stand_by(self) -> None:
         """Another server leads: nothing is looked after. The processes run on."""
@@ -173,7 +178,8 @@ class Supervisor:
                 with self._lock:
                     self._look_after(self._registry.job(job.id) or job)
             except LeadershipLostError as error:
-                log.warning("job %s is left to another server: %s", job.id, error)
+                log.warning("the jobs are left to another server: %s", error)
+                self._term = None
                 return
             except Exception:  # one job's trouble is not the others'
                 log.exception("job %s could not be looked after", job.id)

@@ -130,6 +130,8 @@ OTHER_NAMES: dict[str, str] = {
     ),
     "execution.checkpointing.force-unaligned": UNALIGNED_FORCED.key,
     "execution.checkpointing.unaligned": UNALIGNED.key,
+    "high-availability": "high-availability.type",
+    "high-availability.storage-dir": "high-availability.storageDir",
     "execution.savepoint-restore-mode": "execution.state-recovery.claim-mode",
     "execution.savepoint.ignore-unclaimed-state": (
         "execution.state-recovery.ignore-unclaimed-state"
@@ -195,7 +197,10 @@ WITHOUT_EFFECT: dict[str, str] = {
     "execution.target": _CLUSTER,
     "fs.": "file systems are those of Millrace's registry",
     "heartbeat.": _CLUSTER,
-    "high-availability": _CLUSTER,
+    "high-availability.jobmanager.": _CLUSTER,
+    "high-availability.kubernetes.": _CLUSTER,
+    "high-availability.use-old-ha-services": _CLUSTER,
+    "high-availability.zookeeper.client.": "kazoo's defaults hold",
     "io.tmp.dirs": _CLUSTER,
     "jobmanager.": _CLUSTER,
     "jobstore.": _CLUSTER,

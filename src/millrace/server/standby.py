@@ -1,0 +1,58 @@
+"""What a server answers over HTTP while another one leads: where that one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from millrace.server.leadership import Leadership
+
+__all__ = ["Standby"]
+
+RETRY_AFTER = 1
+"""Seconds after which a client may ask again while nobody leads."""
+OPEN_PATHS = frozenset({"/health", "/openapi.json"})
+"""What every server answers itself."""
+
+
+class Standby:
+    """Passes requests on to an application while this server leads.
+
+    While another one does, the answer is 307 with the same path at that server's address; while
+    nobody does, 503 with ``Retry-After``. A client that follows the redirect sends its token again:
+    many do not do so by themselves, since it leads to another host.
+
+    Args:
+        application: that answers where this server leads.
+        leadership: who leads; None: nobody has been elected yet.
+    """
+
+    def __init__(self, application: ASGIApp, leadership: Callable[[], Leadership | None]) -> None:
+        self._application = application
+        self._leadership = leadership
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        answer = self._answer(scope) if scope["type"] == "http" else None
+        await (answer or self._application)(scope, receive, send)
+
+    def _answer(self, scope: Scope) -> Response | None:
+        path: str = scope["path"]
+        if path.removeprefix("/v1") in OPEN_PATHS:
+            return None
+        leadership = self._leadership()
+        if leadership is not None and leadership.token() is not None:
+            return None
+        leader = leadership.leader() if leadership is not None else None
+        if leader is None or not leader.address:
+            return JSONResponse(
+                {"errors": ["no server leads at the moment; ask again in a second"]},
+                status_code=503,
+                headers={"Retry-After": str(RETRY_AFTER)},
+            )
+        query = scope.get("query_string", b"").decode("latin-1")
+        url = leader.address.rstrip("/") + quote(path) + (f"?{query}" if query else "")
+        return RedirectResponse(url, status_code=307)
