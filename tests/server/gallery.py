@@ -205,5 +205,6 @@ def server_of(directory: Path, jobs_are_written: bool = True, **settings: object
         write_job(chosen.jobs / RUNNING)
         write_job(chosen.jobs / FINISHED, JobStatus.FINISHED)
     clock = FixedClock()
-    supervisor = Supervisor(registry, chosen.jobs, clock=clock)
+    supervisor = Supervisor(registry, chosen.jobs, clock=clock, follows=False)
+    supervisor.lead(registry.last_token())
     return JobServer(chosen, registry, supervisor, clock)

@@ -22,9 +22,9 @@ def http(servers) -> Iterator[HttpServer]:
     settings = ServerSettings(
         servers.directory, servers.directory / "savepoints", allow_uploads=True
     )
-    assert servers.registry.claim()
     server = JobServer(settings, servers.registry, servers.supervisor)
-    server.start()
+    servers.supervisor.follows = True
+    server.lead(servers.token)
     http = HttpServer(create_application(server, AccessTokens()), "127.0.0.1", 0)
     http.start()
     yield http

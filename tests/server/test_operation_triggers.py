@@ -28,6 +28,7 @@ class Scene:
         self.box: Mailbox | None = Mailbox(directory)
         self.run = ExitStack()
         self.registry = SqlRegistry(f"sqlite:///{directory}/registry.db")
+        assert self.registry.claim()
         self.registry.put_job(RegisteredJob(JOB, Submission("job.py"), JobStatus.RUNNING))
         self.next_server()
 

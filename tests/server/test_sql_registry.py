@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from millrace.common.errors import ConfigurationError
 from millrace.common.job import JobStatus
 from millrace.server.registry import (

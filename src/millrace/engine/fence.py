@@ -1,9 +1,9 @@
 """The fence of a job: a token below which no process of it may publish any more.
 
-A job server that leads gives its fencing token to the processes that it starts, and raises the fence
-of a job before it starts one in place of a process that another server left behind. It is the file
-``fence.json`` in the directory that holds the job's own. Flink: ``LeaderElection`` and the leader
-session id, which Flink's components compare where we compare tokens.
+A job server that leads gives its fencing token to the processes that it starts, and raises the
+fence of a job before it starts one in place of a process that another server left behind. It is the
+file ``fence.json`` in the directory that holds the job's own. Flink: ``LeaderElection`` and the
+leader session id, which Flink's components compare where we compare tokens.
 """
 
 from __future__ import annotations

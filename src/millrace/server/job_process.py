@@ -8,6 +8,7 @@ two servers cannot start two.
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from millrace.engine.archived_job import ArchivedJob, read_archive
 from millrace.engine.control_mailbox import Mailbox
 from millrace.engine.fence import FENCING_TOKEN, Fence
 from millrace.engine.job_record import JobRecord, read_record
+from millrace.engine.process_identity import process_space
 from millrace.server.registry import Submission
 
 __all__ = ["COMMAND", "JobProcess"]
@@ -30,27 +32,25 @@ _SHELL = 'echo $$ >"$0" && exec "$@"'
 """Notes the process id before the program begins, whatever becomes of the server meanwhile."""
 
 
+def _machine() -> str:
+    return hashlib.sha256(process_space().encode()).hexdigest()[:8]
+
+
 class JobProcess:
     """The process of one job, if it has one, and the directory where the job is kept.
 
     Args:
-        directory: of this job alone, on a disk of this machine.
+        directory: of this job alone. Other machines may see it: what tells of the process has the
+            machine in its name, since neither locks nor process ids reach further.
         command: how to call ``millrace``.
-        checkpoints: directory with the job's own, which other machines may see; None: the same.
     """
 
-    def __init__(
-        self,
-        directory: Path,
-        command: Sequence[str] = COMMAND,
-        checkpoints: Path | None = None,
-    ) -> None:
+    def __init__(self, directory: Path, command: Sequence[str] = COMMAND) -> None:
         self.directory = directory
-        self.checkpoints = checkpoints or directory
         self.log = directory / "log.txt"
         self._command = tuple(command)
-        self._lock = directory / "process.lock"
-        self._pid = directory / "process.pid"
+        self._lock = directory / f"process-{_machine()}.lock"
+        self._pid = directory / f"process-{_machine()}.pid"
         self._child: subprocess.Popen[bytes] | None = None
         self._looking = Lock()
         """Who looks takes the file's lock for an instant, which must not keep a start from it."""
@@ -74,7 +74,7 @@ class JobProcess:
             return self._child.pid
 
     def _spawn(self, submission: Submission, lock: int, token: int) -> subprocess.Popen[bytes]:
-        words = ["run", "--resume", "--checkpoint-dir", str(self.checkpoints)]
+        words = ["run", "--resume", "--checkpoint-dir", str(self.directory)]
         words += [f"--name={submission.name}"] if submission.name else []
         words += [*submission.options, submission.program, *submission.arguments]
         log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -136,7 +136,7 @@ class JobProcess:
             LeaseLostError: there is a newer leader than the one of this token.
             CheckpointError: its directory cannot be reached.
         """
-        Fence(self.checkpoints).raise_to(token)
+        Fence(self.directory).raise_to(token)
 
     # -- what the process has written ------------------------------------------------------------
 
@@ -170,7 +170,7 @@ class JobProcess:
 
     def _records(self) -> list[tuple[Path, JobRecord]]:
         try:
-            below = [Path(entry.path) for entry in os.scandir(self.checkpoints) if entry.is_dir()]
+            below = [Path(entry.path) for entry in os.scandir(self.directory) if entry.is_dir()]
         except OSError:
             return []
         return [(path, record) for path in below if (record := read_record(path)) is not None]

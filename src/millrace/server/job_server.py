@@ -12,6 +12,7 @@ from millrace.engine.clock import Clock, SystemClock
 from millrace.server.api_route import ApiError, ApiRequest
 from millrace.server.history_sampler import HistorySampler
 from millrace.server.job_process import JobProcess
+from millrace.server.leadership import Leadership
 from millrace.server.observed_job import ObservedJob, ObservedJobs, ObservedVertex
 from millrace.server.operation_triggers import OperationTriggers
 from millrace.server.program_store import ProgramStore
@@ -37,18 +38,20 @@ class ServerSettings:
     allow_uploads: bool = False
     programs: Path | None = None
     """Below it are job files that may be run by their paths; None: none may."""
+    storage: Path | None = None
+    """What it shares with the servers that stand by; None: below `directory`."""
     upload_limit: int = 256 << 20
     """Bytes of a file that is uploaded."""
 
     @property
     def jobs(self) -> Path:
         """Where each job has a directory."""
-        return self.directory / "jobs"
+        return (self.storage or self.directory) / "jobs"
 
     @property
     def uploads(self) -> Path:
         """Where uploaded programs are."""
-        return self.directory / "uploads"
+        return (self.storage or self.directory) / "uploads"
 
     @property
     def log(self) -> Path:
@@ -60,7 +63,7 @@ class JobServer:
     """Jobs, and what can be done with them.
 
     Args:
-        registry: which this process has claimed.
+        registry: written only while this server leads.
         supervisor: of the same registry.
         clock: the time, in ms since the epoch of Unix.
     """
@@ -76,6 +79,8 @@ class JobServer:
         self.registry = registry
         self.supervisor = supervisor
         self.now = (clock or SystemClock()).now
+        self.leadership: Leadership | None = None
+        """Who leads; None: this server, as there are no others."""
         self.end: Callable[[], None] = lambda: None
         """Ends the server's process; the jobs run on."""
         self.triggers = OperationTriggers(registry, supervisor.process, self.now)
@@ -85,10 +90,22 @@ class JobServer:
         self._observed = ObservedJobs(supervisor.process, self.now)
 
     def start(self) -> None:
-        """Begin to look after jobs and triggers."""
-        self.supervisor.start()
-        self.triggers.start()
+        """Begin to observe jobs, whoever leads."""
         self.history.start()
+
+    def lead(self, token: int, leads: Callable[[], bool] = lambda: True) -> None:
+        """Look after jobs and triggers from now on. ``token``, ``leads``: as `Supervisor.lead`."""
+        self.supervisor.lead(token, leads)
+        self.triggers.lead()
+
+    def stand_by(self) -> None:
+        """Another server leads: look after nothing. The processes of jobs run on."""
+        self.supervisor.stand_by()
+        self.triggers.stand_by()
+
+    def end_processes(self) -> None:
+        """Kill the processes of jobs that run on this machine."""
+        self.supervisor.end_processes()
 
     def close(self) -> None:
         """Look after nothing any more."""

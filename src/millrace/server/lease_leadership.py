@@ -1,8 +1,8 @@
 """Leadership by a lease in a database: a row that says who leads and until when.
 
-How long it holds is told by the database's clock alone. The server that has it counts from before it
-asked, by a clock of its own that nobody sets, and stops well before: clocks need only run equally
-fast, to a third.
+How long it holds is told by the database's clock alone. The server that has it counts from before
+it asked, by a clock of its own that nobody sets, and stops well before: clocks need only run
+equally fast, to a third.
 """
 
 from __future__ import annotations

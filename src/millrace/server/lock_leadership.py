@@ -15,9 +15,13 @@ from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.leadership import ServerIdentity
 from millrace.server.registry import Registry
 
-__all__ = ["LockLeadership", "SoleLeadership"]
+__all__ = ["LockLeadership", "RegistryTakenError", "SoleLeadership"]
 
 log = logging.getLogger(__name__)
+
+
+class RegistryTakenError(StateError):
+    """Another server has the registry, and this one is not to wait for it."""
 
 
 class LockLeadership:
@@ -105,9 +109,9 @@ class SoleLeadership:
 
     def start(self) -> None:
         if not self._registry.claim():
-            raise StateError(
-                "another server has this registry: end it, or name another registry; to let a "
-                "server wait until the other one has ended, choose a high-availability.type"
+            raise RegistryTakenError(
+                "end it, or name another registry; a server with a high-availability.type waits "
+                "until the other one has ended"
             )
         self._token = self._registry.last_token()
 

@@ -65,13 +65,22 @@ class OperationTriggers:
         """Since when requests are neither waiting nor answered."""
         self._open: dict[str, TriggeredOperation] | None = None
         """None: not read yet from the registry."""
+        self._leads = False
         self._lock = RLock()
         self._closed = Event()
         self._thread = Thread(target=self._follow, name="millrace-triggers", daemon=True)
 
-    def start(self) -> None:
-        """Begin to follow the triggers, also those of the server before."""
-        self._thread.start()
+    def lead(self) -> None:
+        """Follow the triggers from now on, also those of the server before."""
+        with self._lock:
+            self._open = None
+            self._leads = True
+            if self._thread.ident is None:
+                self._thread.start()
+
+    def stand_by(self) -> None:
+        """Another server follows them."""
+        self._leads = False
 
     def close(self) -> None:
         """Follow nothing any more: the next server does."""
@@ -122,7 +131,8 @@ class OperationTriggers:
     def _follow(self) -> None:
         while not self._closed.wait(PERIOD):
             try:
-                self.look()
+                if self._leads:
+                    self.look()
             except Exception:  # the registry may be back in a moment
                 log.exception("triggers could not be followed")
 

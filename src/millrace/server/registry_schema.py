@@ -123,9 +123,9 @@ def _exclusively(engine: Engine) -> Iterator[Connection]:
     """A transaction in which nobody else migrates: servers may be started at the same time."""
     database = engine.url.database
     if engine.dialect.name == "sqlite" and database:
-        with LocalFileSystem().lock(f"{database}.migration.lock", wait=True) or nullcontext():
-            with engine.begin() as connection:
-                yield connection
+        lock = LocalFileSystem().lock(f"{database}.migration.lock", wait=True)
+        with lock or nullcontext(), engine.begin() as connection:
+            yield connection
         return
     with engine.begin() as connection:
         connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))

@@ -5,21 +5,28 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.high_availability_options import HA_STORAGE_DIR
 from millrace.common.errors import ConfigurationError, MillraceError, StateError
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.rest.http_server import HttpServer, TlsFiles
 from millrace.server.access_tokens import AccessTokens, token_in
 from millrace.server.application import create_application
+from millrace.server.high_availability import create_leadership
 from millrace.server.job_server import JobServer, ServerSettings
+from millrace.server.lock_leadership import RegistryTakenError
 from millrace.server.server_address import ServerAddress
 from millrace.server.sql_registry import SqlRegistry, shown_url
+from millrace.server.standby import Standby
 from millrace.server.supervisor import Supervisor
+from millrace.server.term_of_office import TermOfOffice
 
 __all__ = ["DEFAULT_PORT", "ServerOptions", "serve"]
 
@@ -48,6 +55,16 @@ class ServerOptions:
     tls: TlsFiles | None = None
     allow_uploads: bool = False
     programs: Path | None = None
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    """Options ``high-availability.*``."""
+    advertised: str | None = None
+    """The URL under which others reach it; None: as it is bound."""
+
+    @property
+    def storage(self) -> Path | None:
+        """What all servers of the registry share; None: only what is in `directory`."""
+        named = Configuration(self.configuration).get(HA_STORAGE_DIR)
+        return None if named is None else Path(named).absolute()
 
     @property
     def registry_url(self) -> str:
@@ -62,6 +79,7 @@ class ServerOptions:
             registry=shown_url(self.registry_url),
             allow_uploads=self.allow_uploads,
             programs=self.programs,
+            storage=self.storage,
         )
 
 
@@ -80,28 +98,45 @@ def serve(options: ServerOptions, ready: Callable[[ServerAddress], None]) -> Non
     tokens = tokens_of(options)
     registry = SqlRegistry(options.registry_url)
     try:
-        if not registry.claim():
-            raise StateError(_taken(options))
         settings = options.settings()
         log_to(settings.log)
-        supervisor = Supervisor(registry, settings.jobs)
-        server = JobServer(settings, registry, supervisor)
+        server = JobServer(settings, registry, Supervisor(registry, settings.jobs))
         http = http_server(options, server, tokens)
         server.end = http.end
-        address = ServerAddress(http.url, tokens.operate, os.getpid())
-        address.write(options.directory)
-        server.start()
+        url = options.advertised or http.url
+        server.leadership = create_leadership(Configuration(options.configuration), registry, url)
+        term = TermOfOffice(server.leadership, registry, server)
         try:
-            log.info("the server is at %s", http.url)
-            ready(address)
-            http.run()
+            _stand_for_election(term, options)
+            server.start()
+            address = ServerAddress(http.url, tokens.operate, os.getpid())
+            with _announced(address, options):
+                ready(address)
+                http.run()
         finally:
             log.info("the server ends; its jobs run on")
             http.close()
+            term.close()
             server.close()
-            address.remove(options.directory)
     finally:
         registry.close()
+
+
+def _stand_for_election(term: TermOfOffice, options: ServerOptions) -> None:
+    try:
+        term.start()
+    except RegistryTakenError as error:
+        raise StateError(f"{_taken(options)}: {error}") from None
+
+
+@contextmanager
+def _announced(address: ServerAddress, options: ServerOptions) -> Iterator[None]:
+    address.write(options.directory)
+    log.info("the server is at %s", address.url)
+    try:
+        yield
+    finally:
+        address.remove(options.directory)
 
 
 def check_authentication(options: ServerOptions) -> None:
@@ -155,7 +190,7 @@ def http_server(options: ServerOptions, server: JobServer, tokens: AccessTokens)
     Raises:
         ConfigurationError: its address cannot be bound.
     """
-    application = create_application(server, tokens)
+    application = Standby(create_application(server, tokens), lambda: server.leadership)
     try:
         return HttpServer(application, options.host, options.port, options.tls)
     except (OSError, socket.gaierror) as error:

@@ -189,9 +189,9 @@ class SqlRegistry:
         allowed = select(*row).where(FENCE.c.token == self._token).with_for_update(read=True)
         insert = sqlite_insert if self.engine.dialect.name == "sqlite" else postgresql_insert
         statement = insert(table).from_select(names, allowed.select_from(FENCE))
-        key = list(table.primary_key.columns)
-        changed = {name: statement.excluded[name] for name in names if name not in table.primary_key}
-        put = statement.on_conflict_do_update(index_elements=key, set_=changed)
+        key = table.primary_key.columns
+        changed = {name: statement.excluded[name] for name in names if name not in key}
+        put = statement.on_conflict_do_update(index_elements=list(key), set_=changed)
         with self._at_once.connect() as connection:
             written = connection.execute(put, execution_options={"preserve_rowcount": True})
             if not written.rowcount:

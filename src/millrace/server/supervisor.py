@@ -53,11 +53,9 @@ class Supervisor:
 
     Args:
         registry: for a server that is alone, claimed by this process.
-        directory: where each job has a directory, on a disk of this machine.
+        directory: where each job has a directory, the same for all servers of the registry.
         command: how to call ``millrace``.
         clock: the time, in ms since the epoch of Unix.
-        checkpoints: where each job has a directory for its checkpoints, the same for all servers of
-            the registry; None: with what else it has.
         follows: whether it looks after the jobs by itself, in a thread; else `look` does.
     """
 
@@ -67,13 +65,11 @@ class Supervisor:
         directory: Path,
         command: Sequence[str] = COMMAND,
         clock: Clock | None = None,
-        checkpoints: Path | None = None,
         follows: bool = True,
     ) -> None:
         self._registry = registry
-        self._follows = follows
+        self.follows = follows
         self._directory = directory
-        self._checkpoints = checkpoints
         self._command = command
         self._now = (clock or SystemClock()).now
         self._processes: dict[str, JobProcess] = {}
@@ -87,10 +83,6 @@ class Supervisor:
         self._lock = RLock()
         self._closed = Event()
         self._thread = Thread(target=self._follow, name="millrace-supervisor", daemon=True)
-
-    def start(self) -> None:
-        """Begin to look after the jobs, of a server that has claimed its registry."""
-        self.lead(self._registry.last_token())
 
     def close(self) -> None:
         """Look after nothing any more; the processes run on."""
@@ -109,7 +101,7 @@ class Supervisor:
             self._due.clear()
             self._told.clear()
             self._term = Term(token, leads)
-            if self._follows and self._thread.ident is None:
+            if self.follows and self._thread.ident is None:
                 self._thread.start()
 
     def stand_by(self) -> None:
@@ -155,9 +147,7 @@ class Supervisor:
         """The process of a job."""
         with self._lock:
             if id not in self._processes:
-                checkpoints = self._checkpoints / id if self._checkpoints else None
-                process = JobProcess(self._directory / id, self._command, checkpoints)
-                self._processes[id] = process
+                self._processes[id] = JobProcess(self._directory / id, self._command)
             return self._processes[id]
 
     # -- looking after -----------------------------------------------------------------------------

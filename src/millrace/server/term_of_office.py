@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from threading import Event, Thread
+from typing import Protocol
 
 from millrace.common.errors import StateError
 from millrace.server.leadership import Leadership
 from millrace.server.registry import Registry
-from millrace.server.supervisor import Supervisor
 
-__all__ = ["TermOfOffice"]
+__all__ = ["Duties", "TermOfOffice"]
 
 log = logging.getLogger(__name__)
 
@@ -19,18 +20,31 @@ PERIOD = 0.1
 """Seconds between two looks at who leads."""
 
 
+class Duties(Protocol):
+    """What a server does only while it leads."""
+
+    def lead(self, token: int, leads: Callable[[], bool]) -> None:
+        """Begin. ``token``, ``leads``: as `Supervisor.lead`."""
+
+    def stand_by(self) -> None:
+        """Cease, at once."""
+
+    def end_processes(self) -> None:
+        """Kill the processes of jobs that run on this machine."""
+
+
 class TermOfOffice:
-    """Lets a supervisor look after the jobs while this server leads.
+    """Lets a server do its duties while it leads.
 
     When it leads no more, processes of jobs go on only where the new leader can adopt them: on this
     machine. All others end: at once when another one leads, and as soon as it cannot be told any
     more whether another one does.
     """
 
-    def __init__(self, leadership: Leadership, registry: Registry, supervisor: Supervisor) -> None:
+    def __init__(self, leadership: Leadership, registry: Registry, duties: Duties) -> None:
         self._leadership = leadership
         self._registry = registry
-        self._supervisor = supervisor
+        self._duties = duties
         self._token: int | None = None
         self._left = False
         """Whether it has led, and its jobs may have processes that are nobody's."""
@@ -52,8 +66,7 @@ class TermOfOffice:
         self._closed.set()
         if self._thread.is_alive():
             self._thread.join()
-        self._supervisor.stand_by()
-        self._supervisor.close()
+        self._duties.stand_by()
         self._registry.leave()
         self._leadership.close()
 
@@ -62,7 +75,7 @@ class TermOfOffice:
         token = self._leadership.token()
         if self._token is not None and token != self._token:
             log.warning("this server leads no more")
-            self._supervisor.stand_by()
+            self._duties.stand_by()
             self._registry.leave()
             self._token, self._left = None, True
         if token is not None and self._token is None:
@@ -73,7 +86,7 @@ class TermOfOffice:
     def _begin(self, token: int) -> None:
         self._registry.enter(token)
         self._token, self._left = token, False
-        self._supervisor.lead(token, partial(self._still_leads, token))
+        self._duties.lead(token, partial(self._still_leads, token))
 
     def _still_leads(self, token: int) -> bool:
         return self._leadership.token() == token
@@ -90,7 +103,7 @@ class TermOfOffice:
             if leader.is_on_this_machine:
                 return
         self._left = False
-        self._supervisor.end_processes()
+        self._duties.end_processes()
 
     def _run(self) -> None:
         while not self._closed.wait(PERIOD):

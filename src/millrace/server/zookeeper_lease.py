@@ -1,4 +1,4 @@
-"""A lease in ZooKeeper: the oldest of the servers' ephemeral nodes leads, and ends with its session.
+"""A lease in ZooKeeper: the oldest of the servers' ephemeral nodes leads, as long as its session.
 
 Its fencing token is the node's ``czxid``, the number of the transaction that made it: whoever leads
 next was made later.
@@ -19,8 +19,8 @@ PATIENCE = 2.0
 
 
 class ZooKeeperLease:
-    """The servers' nodes below one path, each with who it is. How long the lease holds is how long a
-    session does, so ``milliseconds`` means nothing here.
+    """The servers' nodes below one path, each with who it is. The lease holds as long as a session
+    does, so ``milliseconds`` means nothing here.
 
     Args:
         quorum: ``host:port``, several with commas between them.

@@ -30,7 +30,7 @@ def submitted(monkeypatch) -> list:
     found: list = []
     monkeypatch.setattr(
         "millrace.server.job_process.JobProcess.start",
-        lambda self, submission: found.append(submission),
+        lambda self, submission, token=0: found.append(submission),
     )
     return found
 

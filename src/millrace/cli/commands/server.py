@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millrace.cli.arguments import UsageError, location
+from millrace.cli.arguments import UsageError, location, setting_pair
 from millrace.cli.commands.grammar import Commands
+from millrace.common.config.high_availability_options import HA_TYPE
 from millrace.common.errors import MillraceError
 
 if TYPE_CHECKING:
@@ -49,6 +50,24 @@ def register(commands: Commands) -> None:
         metavar="URL",
         help="postgresql+psycopg://HOST/DATABASE or sqlite:///PATH (default: SQLite in the "
         "directory)",
+    )
+    parser.add_argument(
+        "--high-availability",
+        choices=HA_TYPE.choices,
+        help="how servers of one registry agree on which of them leads (default: none)",
+    )
+    parser.add_argument(
+        "--advertise",
+        metavar="URL",
+        help="where the other servers' users reach this one (default: host and port)",
+    )
+    parser.add_argument(
+        "--conf",
+        metavar="K=V",
+        action="append",
+        type=setting_pair,
+        default=[],
+        help="an option high-availability.*; may be repeated",
     )
     parser.add_argument(
         "--token-file", type=Path, metavar="F", help="with the token to operate (default: made)"
@@ -101,7 +120,12 @@ def options_of(args: argparse.Namespace) -> ServerOptions:
         raise UsageError("--no-auth goes neither with --token-file nor with --read-token-file")
     if args.programs is not None and not args.programs.is_dir():
         raise UsageError(f"--programs: there is no directory {args.programs}")
+    configuration = dict(args.conf)
+    if args.high_availability is not None:
+        configuration[HA_TYPE.key] = args.high_availability
     return ServerOptions(
+        configuration=configuration,
+        advertised=args.advertise,
         directory=(args.directory or state_directory() / "server").absolute(),
         savepoints=(args.savepoints or default_savepoint_dir()).absolute(),
         host=args.host,

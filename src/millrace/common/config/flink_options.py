@@ -131,7 +131,7 @@ OTHER_NAMES: dict[str, str] = {
     "execution.checkpointing.force-unaligned": UNALIGNED_FORCED.key,
     "execution.checkpointing.unaligned": UNALIGNED.key,
     "high-availability": "high-availability.type",
-    "high-availability.storage-dir": "high-availability.storageDir",
+    "high-availability.storageDir": "high-availability.storage-dir",
     "execution.savepoint-restore-mode": "execution.state-recovery.claim-mode",
     "execution.savepoint.ignore-unclaimed-state": (
         "execution.state-recovery.ignore-unclaimed-state"

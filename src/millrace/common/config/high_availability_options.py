@@ -24,7 +24,7 @@ HA_CLUSTER_ID = known(
     "Tells servers of several registries apart in one ZooKeeper.",
 )
 HA_STORAGE_DIR = known(
-    ConfigOptions.key("high-availability.storageDir").string_type().no_default_value(),
+    ConfigOptions.key("high-availability.storage-dir").string_type().no_default_value(),
     "Directory with the checkpoints of a job server's jobs, mounted under the same path on every "
     "machine with a server. Unset: below the server's own directory, which is enough for servers "
     "on one machine.",

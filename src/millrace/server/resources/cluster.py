@@ -109,7 +109,11 @@ def get_config(server: JobServer, request: ApiRequest) -> DashboardConfiguration
 
 def get_health(server: JobServer, request: ApiRequest) -> HealthAnswer:
     """Answer ``GET /health``."""
-    return HealthAnswer("ok", True, request.address or None)
+    leadership = server.leadership
+    if leadership is None or leadership.token() is not None:
+        return HealthAnswer("ok", True, request.address or None)
+    leader = leadership.leader()
+    return HealthAnswer("ok", False, leader.address if leader is not None else None)
 
 
 def delete_cluster(server: JobServer, request: ApiRequest) -> ApiReply:

@@ -11,8 +11,12 @@ down_revision = "0001"
 
 def upgrade() -> None:
     """Add the tables of leadership, each with its one row, and the columns of attempts."""
-    op.add_column("millrace_attempts", sa.Column("host", sa.Text, nullable=False, server_default=""))
-    op.add_column("millrace_attempts", sa.Column("space", sa.Text, nullable=False, server_default=""))
+    op.add_column(
+        "millrace_attempts", sa.Column("host", sa.Text, nullable=False, server_default="")
+    )
+    op.add_column(
+        "millrace_attempts", sa.Column("space", sa.Text, nullable=False, server_default="")
+    )
     op.add_column(
         "millrace_attempts", sa.Column("token", sa.BigInteger, nullable=False, server_default="0")
     )
