@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -61,7 +62,13 @@ TWO_JOBS = {
     from helper import double
     from package import triple
 
-    env.from_collection([1, 2]).map(lambda value: double(value)).print("twice")
+    import logging
+
+    def logged(value):
+        logging.getLogger("shop").info("priced %s", value)
+        return double(value)
+
+    env.from_collection([1, 2]).map(logged).name("Price").print("twice")
     env.execute("first")
     env.from_collection([1, 2]).map(lambda value: triple(value)).key_by(lambda v: v).sum().print()
     env.execute("second")
@@ -83,6 +90,8 @@ def test_two_jobs_with_modules_and_arguments(start: Start, tmp_path: Path) -> No
         "millrace: job 'second'",
     ]
     assert str(tmp_path / "state/millrace/checkpoints") in err
+    log, _ = sorted((tmp_path / "state/millrace/logs").iterdir())
+    assert " INFO shop: [Price 0] priced 2\n" in log.read_text()
 
 
 def test_modules_reach_the_executors_of_a_cluster(start: Start, tmp_path: Path) -> None:
@@ -94,7 +103,11 @@ def test_modules_reach_the_executors_of_a_cluster(start: Start, tmp_path: Path) 
     import helper, package
     from extra import add_one
 
+    import logging
+
     def compute(value):
+        print("seen", value)
+        logging.getLogger("shop").info("priced %s", value)
         assert "jobs" not in helper.__file__
         return add_one(package.triple(helper.double(value)))
 
@@ -107,10 +120,16 @@ def test_modules_reach_the_executors_of_a_cluster(start: Start, tmp_path: Path) 
     code, out, err = finish(
         start(
             "run", "--master", master, "--conf", "spark.executor.memory=512m",
-            "--py-files", "lib/extra.py", "jobs/job.py",
+            "--conf", "millrace.logging.format=json", "--py-files", "lib/extra.py", "jobs/job.py",
         )
     )  # fmt: skip
     assert (code, out) == (0, "7\n13\n"), err
+    log, spark = sorted((tmp_path / "state/millrace/logs").iterdir())
+    assert spark.name == f"{log.name}.spark"
+    records = [json.loads(line) for line in log.read_text().splitlines() if line[0] == "{"]
+    said = {(r["logger"], r["message"], r.get("operator"), r.get("job")) for r in records}
+    assert ("millrace.worker.shop", "priced 1", "Map", "cluster") in said
+    assert ("millrace.worker.stdout", "seen 2", "Map", "cluster") in said
 
 
 def test_a_failed_job_is_told_without_spark(start: Start, tmp_path: Path) -> None:

@@ -123,3 +123,16 @@ def test_what_is_secret() -> None:
     keys = ("s3.secret-key", "fs.s3a.access.key", "rest.token", "jdbc.PASSWORD", "my.apikey")
     assert set(shown_settings(dict.fromkeys(keys, "x")).values()) == {"******"}
     assert shown_settings({"parallelism.default": "2"}) == {"parallelism.default": "2"}
+
+
+def test_latencies_of_a_job(tmp_path: Path) -> None:
+    with run_local(checkpoint_dir=str(tmp_path)):
+        configuration = Configuration({"metrics.latency.interval": "1 ms"})
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.from_collection(["a", "b"]).key_by(str).map(str.upper).print()
+        env.execute("shout")
+    details = archive_of(tmp_path).details
+    source, target = details.stages
+    found = {(one.source, one.stage): one for one in details.latencies}
+    assert found.keys() == {(source.uid, source.uid), (source.uid, target.uid)}
+    assert found[source.uid, target.uid].quantiles[0.99] >= 0

@@ -10,6 +10,7 @@ from millrace.engine.job_details import (
     CheckpointHistory,
     CheckpointStats,
     JobDetails,
+    LatencyDetails,
     OperatorDetails,
     RestoredCheckpoint,
     StageDetails,
@@ -160,3 +161,17 @@ def test_a_worker_is_a_host_and_a_process(worker: str) -> None:
         if m.scope.logical == "taskmanager.job.task"
     }
     assert scope == ("host" if worker else "driver")
+
+
+def test_latencies() -> None:
+    latency = LatencyDetails("s1", "s1", 0, 4, 10.0, 1.0, 4.0, {0.5: 2.0, 0.99: 4.0})
+    measured = JobMetrics("id", "driver").of(details(latencies=(latency,)), 11_000)
+    found = [m for m in measured if m.scope.logical == "taskmanager.job"]
+    assert [m.name for m in found] == [
+        f"latency.source_id.m.operator_id.{uid}.operator_subtask_index.0.latency" for uid in "mf"
+    ]
+    assert found[0].value == HistogramValue(4, 10.0, 1.0, 4.0, {0.5: 2.0, 0.99: 4.0})
+    assert found[0].scope.variables["<tm_id>"] == "worker:7"
+    assert found[0].logical_name == (
+        "latency.source_id.operator_id.operator_subtask_index.latency"
+    )

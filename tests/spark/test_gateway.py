@@ -15,10 +15,17 @@ def test_spark_is_quiet_on_a_terminal(tmp_path: Path) -> None:
     assert "rootLogger.level = fatal" in path.read_text()
 
 
+def test_spark_has_a_file_of_its_own_beside_the_log(tmp_path: Path) -> None:
+    here = {"SPARK_CONF_DIR": str(tmp_path), LOG_VARIABLE: "/logs/a.log"}
+    for level in ({}, {LEVEL_VARIABLE: "INFO"}):
+        option = with_quiet_log({}, {**here, **level})[OPTIONS]
+        path = Path(option.removeprefix("-Dlog4j2.configurationFile="))
+        assert "fileName = ${env:MILLRACE_SPARK_LOG}.spark\n" in path.read_text()
+
+
 def test_who_has_set_up_the_log_gets_it(tmp_path: Path) -> None:
     here = {"SPARK_CONF_DIR": str(tmp_path)}
-    for variable in (LOG_VARIABLE, LEVEL_VARIABLE):
-        assert with_quiet_log({}, {**here, variable: "WARN"}) == {}
+    assert with_quiet_log({}, {**here, LEVEL_VARIABLE: "WARN"}) == {}
     own = {OPTIONS: "-Dlog4j2.configurationFile=mine"}
     assert with_quiet_log(own, here) == own
     (tmp_path / "log4j2.properties").touch()

@@ -44,6 +44,8 @@ def _delete_unused(path: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink()
-        former(path).unlink(missing_ok=True)
+        spark = path.with_name(f"{path.name}.spark")
+        for beside in (former(path), spark, former(spark)):
+            beside.unlink(missing_ok=True)
     finally:
         os.close(descriptor)

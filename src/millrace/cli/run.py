@@ -21,7 +21,7 @@ from millrace.cli.log_rotation import rotated
 from millrace.cli.run_log import open_run_log
 from millrace.cli.state_directory import CHECKPOINTS, SAVEPOINTS, state_directory
 from millrace.cli.terminal import Terminal, sharing_stdout
-from millrace.common.config import options
+from millrace.common.config import logging_options, options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobCancelledError
 from millrace.state.backend.scratch_directory import scratch_directory
@@ -35,7 +35,8 @@ def run(arguments: RunArguments) -> int:
     """Run the job file and return the exit code."""
     terminal = Terminal()
     state = state_directory()
-    log_path = open_run_log(state / "logs", arguments.job, terminal)
+    as_json = Configuration(arguments.settings).get(logging_options.FORMAT) == "json"
+    log_path = open_run_log(state / "logs", arguments.job, terminal, as_json)
     with rotated(log_path), scratch_directory() as scratch:
         settings = _prepare_imports(arguments, Path(scratch))
         _start_jvm(settings, log_path)

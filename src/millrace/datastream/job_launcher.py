@@ -48,6 +48,8 @@ from millrace.filesystem.settings import FileSystemSettings, use_settings
 from millrace.plan.job_graph import JobGraph
 from millrace.plan.stages import build_job_graph, inputs_first
 from millrace.plan.transformation import Role, Transformation
+from millrace.runtime.logs.log_formats import use_format
+from millrace.runtime.logs.log_settings import LogSettings
 from millrace.runtime.main_classes import main_classes
 from millrace.state.backend.loading import chosen_backend
 from millrace.state.backend.state_backend import StateBackend
@@ -142,6 +144,7 @@ class JobLauncher:
             file_systems=file_systems,
             state_backend=chosen_backend(configuration, backend),
             main_classes=main_classes(),
+            log=LogSettings.of(configuration),
         )
 
     def client(
@@ -160,6 +163,8 @@ class JobLauncher:
         run_id = new_run_id()
         graph = self.graph(sinks, configuration, name, run_id, backend)
         config = self._job_config(configuration, restart, graph.program.batch_mode)
+        use_format(graph.program.log.json)
+        graph.program.log.apply_levels()
         width = max(stage.parallelism for stage in graph.program.stages)
         executor = (self.executor or spark_executor)(configuration, name, width)
         results = _dispatcher(graph, sinks, handlers)
@@ -237,6 +242,7 @@ class JobLauncher:
             keep_warm=configuration.get(options.EPOCH_KEEP_WARM).to_millis(),
             epoch_report_after=configuration.get(options.EPOCH_REPORT_AFTER).to_millis(),
             epoch_timeout=None if timeout is None else timeout.to_millis(),
+            latency_interval=configuration.get(flink_options.LATENCY_INTERVAL).to_millis(),
             batch=batch,
             program=program_file() or "",
         )

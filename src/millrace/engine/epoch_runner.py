@@ -24,6 +24,7 @@ from millrace.engine.job_state import JobStateMachine
 from millrace.engine.restart import RestartDecider
 from millrace.filesystem.crash_points import crash_point
 from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.runtime.logs.shipped_log import replay
 
 __all__ = ["EpochRunner"]
 
@@ -87,6 +88,8 @@ class EpochRunner:
             self._ended_early(plan, deployment, error)
             return None
         crash_point("after-acks")
+        for ack in acks:
+            replay(ack.log)
         deployment.restoring |= evicted(acks)
         failure = user_failure(acks)
         if failure is not None:

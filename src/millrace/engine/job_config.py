@@ -52,6 +52,8 @@ class JobConfig:
     """After that an epoch is logged with the stacks of its subtasks; 0: never."""
     epoch_timeout: int | None = None
     """An epoch that takes longer fails."""
+    latency_interval: int = 0
+    """Milliseconds between latency markers; 0: there are none."""
     batch: bool = False
     program: str = ""
     """The file of the program; empty: an interactive session."""

@@ -21,6 +21,7 @@ __all__ = [
     "EpochAttempt",
     "ExceptionEntry",
     "JobDetails",
+    "LatencyDetails",
     "Listener",
     "OperatorDetails",
     "RestoredCheckpoint",
@@ -132,6 +133,22 @@ class ExceptionEntry:
     """The name of the operator whose function failed."""
     fatal: bool = False
     """Whether the job ended by it; else it went on."""
+
+
+class LatencyDetails(NamedTuple):
+    """How long the last markers of a source took to a subtask, in ms (Flink: ``LatencyStats``)."""
+
+    source: str
+    """Uid of the stage that the markers come from."""
+    stage: str
+    subtask: int
+    number: int
+    """How many they are."""
+    sum: float
+    min: float
+    max: float
+    quantiles: Mapping[float, float]
+    """Per share of the markers, what so many of them did not exceed."""
 
 
 class OperatorDetails(NamedTuple):
@@ -253,6 +270,8 @@ class JobDetails:
     stages: tuple[StageDetails, ...] = ()
     metrics: Mapping[str, Mapping[int, Mapping[str, Any]]] = field(default_factory=_nothing)
     """The functions' own metrics: per operator uid and subtask; -1 is the driver."""
+    latencies: tuple[LatencyDetails, ...] = ()
+    """Of the last markers, if there are any (``metrics.latency.interval``)."""
     described: Mapping[str, Mapping[str, MetricDescription]] = field(default_factory=_nothing)
     """What they are: per operator uid."""
 

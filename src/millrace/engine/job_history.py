@@ -22,6 +22,7 @@ from millrace.engine.job_details import (
     SubtaskDetails,
 )
 from millrace.engine.job_state import JobStateMachine
+from millrace.engine.latency_tracker import LatencyTracker
 from millrace.engine.rates import Rates, SubtaskTotals
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack
@@ -43,9 +44,13 @@ class JobHistory:
 
     Args:
         states: what state the job is in.
+        latency_interval: milliseconds between latency markers; 0: there are none.
     """
 
-    def __init__(self, program: Program, states: JobStateMachine) -> None:
+    def __init__(
+        self, program: Program, states: JobStateMachine, latency_interval: int = 0
+    ) -> None:
+        self._latency_interval = latency_interval
         self._program = program
         self._states = states
         self.epoch = self.epochs = self.records = self.restarts = self.refused = 0
@@ -77,6 +82,7 @@ class JobHistory:
         before = {stage.uid: stage for stage in self._stages.values()}
         self._program = program
         self._stages = {s.id: _stage(s, before.get(s.uid)) for s in program.stages}
+        self._latencies = LatencyTracker(program, self._latency_interval)
         self._operators: dict[tuple[int, int], tuple[OperatorDetails, ...]] = {}
         self._rates = Rates()
         for uid, by_subtask in self._metrics.items():
@@ -123,6 +129,7 @@ class JobHistory:
                 self._describe(uid, described)
             merge_all(self._accumulators, ack.accumulators)
         self._epoch_accepted = now
+        self._latencies.accepted(acks, now)
         self._take_rates(acks, epoch_ms, elapsed)
         self._take_stages(acks, now, state_bytes)
 
@@ -180,6 +187,7 @@ class JobHistory:
             cached=MappingProxyType(dict(self._cached)),
             stages=tuple(self._stages.values()),
             metrics=MappingProxyType({uid: dict(of) for uid, of in self._metrics.items()}),
+            latencies=self._latencies.details,
             described=MappingProxyType(dict(self._described)),
         )
 

@@ -59,6 +59,7 @@ from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.filesystem.crash_points import crash_point
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.runtime.logs.log_place import LogPlace, at_place
 from millrace.state.checkpoint.manifest import Manifest
 
 log = logging.getLogger(__name__)
@@ -108,7 +109,7 @@ class JobManager:
         self._results = CollectedResults(results)
         self._sweeper = SinkSweeper()
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
-        self._history = JobHistory(graph.program, self.states)
+        self._history = JobHistory(graph.program, self.states, config.latency_interval)
         self._details = self._history.details()
         wanted = self.bus.wanted
         self._timer = EpochTimer(clock, config.min_interval, config.keep_warm, wanted)
@@ -162,7 +163,8 @@ class JobManager:
         """Run the job to its end, whatever that is; `result` has it."""
         started, self._thread = time.monotonic(), get_ident()
         try:
-            self._run_and_close()
+            with at_place(LogPlace(self._deployment.program.job_name)):
+                self._run_and_close()
         except BaseException as error:
             self._end(outcome(self.states.status, error))
             self.result.set_exception(error)

@@ -22,6 +22,7 @@ _DRIVER = -1
 _COUNTER, _GAUGE, _METER = MetricKind.COUNTER, MetricKind.GAUGE, MetricKind.METER
 _UNKNOWN = MetricDescription("gauge", "")
 JOB, JOB_OPERATOR = "jobmanager.job", "jobmanager.job.operator"
+TM_JOB = "taskmanager.job"
 TASK, OPERATOR = "taskmanager.job.task", "taskmanager.job.task.operator"
 
 
@@ -58,7 +59,7 @@ class JobMetrics:
         found = [*_of_job(MetricScope(JOB, variables), details, now)]
         for stage in details.stages:
             found += self._of_stage(stage, details, variables, now)
-        return found
+        return [*found, *_latencies(details, variables)]
 
     def _of_stage(
         self, stage: StageDetails, details: JobDetails, variables: Mapping[str, str], now: int
@@ -176,6 +177,31 @@ _JOB_GAUGES: Mapping[str, Callable[[JobDetails], float | None]] = {
     "watermarkLag": lambda details: details.watermark_lag,
     "stateSize": lambda details: details.state_bytes,
 }
+
+
+def _latencies(details: JobDetails, variables: Mapping[str, str]) -> Iterator[Measurement]:
+    stages = {stage.uid: stage for stage in details.stages}
+    for source, uid, subtask, number, total, low, high, quantiles in details.latencies:
+        stage = stages[uid]
+        worker = stage.subtasks[subtask].worker if subtask < len(stage.subtasks) else ""
+        host = worker.rpartition(":")[0] or variables["<host>"]
+        scope = MetricScope(TM_JOB, {**variables, "<host>": host, "<tm_id>": worker or host})
+        value = HistogramValue(number, total, low, high, quantiles)
+        first = next(iter(stages[source].operators))
+        for operator in stage.operators:
+            place = {
+                "source_id": first,
+                "operator_id": operator,
+                "operator_subtask_index": str(subtask),
+            }
+            yield Measurement(
+                scope,
+                f"latency.{'.'.join(f'{key}.{text}' for key, text in place.items())}.latency",
+                MetricKind.HISTOGRAM,
+                value,
+                f"latency.{'.'.join(place)}.latency",
+                {f"<{key}>": text for key, text in place.items()},
+            )
 
 
 def _of_subtask(

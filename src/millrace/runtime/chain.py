@@ -126,6 +126,7 @@ class OperatorChain:
             clock=clock,
             batch_mode=self._program.batch_mode,
             run_id=self._program.run_id,
+            job_name=self._program.job_name,
             attempt_number=self._attempt_number,
             job_parameters=self._program.job_parameters,
         )

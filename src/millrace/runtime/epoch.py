@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from millrace.common.functions.accumulators import Accumulator
 from millrace.common.source import SourceEvent
 from millrace.runtime.buffer import Buffer, BufferKind
+from millrace.runtime.logs.log_line import LogLine
 from millrace.runtime.metrics import MetricDescription
 from millrace.state.serialization.payload import decode
 from millrace.state.state_delta import StateDelta
@@ -238,6 +239,8 @@ class Ack:
     """Per operator uid: what its counters counted in this epoch."""
     described: dict[str, dict[str, MetricDescription]] = field(default_factory=dict)
     """Per operator uid: what metrics are that are new."""
+    log: list[LogLine] = field(default_factory=list)
+    """What the driver is to log."""
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
     """By name, what this epoch added."""
     feedback: dict[str, int] = field(default_factory=dict)
@@ -254,6 +257,10 @@ class Ack:
     """From the beginning to the end."""
     handing_seconds: float = 0.0
     """Of these, how long it waited for somebody to take what it gave."""
+    began_at: float = 0.0
+    """When it began, ms since the epoch by this machine's clock."""
+    done_at: float = 0.0
+    """When it had processed its input."""
     evicted: bool = False
     """Whether the subtask left its worker when it had answered, because memory is short: for the
     next epoch it needs all its deltas."""

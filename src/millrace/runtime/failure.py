@@ -43,11 +43,17 @@ def describe_failure(error: BaseException, stage_name: str) -> Failure:
 
 def operator_of(frame: FrameType) -> str | None:
     """The name of the operator that a running thread is in: the innermost one; None: none."""
+    found = owner_of(frame)
+    return None if found is None else _name(found)
+
+
+def owner_of(frame: FrameType) -> Operator | KeyedExchange | CustomExchange | None:
+    """The operator or exchange that a running thread is in: the innermost one; None: none."""
     inner: FrameType | None = frame
     while inner is not None:
         found = _owner(inner)
         if found is not None:
-            return _name(found)
+            return found
         inner = inner.f_back
     return None
 

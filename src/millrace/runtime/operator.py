@@ -35,6 +35,7 @@ class OperatorContext:
     batch_mode: bool = False
     attempt_number: int = 0
     run_id: str = ""
+    job_name: str = ""
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
     job_parameters: Mapping[str, str] = field(default_factory=dict)

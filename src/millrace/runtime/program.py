@@ -13,6 +13,7 @@ from typing import Any
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.types.type_information import TypeInformation
 from millrace.filesystem.settings import FileSystemSettings
+from millrace.runtime.logs.log_settings import LogSettings
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 
@@ -129,6 +130,7 @@ class Program:
     main_classes: dict[str, type] = field(default_factory=dict)
     """Classes defined in the job file itself; workers know them under their own names."""
     loops: tuple[LoopEnds, ...] = ()
+    log: LogSettings = field(default_factory=LogSettings)
     tasks: int | None = None
     """The most tasks that a level runs as, each with several subtasks; None: one per subtask."""
 

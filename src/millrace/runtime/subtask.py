@@ -21,6 +21,7 @@ from millrace.runtime.delivered_input import by_lane
 from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
 from millrace.runtime.failure import describe_failure, shortened
 from millrace.runtime.gathered_rows import GatheredRows
+from millrace.runtime.logs.worker_log import take_shipped
 from millrace.runtime.operators.iteration import IterationHeadOperator, fed_back
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.operators.source import SourceOperator
@@ -108,6 +109,7 @@ class Subtask:
         clock = time.perf_counter
         started = clock()
         ack = Ack(self.stage.id, self.index, attempt, worker=self._worker)
+        ack.began_at = time.time() * 1000
         steps = self._run(epoch, attempt, buffers, load, write_segment, ack)
         with closing(steps):
             while (buffer := self._next(steps, ack)) is not None:
@@ -161,6 +163,7 @@ class Subtask:
             yield from self._take_input(chain, buffers, ack)
         else:
             yield from self._read_source(chain, plan, buffers, ack)
+        ack.done_at = time.time() * 1000
         ended = self._ended and not chain.holds_end
         for operator in chain.operators:
             operator.end_epoch(ended)
@@ -448,6 +451,7 @@ class Subtask:
                     ack.described[uid] = described
 
     def _acknowledgement(self, ack: Ack) -> Buffer:
+        ack.log = take_shipped()
         try:
             payload = encode(ack)
         except Exception as error:  # a metric that cannot be pickled, for example

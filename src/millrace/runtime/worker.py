@@ -16,6 +16,7 @@ from functools import partial
 
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.logs.log_place import LogPlace, current_place, enter_place
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.subtask import Clock, SegmentWriter, Subtask
 from millrace.runtime.watchdog import Watchdog
@@ -84,11 +85,13 @@ class Worker:
                 ends[wanted.id].append(buffer)
             else:
                 inbox[wanted.id, buffer.target].append(buffer)
+        before = current_place()
         left = tuple((stage.id, index) for stage, index in carried)
         try:
             for number, (stage, index) in enumerate(carried):
                 of = (plan.epoch, plan.attempt)
                 self._watchdog.begin(plan.job_dir, program.run_id, of, left[number:], stage.name)
+                enter_place(LogPlace(program.job_name, stage.name, index))
                 subtask = self._subtask(program, stage, index)
                 buffers = inbox.pop((stage.id, index)) + ends[stage.id]
                 short = partial(self._is_short_of_memory, program, plan.epoch)
@@ -99,6 +102,7 @@ class Worker:
                     subtask.close()
         finally:
             self._watchdog.end()
+            enter_place(before)
 
     def _change_width(self, program: Program, task: int) -> None:
         """When the number of tasks has changed: drop subtasks that belong to other tasks now, and

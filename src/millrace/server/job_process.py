@@ -23,6 +23,7 @@ from millrace.engine.control_mailbox import Mailbox
 from millrace.engine.fence import FENCING_TOKEN, Fence
 from millrace.engine.job_record import JobRecord, read_record
 from millrace.engine.process_identity import process_space
+from millrace.runtime.logs.log_settings import RUN_LOG
 from millrace.server.registry import Submission
 
 __all__ = ["COMMAND", "JobProcess"]
@@ -84,7 +85,7 @@ class JobProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, FENCING_TOKEN: str(token)},
+                env={**os.environ, FENCING_TOKEN: str(token), RUN_LOG: str(self.log)},
                 pass_fds=(lock,),
                 start_new_session=True,
             )

@@ -33,6 +33,7 @@ from millrace.spark.slots import JavaObject, SlottedStage, assign_slots, members
 from millrace.spark.task import PLAN_PROPERTY, CloseEnded, LevelTask, WarmUp, unframed
 from millrace.spark.worker_death import worker_death
 from millrace.spark.worker_environment import WorkerEnvironment
+from millrace.spark.worker_log_settings import worker_log
 from millrace.spark.worker_start import start_failure
 from millrace.state.serialization.payload import dump_code
 
@@ -91,7 +92,12 @@ class SparkExecutor:
 
     def _deploy(self, program: Program) -> None:
         tasks = self._tasks or self._cores.count
-        self._program = program = replace(program, tasks=tasks, closed_runs=tuple(_closed_runs))
+        self._program = program = replace(
+            program,
+            tasks=tasks,
+            closed_runs=tuple(_closed_runs),
+            log=worker_log(program.log, str(self._context.master)),
+        )
         data = dump_code(program, lambda: f"job '{program.job_name}'")
         if self._broadcast is not None:
             self._broadcast.unpersist()

@@ -23,7 +23,9 @@ LOG_VARIABLE = "MILLRACE_SPARK_LOG"
 LEVEL_VARIABLE = "MILLRACE_SPARK_LOG_LEVEL"
 """What Spark is to log, such as WARN; unset: on a terminal hardly anything."""
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-_QUIET = os.path.join(os.path.dirname(os.path.abspath(__file__)), "quiet_log4j2.properties")
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_QUIET = os.path.join(_HERE, "quiet_log4j2.properties")
+_BESIDE = os.path.join(_HERE, "spark_log4j2.properties")
 
 
 def launch_early(settings: Mapping[str, str]) -> None:
@@ -71,16 +73,19 @@ def with_quiet_log(
     settings: Mapping[str, str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
     """The same Spark settings; on a terminal the JVM does not greet with its default settings and
-    warnings about this machine. Who has set up its log, or wants to see it, gets that."""
+    warnings about this machine, and beside a log file of ours it has one of its own, so that what
+    functions say is not lost in it. Who has set up its log, or wants to see it, gets that."""
     own = settings.get(_JAVA_OPTIONS, "")
     home = environment.get("SPARK_CONF_DIR") or os.path.join(
         environment.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf"
     )
     set_up = "log4j" in own or os.path.exists(os.path.join(home, "log4j2.properties"))
-    wanted = {LOG_VARIABLE, LEVEL_VARIABLE} & environment.keys()
-    if set_up or wanted or " " in _QUIET:  # options are split at blanks
+    to_file = LOG_VARIABLE in environment
+    wanted = LEVEL_VARIABLE in environment and not to_file
+    if set_up or wanted or " " in _HERE:  # options are split at blanks
         return dict(settings)
-    return {**settings, _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={_QUIET} {own}".rstrip()}
+    chosen = _BESIDE if to_file else _QUIET
+    return {**settings, _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={chosen} {own}".rstrip()}
 
 
 @contextmanager

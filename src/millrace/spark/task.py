@@ -15,6 +15,7 @@ from millrace.filesystem.crash_points import crash_point
 from millrace.filesystem.settings import use_settings
 from millrace.runtime.buffer import PACKED
 from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.logs.worker_log import set_up_worker_log
 from millrace.runtime.main_classes import install_main_classes
 from millrace.runtime.program import Program
 from millrace.runtime.stack_dump import StackDumps
@@ -96,6 +97,7 @@ class LevelTask:
             self._environment.enter()
             program = load_program(self._program.value)
             use_settings(program.file_systems)
+            set_up_worker_log(program.log)
             _programs[self._digest] = program
             for digest, other in list(_programs.items()):
                 if other.run_id in program.closed_runs:

@@ -56,7 +56,8 @@ LATENCY_INTERVAL = known(
     .duration_type()
     .default_value(Duration.of_millis(0))
     .at_least(0),
-    "Kept for Flink programs, without effect: epochs have no latency markers.",
+    "Least time between latency markers, which measure how long it takes from each source to each "
+    "operator; `0 ms`: there are none.",
 )
 CANCELLATION_INTERVAL = known(
     ConfigOptions.key("task.cancellation.interval")

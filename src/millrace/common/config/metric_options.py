@@ -36,6 +36,9 @@ SCOPE_FORMATS = {
         "<host>.jobmanager.<job_name>.<operator_name>",
         "what an operator has in the driver: an enumerator, a committer",
     ),
+    "taskmanager.job": _scope(
+        "tm-job", "<host>.taskmanager.<tm_id>.<job_name>", "a job in a worker: latencies"
+    ),
     "taskmanager.job.task": _scope(
         "task",
         "<host>.taskmanager.<tm_id>.<job_name>.<task_name>.<subtask_index>",

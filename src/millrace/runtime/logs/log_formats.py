@@ -1,0 +1,84 @@
+"""The formats of the log: lines for people, and JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import logging
+from datetime import UTC, datetime
+from typing import Any
+
+from millrace.runtime.logs.log_place import PlaceFilter
+
+__all__ = ["JsonLogFormat", "TextLogFormat", "log_format", "placed", "use_format"]
+
+TEXT = "%(asctime)s %(levelname)s %(name)s: "
+
+
+class TextLogFormat(logging.Formatter):
+    """A line for people, with the operator and subtask before what it says.
+
+    Example:
+        >>> record = logging.makeLogRecord(
+        ...     {"msg": "no price", "levelname": "INFO", "name": "shop", "operator": "Map",
+        ...      "subtask": 1, "job": "count"}
+        ... )
+        >>> TextLogFormat().format(record)[24:]
+        'INFO shop: [Map 1] no price'
+    """
+
+    def __init__(self) -> None:
+        super().__init__(TEXT + "%(place)s%(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text; tracebacks follow on lines of their own."""
+        operator = getattr(record, "operator", None)
+        record.place = "" if operator is None else f"[{operator} {getattr(record, 'subtask')}] "  # noqa: B009
+        return super().format(record)
+
+
+class JsonLogFormat(logging.Formatter):
+    """A JSON object on one line.
+
+    Example:
+        >>> record = logging.makeLogRecord({"msg": "no price", "levelname": "INFO", "job": "count"})
+        >>> json.loads(JsonLogFormat().format(record))["message"]
+        'no price'
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as JSON."""
+        time = datetime.fromtimestamp(record.created, UTC)
+        content: dict[str, Any] = {
+            "time": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        for name in ("job", "operator", "subtask"):
+            if (value := getattr(record, name, None)) is not None:
+                content[name] = value
+        content["process"], content["thread"] = record.process, record.threadName
+        if record.exc_info:
+            content["exception"] = self.formatException(record.exc_info)
+        elif record.exc_text:
+            content["exception"] = record.exc_text
+        return json.dumps(content, ensure_ascii=False, default=repr)
+
+
+def log_format(as_json: bool) -> logging.Formatter:
+    """The formatter of one of both."""
+    return JsonLogFormat() if as_json else TextLogFormat()
+
+
+def use_format(as_json: bool, logger: str = "millrace") -> None:
+    """Let the handlers of a logger that have one of these formats take this one."""
+    for handler in logging.getLogger(logger).handlers:
+        if isinstance(handler.formatter, TextLogFormat | JsonLogFormat):
+            handler.setFormatter(log_format(as_json))
+
+
+def placed(handler: logging.Handler, as_json: bool = False) -> logging.Handler:
+    """The handler, with a format and the place of each record."""
+    handler.setFormatter(log_format(as_json))
+    handler.addFilter(PlaceFilter())
+    return handler

@@ -1,0 +1,80 @@
+"""The place that a log record comes from: its job, operator and subtask.
+
+Nothing is noted down while records are processed: the operator is looked for among the calls that
+lead to the logger when something is logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from millrace.runtime.failure import owner_of
+from millrace.runtime.operator import Operator
+
+__all__ = ["LogPlace", "PlaceFilter", "at_place", "current_place", "enter_place", "log_place"]
+
+
+class LogPlace(NamedTuple):
+    """Where in a job something was logged; what is not known is None."""
+
+    job: str | None = None
+    operator: str | None = None
+    """Its name; of a stage, outside of its operators."""
+    subtask: int | None = None
+
+
+_NOWHERE = LogPlace()
+_current = threading.local()
+
+
+def enter_place(place: LogPlace) -> None:
+    """This thread runs something of a job from now on."""
+    _current.place = place
+
+
+@contextmanager
+def at_place(place: LogPlace) -> Iterator[None]:
+    """In the meantime, this thread runs something of a job."""
+    before = current_place()
+    enter_place(place)
+    try:
+        yield
+    finally:
+        enter_place(before)
+
+
+def current_place() -> LogPlace:
+    """What `enter_place` was last told in this thread."""
+    place: LogPlace = getattr(_current, "place", _NOWHERE)
+    return place
+
+
+def log_place() -> LogPlace:
+    """Where the calling thread is, down to the operator."""
+    known = current_place()
+    owner = owner_of(sys._getframe(1))
+    if not isinstance(owner, Operator):
+        return known
+    context = owner.context
+    return LogPlace(context.job_name or known.job, context.name, context.subtask_index)
+
+
+class PlaceFilter(logging.Filter):
+    """Gives every record the attributes ``job``, ``operator`` and ``subtask``; drops none.
+
+    Example:
+        >>> record = logging.makeLogRecord({"msg": "hello"})
+        >>> PlaceFilter().filter(record), record.subtask
+        (True, None)
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Complete the record, unless somebody has."""
+        if not hasattr(record, "subtask"):
+            record.job, record.operator, record.subtask = log_place()
+        return True

@@ -1,0 +1,63 @@
+"""What a job says about logging."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from millrace.common.config import logging_options
+from millrace.common.config.configuration import Configuration
+from millrace.common.errors import ConfigurationError
+
+__all__ = ["RUN_LOG", "LogSettings"]
+
+RUN_LOG = "MILLRACE_LOG"
+"""The environment variable that names the file of a run's log; who starts jobs for others sets it.
+Unset: each run has a new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    """Levels and format of the log, in the driver and in workers."""
+
+    level: str | None = None
+    """Of the root logger in workers; None: the executor chooses."""
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Per name of a logger."""
+    json: bool = False
+    ships: bool = False
+    """Whether workers hand what is logged and printed to the driver with their answers, because
+    they are on other machines."""
+
+    @staticmethod
+    def of(configuration: Configuration) -> LogSettings:
+        """What a configuration says.
+
+        Raises:
+            ConfigurationError: a level is not one.
+
+        Example:
+            >>> LogSettings.of(Configuration({"millrace.logging.levels": "shop:debug"})).levels
+            {'shop': 'DEBUG'}
+        """
+        level = configuration.get(logging_options.LEVEL)
+        levels = configuration.get(logging_options.LEVELS)
+        return LogSettings(
+            None if level is None else _level(logging_options.LEVEL.key, level),
+            {name: _level(logging_options.LEVELS.key, text) for name, text in levels.items()},
+            configuration.get(logging_options.FORMAT) == "json",
+        )
+
+    def apply_levels(self) -> None:
+        """Set the levels of the loggers that are named."""
+        for name, level in self.levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+def _level(key: str, text: str) -> str:
+    name = text.strip().upper()
+    known = logging.getLevelNamesMapping()
+    if name not in known:
+        raise ConfigurationError(f"{key}: {text!r} is no level; levels are {', '.join(known)}")
+    return name

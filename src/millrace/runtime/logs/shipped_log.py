@@ -1,0 +1,106 @@
+"""The shipped log: what workers on other machines log and print goes to the driver with answers."""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, TextIO, cast
+
+from millrace.runtime.logs.log_line import LogLine
+from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, log_place
+
+__all__ = ["ShippedLog", "replay"]
+
+MOST_LINES = 1_000
+"""In one answer; of more, the newest are kept."""
+MOST_CHARACTERS = 4_000
+"""Of one line."""
+STDOUT = "stdout"
+"""The name under which prints are logged."""
+
+
+class ShippedLog(logging.Handler):
+    """Keeps records until the next answer takes them along; there is one in a worker."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addFilter(PlaceFilter())
+        self._lines: deque[LogLine] = deque(maxlen=MOST_LINES)
+        self._left_out = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the record."""
+        text = record.getMessage()
+        if record.exc_info:
+            text += "\n" + logging.Formatter().formatException(record.exc_info)
+        place = LogPlace(*(getattr(record, name, None) for name in LogPlace._fields))
+        self.add(record.created, record.levelno, record.name, text, place)
+
+    def add(self, created: float, level: int, logger: str, text: str, place: LogPlace) -> None:
+        """Keep a line."""
+        if len(self._lines) == MOST_LINES:
+            self._left_out += 1
+        self._lines.append(LogLine(created, level, logger, text[:MOST_CHARACTERS], *place))
+
+    def take(self) -> list[LogLine]:
+        """What has been logged since the last call."""
+        if not self._lines:
+            return []
+        taken = [self._lines.popleft() for _ in range(len(self._lines))]
+        if self._left_out:
+            text = f"{self._left_out} lines before this one were left out"
+            taken.insert(0, LogLine(taken[0].created, logging.WARNING, "millrace", text))
+            self._left_out = 0
+        return taken
+
+    def tee_stdout(self) -> None:
+        """Keep what is printed, too."""
+        if not isinstance(sys.stdout, _Tee):
+            sys.stdout = cast(TextIO, _Tee(sys.stdout, self))
+
+
+class _Tee(io.TextIOBase):
+    """Standard output that is logged line by line besides."""
+
+    def __init__(self, stream: TextIO, log: ShippedLog) -> None:
+        self._stream = stream
+        self._log = log
+        self._begun = ""
+
+    def write(self, text: str) -> int:
+        """Write it, and keep the lines that are complete."""
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            record = logging.makeLogRecord({})
+            self._log.add(record.created, logging.INFO, STDOUT, line, log_place())
+        return self._stream.write(text)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def replay(lines: Iterable[LogLine]) -> None:
+    """Log here, in the driver, what was logged in a worker: under ``millrace.worker``."""
+    for line in lines:
+        name = f"millrace.worker.{line.logger}"
+        record = logging.makeLogRecord(
+            {
+                "name": name,
+                "levelno": line.level,
+                "levelname": logging.getLevelName(line.level),
+                "msg": line.message,
+                "created": line.created,
+                "msecs": (line.created % 1) * 1000,
+                "job": line.job,
+                "operator": line.operator,
+                "subtask": line.subtask,
+            }
+        )
+        logging.getLogger(name).handle(record)
