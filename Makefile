@@ -4,7 +4,7 @@ BIN := .venv/bin
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-sql test class-archive lint docs bench conformance pyflink-examples torture test-connectors services web web-check
+.PHONY: help setup demo demo-sql test class-archive lint docs bench conformance pyflink-examples torture test-connectors services web web-check py-files
 
 help:
 	@echo "make demo      replay a real event stream and print its results"
@@ -19,6 +19,7 @@ help:
 	@echo "make test-connectors  connectors and file systems against every server"
 	@echo "make services  start the servers that tests use, on loopback (ARGS: names, --install)"
 	@echo "make web       build the web UI from web/ into the package (needs Node)"
+	@echo "make py-files  the package as build/millrace.zip, for spark-submit --py-files"
 	@echo "make setup     only prepare .venv and Java"
 
 setup:
@@ -78,3 +79,6 @@ test-connectors: setup
 # ARGS: names of servers, --install (see tests/services)
 services: setup
 	$(BIN)/python tests/services $(ARGS)
+
+py-files: setup
+	@$(BIN)/python scripts/py_files.py

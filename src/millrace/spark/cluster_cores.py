@@ -31,7 +31,9 @@ class ClusterCores:
         self.count = self._now()
         """Cores to plan with: as many tasks run at the same time."""
         self._seen_more = 0
-        self._promised = _promised(context)
+        self.promised = _promised(context)
+        """Tasks at the same time that the application has asked for; infinite if it takes what
+        there is."""
 
     def _now(self) -> int:
         # not the default parallelism, which a setting makes any number
@@ -45,7 +47,7 @@ class ClusterCores:
             executors = self._executors()
             if executors != before:
                 before, since = executors, time.monotonic()
-            if self._now() >= self._promised:
+            if self._now() >= self.promised:
                 break
             if executors and time.monotonic() - since > SETTLED:
                 break

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 from threading import Thread
 from typing import Any
 
@@ -85,15 +86,18 @@ def survey_workers(
     except (Py4JError, PySparkException, ConfigurationError) as error:
         raise SurveyError(_reason(error)) from error
     try:
-        return _within(patience, context, lambda: _survey(context, dependencies, place))
+        cores = _awaited_cores(context, patience)
+        return _within(patience, context, lambda: _survey(context, dependencies, place, cores))
     finally:
         if own:
             context.stop()
 
 
-def _survey(context: SparkContext, dependencies: Dependencies, place: str | None) -> WorkerSurvey:
+def _survey(
+    context: SparkContext, dependencies: Dependencies, place: str | None, cores: int
+) -> WorkerSurvey:
     environment = dependencies.ship(context)
-    workers = _every_core(context)
+    workers = _every_core(context, cores)
     stores = asdict(current_settings())
     search, in_files = environment.search, environment.in_files
     # functions, not their module: what is shipped by value must not name it
@@ -115,17 +119,29 @@ def _survey(context: SparkContext, dependencies: Dependencies, place: str | None
     return WorkerSurvey(str(context.version), tuple(_one_each(reports)), skews)
 
 
-def _every_core(context: SparkContext) -> Callable[[Any], list[Any]]:
-    """Runs a function once on every core at the same time, as far as Spark can promise that."""
-    cores = ClusterCores(context)
-    cores.wait_until_known()
-    executors = int(context._jsc.sc().getExecutorMemoryStatus().size()) - 1
-    if executors < 1 and not in_driver(context):
+def _awaited_cores(context: SparkContext, patience: float) -> int:
+    """How many cores there are once executors have come: all that were asked for, if they come."""
+    deadline = time.monotonic() + patience
+    while True:
+        cores = ClusterCores(context)
+        cores.wait_until_known()
+        executors = int(context._jsc.sc().getExecutorMemoryStatus().size()) - 1
+        late = executors < 1 or (isfinite(cores.promised) and cores.count < cores.promised)
+        if in_driver(context) or not late:
+            return cores.count
+        if time.monotonic() > deadline:
+            break
+    if executors < 1:
         raise SurveyError("no executor came: the cluster has no free cores or memory for one")
+    return cores.count
+
+
+def _every_core(context: SparkContext, cores: int) -> Callable[[Any], list[Any]]:
+    """Runs a function once on every core at the same time, as far as Spark can promise that."""
     grows = str(context.getConf().get("spark.dynamicAllocation.enabled", "false")) == "true"
 
     def run(function: Any) -> list[Any]:
-        rdd: RDD[int] = context.parallelize(range(cores.count), cores.count)
+        rdd: RDD[int] = context.parallelize(range(cores), cores)
         # Spark has no barriers where executors come and go
         return (rdd if grows else rdd.barrier()).mapPartitions(function).collect()
 

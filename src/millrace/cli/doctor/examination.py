@@ -96,7 +96,7 @@ class Examination:
             yield from self._surveyed(settings, survey)
             yield trial if isinstance(trial, Diagnosis) else self._tried(trial, survey)
         except SurveyError as error:
-            fix = "Look into the logs of the executors, and of the driver in 'logs/doctor.log'."
+            fix = "Look into the executors' logs, and into logs/doctor.log in the state directory."
             yield failure(_WORKERS, str(error), fix)
             if isinstance(trial, Diagnosis):
                 yield trial

@@ -1,0 +1,9 @@
+"""Deployments use what tests of faults have: processes of their own that find Millrace."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "faults" / "jobs"))
