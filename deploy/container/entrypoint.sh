@@ -43,7 +43,8 @@ executor() {
         --podName "$SPARK_EXECUTOR_POD_NAME"
 }
 
-case "${1:-server}" in
+[ $# -gt 0 ] || set -- server
+case "$1" in
 executor) executor ;;
 healthy) healthy ;;
 *) exec millrace "$@" ;;
