@@ -161,6 +161,13 @@ class FakeJobs:
         self.jobs = {job.id: job for job in jobs()}
         self.asked: dict[str, Json] = {}
         """Answers to triggers, by request id."""
+        self.place: Json = {
+            "id": "daily/report.py",
+            "name": "report.py",
+            "uploaded": clock() - 90 * HOUR,
+            "entry": [],
+        }
+        """A program on the server's machine."""
         self.programs: list[Json] = [
             {
                 "id": "5f2c_orders.py",
@@ -406,7 +413,7 @@ class FakeJobs:
                 "stack": '  File "/srv/jobs/orders.py", line 31, in parse\n    return loads(line)',
             },
         ]
-        return {"subtasks": subtasks, "epoch": {"number": 191_204}}
+        return {"subtasks": subtasks, "epoch": None, "driver": None, "waits_for": ""}
 
     def log(self, job: FakeJob, offset: int, limit: int) -> Json:
         text = "".join(self._log_line(job, number) for number in range(900)).encode()
@@ -452,19 +459,20 @@ class FakeJobs:
         }
 
     def attempts(self, job: FakeJob) -> Json:
-        start = self.clock() - job.age
-        ended = [start + (number + 1) * 20 * MINUTE for number in range(job.restarts)]
-        began = [start, *ended]
+        start, now = self.clock() - job.age, self.clock()
+        ends = [start + (number + 1) * 20 * MINUTE for number in range(job.restarts)]
+        lives = zip([start, *ends], [*ends, None], strict=True)
         return {
             "attempts": [
                 {
-                    "number": number,
+                    "attempt": number,
                     "pid": 40_117 + number,
-                    "started": began[number],
-                    "ended": ended[number] if number < len(ended) else None,
-                    "outcome": "killed by signal 9" if number < len(ended) else "",
+                    "start-time": begun,
+                    "end-time": -1 if ended is None else ended,
+                    "duration": (ended or now) - begun,
+                    "outcome": "" if ended is None else "killed by signal 9",
                 }
-                for number in range(job.restarts + 1)
+                for number, (begun, ended) in enumerate(lives)
             ]
         }
 

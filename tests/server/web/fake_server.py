@@ -62,6 +62,7 @@ class FakeServer:
                 self._get("/taskmanagers", lambda r: jobs.workers()),
                 self._get("/jobmanager/config", lambda r: jobs.settings()),
                 self._get("/jars", lambda r: {"files": jobs.programs}),
+                self._get("/programs", lambda r: {"files": [jobs.place]}),
                 self._get("/savepoints", lambda r: jobs.savepoints()),
                 self._get("/savepoints/compare", lambda r: jobs.differences()),
                 about("", lambda job, r: jobs.details(job)),

@@ -53,10 +53,16 @@ export interface RunRequest {
   flinkConfiguration?: Record<string, string>;
 }
 
+/** A program to run: the id of an upload, or the path of a file below the server's directory of programs. */
+export type Chosen = { upload: string } | { path: string };
+
 /** Runs a program; the job's id. */
-export async function runProgram(id: string, request: RunRequest): Promise<string> {
-  const path = `jars/${encodeURIComponent(id)}/run`;
-  return (await ask<{ jobid: string }>(path, { method: "POST", body: request })).jobid;
+export async function runProgram(program: Chosen, request: RunRequest): Promise<string> {
+  const [path, body] =
+    "upload" in program
+      ? [`jars/${encodeURIComponent(program.upload)}/run`, request]
+      : ["programs/run", { ...request, program: program.path }];
+  return (await ask<{ jobid: string }>(path, { method: "POST", body })).jobid;
 }
 
 /** Waits for an operation that takes its time; where its result is. */

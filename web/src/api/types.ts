@@ -86,7 +86,7 @@ export interface JobDetails {
   "records-per-second"?: number | null;
   "watermark-lag-ms"?: number | null;
   "last-checkpoint"?: number | null;
-  "program"?: string | null;
+  watermark?: number | null;
 }
 
 export interface Subtask {
@@ -182,8 +182,12 @@ export interface StackEntry {
 }
 
 export interface Stacks {
+  /** Those that have been running for long. */
   subtasks: StackEntry[];
-  epoch?: Record<string, unknown> | null;
+  epoch?: { epoch: number; attempt: number; since: number; subtasks: number; done: number | null } | null;
+  driver?: string | null;
+  waits_for?: string;
+  "waits-for"?: string;
 }
 
 export interface LogPart {
@@ -205,11 +209,14 @@ export interface HistoryPoint {
 }
 
 export interface Attempt {
-  number: number;
-  pid?: number | null;
-  started: number;
-  ended?: number | null;
-  outcome?: string | null;
+  attempt: number;
+  pid: number;
+  "start-time": number;
+  /** -1: it runs. */
+  "end-time": number;
+  duration: number;
+  /** Empty: it runs. */
+  outcome: string;
 }
 
 export interface JobConfig {

@@ -5,6 +5,7 @@ import { usePolled } from "../api/polling";
 import type { JobDetails } from "../api/types";
 import { count, rate } from "../format/numbers";
 import { duration, since } from "../format/times";
+import { isOver } from "../model/job_status";
 import { Facts } from "../parts/facts";
 import { Heading } from "../parts/heading";
 import { Loaded } from "../parts/notice";
@@ -40,7 +41,7 @@ export function JobPage({ id, tab }: { id: string; tab: string }) {
 
 function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => void }) {
   const chosen = TABS.find(({ name }) => name === tab) ?? TABS[0]!;
-  const lag = job["watermark-lag-ms"] ?? greatestLag(job);
+  const lag = job["watermark-lag-ms"] ?? (job.watermark == null || isOver(job.state) ? greatestLag(job) : job.now - job.watermark);
   return (
     <>
       <p class="crumbs"><a href={to(["jobs"])}>Jobs</a></p>

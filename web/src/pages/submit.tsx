@@ -13,28 +13,40 @@ import { tell } from "../parts/toasts";
 import { go } from "../route";
 
 export function SubmitPage({ query }: { query: URLSearchParams }) {
-  const programs = usePolled<{ files: Program[] }>("jars", 0);
+  const uploads = usePolled<{ files: Program[] }>("jars", 0);
+  const places = usePolled<{ files: Program[] }>("programs", 0);
   const config = usePolled<ServerConfig>("config", 0);
-  const [program, setProgram] = useState("");
-  const off = config.data?.features?.["web-submit"] === false || programs.error?.status === 403;
-  const files = programs.data?.files ?? [];
+  const [chosen, setChosen] = useState("");
+  const uploaded = (uploads.data?.files ?? []).map((file) => ({ ...file, kind: "upload" as const }));
+  const there = (places.data?.files ?? []).map((file) => ({ ...file, kind: "path" as const }));
+  const files = [...uploaded, ...there];
+  const program = files.find((file) => keyOf(file) === chosen) ?? (files.length === 1 ? files[0] : undefined);
+  const may = config.data?.features?.["web-submit"] !== false;
   return (
     <>
       <Heading title="Submit a job" />
       <Panel title="Program">
-        {off && (
+        {may ? (
+          <Upload taken={(id) => (setChosen(`upload ${id}`), uploads.refresh())} />
+        ) : (
           <p class="notice">
-            Uploads are off: this server runs no programs that come over the network. Start it with{" "}
-            <code>web.submit.enable: true</code>, or submit with <code>millrace run --server</code>.
+            This server runs no programs that come over the network. Start it with <code>--allow-uploads</code>, or with{" "}
+            <code>--programs</code> and a directory of job files; or submit with <code>millrace run --server</code>.
           </p>
         )}
-        {!off && <Upload taken={(id) => (setProgram(id), programs.refresh())} />}
-        <Programs files={files} chosen={program} choose={setProgram} refresh={programs.refresh} />
+        {(may || files.length > 0) && (
+          <Programs files={files} chosen={program} choose={setChosen} refresh={uploads.refresh} />
+        )}
       </Panel>
-      <RunForm program={program || (files.length === 1 ? files[0]!.id : "")} query={query} />
+      <RunForm program={program} query={query} />
     </>
   );
 }
+
+/** A program that can be chosen: an upload, or a file of the server's machine. */
+type Choice = Program & { kind: "upload" | "path" };
+
+const keyOf = (file: Choice): string => `${file.kind} ${file.id}`;
 
 function Upload({ taken }: { taken: (id: string) => void }) {
   const input = useRef<HTMLInputElement>(null);
@@ -79,8 +91,8 @@ function Upload({ taken }: { taken: (id: string) => void }) {
 }
 
 interface ProgramsProps {
-  files: Program[];
-  chosen: string;
+  files: Choice[];
+  chosen: Choice | undefined;
   choose: (id: string) => void;
   refresh: () => void;
 }
@@ -100,23 +112,27 @@ function Programs({ files, chosen, choose, refresh }: ProgramsProps) {
     <fieldset class="choices">
       <legend class="hidden">Program to run</legend>
       {files.map((file) => (
-        <div key={file.id} class="choice">
+        <div key={keyOf(file)} class="choice">
           <label>
             <input
-              type="radio" name="program" value={file.id}
-              checked={chosen === file.id || files.length === 1} onChange={() => choose(file.id)}
+              type="radio" name="program" value={keyOf(file)}
+              checked={file === chosen} onChange={() => choose(keyOf(file))}
             />
             <span class="strong">{file.name}</span>
-            <span class="muted">{moment(file.uploaded)}</span>
+            <span class="muted">
+              {file.entry?.[0]?.description || (file.kind === "path" ? `On the server: ${file.id}` : `Uploaded ${moment(file.uploaded)}`)}
+            </span>
           </label>
-          <button type="button" class="link" aria-label={`Delete ${file.name}`} onClick={() => void remove(file)}>Delete</button>
+          {file.kind === "upload" && (
+            <button type="button" class="link" aria-label={`Delete ${file.name}`} onClick={() => void remove(file)}>Delete</button>
+          )}
         </div>
       ))}
     </fieldset>
   );
 }
 
-function RunForm({ program, query }: { program: string; query: URLSearchParams }) {
+function RunForm({ program, query }: { program: Choice | undefined; query: URLSearchParams }) {
   const savepoints = usePolled<{ savepoints: SavepointRow[] }>("savepoints", 0);
   const [name, setName] = useState(query.get("name") ?? "");
   const [words, setWords] = useState("");
@@ -128,6 +144,7 @@ function RunForm({ program, query }: { program: string; query: URLSearchParams }
   const [busy, setBusy] = useState(false);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
+    if (!program) return;
     setProblem("");
     setBusy(true);
     try {
@@ -138,7 +155,7 @@ function RunForm({ program, query }: { program: string; query: URLSearchParams }
         ...(parallelism ? { parallelism: Number(parallelism) } : {}),
         ...(savepoint.trim() ? { savepointPath: savepoint.trim(), allowNonRestoredState: lenient } : {}),
       };
-      const job = await runProgram(program, request);
+      const job = await runProgram(program.kind === "upload" ? { upload: program.id } : { path: program.id }, request);
       tell("The job is submitted.");
       go(["jobs", job]);
     } catch (error) {

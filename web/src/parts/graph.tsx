@@ -18,6 +18,8 @@ const SMALLEST = 0.12;
 /** The smallest that `Fit` makes a graph: a larger one is scrolled, so that names can still be read. */
 const READABLE = 0.36;
 const LARGEST = 1.5;
+/** Room for one, so that it does not bring up the other. */
+const SCROLLBAR = 16;
 const STEP = 1.25;
 /** Below this size the figures could not be read: names are written large, and how busy is shown in colour. */
 const OUTLINE = 0.55;
@@ -42,8 +44,8 @@ export function Graph({ flow, selected, select }: Props) {
   const centre = useRef<Place | null>(null);
   const fit = (): void => {
     if (!layout || !view.current) return;
-    const { clientWidth, clientHeight } = view.current;
-    const whole = Math.min(clientWidth / layout.width, clientHeight / layout.height);
+    const highest = parseFloat(getComputedStyle(view.current).maxHeight);
+    const whole = Math.min(view.current.clientWidth / layout.width, highest / layout.height);
     const fitting = Math.min(1, Math.max(whole, narrow ? 0.6 : READABLE));
     centre.current = placeOf(selected ?? busiest ?? flow.nodes[0]?.id);
     setScale(fitting);
@@ -84,6 +86,7 @@ export function Graph({ flow, selected, select }: Props) {
         role="region"
         aria-label={`Dataflow graph, ${flow.nodes.length} operators`}
         aria-busy={!layout}
+        style={layout ? { height: `${Math.ceil(layout.height * scale) + SCROLLBAR}px` } : {}}
         onWheel={(event) => {
           if (!event.ctrlKey) return;
           event.preventDefault();

@@ -51,6 +51,8 @@ class JobSummary(msgspec.Struct, frozen=True, rename="kebab"):
     """Subtasks per state."""
     records_per_second: float | None = None
     watermark_lag_ms: int | None = None
+    last_checkpoint: int | None = None
+    """When the newest one was complete; None: there is none yet."""
     restarts: int = 0
     program: str = ""
     error: str = ""
@@ -111,6 +113,7 @@ class JobAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     records: int
     records_per_second: float
     watermark: int | None
+    last_checkpoint: int | None
     restarts: int
     waits_for: str
 
@@ -137,6 +140,7 @@ def job_summary(job: ObservedJob) -> JobSummary:
         tasks=task_counts(job, (vertex.parallelism for vertex in job.vertices)),
         records_per_second=details.records_per_second if running else None,
         watermark_lag_ms=max(0, job.now - (details.watermark or 0)) if has_lag else None,
+        last_checkpoint=_last_checkpoint(job),
         restarts=details.restarts,
         program=job.job.submission.program,
         error=job.job.error,
@@ -170,6 +174,7 @@ def job_details(job: ObservedJob) -> JobAnswer:
         records=details.records,
         records_per_second=details.records_per_second if job.is_running else 0.0,
         watermark=details.watermark,
+        last_checkpoint=_last_checkpoint(job),
         restarts=details.restarts,
         waits_for=details.waits_for if job.is_running else "",
     )
@@ -197,6 +202,11 @@ def _vertex_summary(job: ObservedJob, vertex: ObservedVertex) -> VertexSummary:
         watermark=rates.watermark,
         watermark_lag_ms=rates.watermark_lag_ms,
     )
+
+
+def _last_checkpoint(job: ObservedJob) -> int | None:
+    complete = [each for each in job.details.checkpoints.recent if each.failure is None]
+    return max((round(each.triggered + each.duration) for each in complete), default=None)
 
 
 def _begun(job: ObservedJob) -> int:

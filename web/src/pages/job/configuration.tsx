@@ -20,12 +20,12 @@ export function ConfigurationTab({ job }: TabProps) {
           <Table
             caption="Processes of the job, the newest first"
             rows={[...attempts.data.attempts].reverse()}
-            rowKey={(row) => row.number}
+            rowKey={(row) => row.attempt}
             columns={[
-              { title: "Attempt", cell: (row) => row.number, figure: true },
-              { title: "Process", cell: (row) => row.pid ?? "–", figure: true },
-              { title: "Started", cell: (row) => moment(row.started), figure: true },
-              { title: "Ran for", cell: (row) => duration((row.ended ?? job.now) - row.started), figure: true },
+              { title: "Attempt", cell: (row) => row.attempt, figure: true },
+              { title: "Process", cell: (row) => row.pid, figure: true },
+              { title: "Started", cell: (row) => moment(row["start-time"]), figure: true },
+              { title: "Ran for", cell: (row) => duration(row.duration), figure: true },
               { title: "Outcome", cell: (row) => row.outcome || "Runs" },
             ]}
           />

@@ -20,7 +20,22 @@ export function StacksTab({ job }: TabProps) {
 }
 
 function List({ data }: { data: Stacks }) {
-  if (!data.subtasks.length) return <Empty>No subtask works at this moment: the job waits for records.</Empty>;
+  const waits = data["waits-for"] ?? data.waits_for;
+  return (
+    <>
+      {waits && <p class="muted waits">It waits for {waits}</p>}
+      {data.subtasks.length ? <Subtasks data={data} /> : <Empty>No subtask has been running for long.</Empty>}
+      {data.driver && (
+        <details>
+          <summary>What the driver does</summary>
+          <pre class="code" tabIndex={0}>{data.driver}</pre>
+        </details>
+      )}
+    </>
+  );
+}
+
+function Subtasks({ data }: { data: Stacks }) {
   const rows = [...data.subtasks].sort((a, b) => (b.seconds ?? 0) - (a.seconds ?? 0));
   return (
     <ul class="stacks">
