@@ -169,7 +169,7 @@ class SqlRegistry:
             return [TriggeredOperation(**row) for row in connection.execute(query).mappings()]
 
     def succeeded_triggers(self) -> list[TriggeredOperation]:
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             query = select(TRIGGERS).where(TRIGGERS.c.result.is_not(None), TRIGGERS.c.job != "")
             rows = connection.execute(query.order_by(TRIGGERS.c.created, TRIGGERS.c.id))
             return [TriggeredOperation(**row) for row in rows.mappings()]
