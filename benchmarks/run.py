@@ -56,6 +56,7 @@ import state_bytes
 import state_growth
 import typed_checks
 import vectorised
+import web_ui
 from bar import Bar
 from job_process import BENCHMARKS, RESULTS, MeasurementError
 from machine import description
@@ -108,6 +109,7 @@ BARS: dict[str, Bar] = {
             savepoint,
             rocksdb_20m,
             restore_2gb,
+            web_ui,
         )
     },
 }
