@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["as_columns"]
 
+_BYTES = (bytes, bytearray, memoryview)
+
 
 def as_columns(
     rows: Sequence[Sequence[Any]], schema: pyarrow.Schema, kind: type[ConnectorError]
@@ -42,7 +44,8 @@ def _array(
 
     kind = field.type
     try:
-        return pa.array(values, type=kind)
+        if not (pa.types.is_string(kind) and _has_bytes(values)):
+            return pa.array(values, type=kind)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass  # not as the driver gives it: a UUID as text, a number as decimal
     try:
@@ -58,10 +61,16 @@ def _array(
         ) from None
 
 
+def _has_bytes(values: list[Any]) -> bool:
+    """Whether Arrow would take some for text, or refuse them, by what else is there: here they are
+    always read as UTF-8."""
+    return any(issubclass(kind, _BYTES) for kind in set(map(type, values)))
+
+
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, (bytes, bytearray, memoryview)):
+    if isinstance(value, _BYTES):
         return bytes(value).decode()
     return json.dumps(value) if isinstance(value, (dict, list)) else str(value)
 

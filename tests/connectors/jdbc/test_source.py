@@ -6,12 +6,13 @@ import random
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 from databases import Database
 
-from millrace.common import Row, Types, WatermarkStrategy
+from millrace.common import Configuration, Row, Types, WatermarkStrategy
 from millrace.common.errors import JobDefinitionError, MillraceError
 from millrace.common.source import ReaderContext
 from millrace.common.types.batch import ColumnBatch
@@ -21,6 +22,7 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import Faults, run_local
 
 ORDERS = 500
+NO_TIME = WatermarkStrategy.no_watermarks()
 
 
 @pytest.fixture
@@ -204,6 +206,25 @@ def test_ranges_are_cut_evenly(database: Database) -> None:
     many = ", ".join(f"('{chr(97 + i)}')" for i in range(8))
     database.run("DELETE FROM t", f"INSERT INTO t VALUES {many}")
     assert [s.lower for s in database.ask(splits)] == [None, "c", "e", "g"]
+
+
+def test_runs_on_what_is_available_go_on_behind_each_other(
+    database: Database, tmp_path: Path
+) -> None:
+    """An empty table, then rows, then none, then more; one without a value is read once."""
+    database.run("CREATE TABLE orders (id bigint, name varchar(20))")
+    source = builder(database).set_split_column("id", splits=3).build()
+    settings = {"millrace.available-now": "true"}
+    seen: list[list[Any]] = []
+    for rows in ((), ("(1, 'a')", "(5, 'b')", "(9, 'c')", "(NULL, 'd')"), (), ("(12, 'e')",)):
+        if rows:
+            database.run(f"INSERT INTO orders VALUES {', '.join(rows)}")
+        with run_local(checkpoint_dir=str(tmp_path / "checkpoints")):
+            env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
+            stream = env.set_parallelism(2).from_source(source, NO_TIME, "read").uid("read")
+            with stream.execute_and_collect("orders") as found:
+                seen.append(sorted(row.name for row in found))
+    assert seen == [[], ["a", "b", "c", "d"], [], ["e"]]
 
 
 def test_wrong_use_is_told(database: Database, orders: Database) -> None:

@@ -72,7 +72,12 @@ class Selection:
         parameters: dict[str, Any] = {f"p{i}": value for i, value in enumerate(split.parameters)}
         conditions = [f"({named(split.condition)})"] if split.condition is not None else []
         low = split.lower if after is None else after
-        for name, sign, bound in (("low", ">=", low), ("high", "<", split.upper)):
+        for name, sign, bound in (
+            ("low", ">=", low),
+            ("high", "<", split.upper),
+            ("above", ">", split.above),
+            ("until", "<=", split.until),
+        ):
             if bound is not None:
                 conditions.append(f"{self.split_column} {sign} :{name}")
                 parameters[name] = bound

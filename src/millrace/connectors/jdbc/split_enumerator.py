@@ -11,7 +11,7 @@ from millrace.common.source import SourceSplit, SplitEnumerator
 from millrace.connectors.jdbc.client import JdbcError, connect, create_engine, telling
 from millrace.connectors.jdbc.select import Selection
 from millrace.connectors.jdbc.source import JdbcReading
-from millrace.connectors.jdbc.table_splits import JdbcSplit, range_splits
+from millrace.connectors.jdbc.table_splits import JdbcSplit, largest, later_splits, range_splits
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -20,12 +20,24 @@ __all__ = ["JdbcEnumerator"]
 
 
 class JdbcEnumerator(SplitEnumerator):
-    """Finds the parts once; each subtask reads one at a time, over one connection."""
+    """Finds the parts once; each subtask reads one at a time, over one connection.
+
+    In runs on what is available it finds, of a source with a split column, what is behind the
+    value that the run before has read up to: its state.
+    """
 
     def __init__(self, reading: JdbcReading) -> None:
         self._reading = reading
         self._found = False
+        self._until: Any = None
+        """The largest value of the split column that runs so far have read up to."""
+        self._follows = False
+        """Whether this run is to go on where the one before has ended."""
         self._snapshot: Connection | None = None
+
+    def prepare_for_available_now(self, now: int) -> None:
+        if self._reading.split_column is not None:
+            self._found, self._follows = False, True
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
         """The parts, the first time.
@@ -57,8 +69,7 @@ class JdbcEnumerator(SplitEnumerator):
             self._snapshot = connection  # others may read in it while its transaction is open
         selection = Selection(connection, reading)
         if selection.split_column is not None:
-            base, column = selection.base, selection.split_column
-            splits = range_splits(connection, base, column, reading.splits)
+            splits = self._ranges(connection, selection.base, selection.split_column)
         elif reading.conditions:
             splits = [
                 JdbcSplit(f"condition-{i}", condition=condition)
@@ -73,6 +84,20 @@ class JdbcEnumerator(SplitEnumerator):
             splits = [JdbcSplit("all")]
         return [replace(split, snapshot=snapshot) for split in splits]
 
+    def _ranges(self, connection: Connection, base: str, column: str) -> list[JdbcSplit]:
+        parts = self._reading.splits
+        if not self._follows:
+            return range_splits(connection, base, column, parts)
+        before, until = self._until, largest(connection, base, column, self._until)
+        if until is None:
+            return []
+        self._until = until
+        if before is not None:
+            return later_splits(before, until, parts)
+        splits = range_splits(connection, base, column, parts)
+        # the last part has no end of its own; what comes meanwhile is the next run's
+        return [split if split.is_null else replace(split, until=until) for split in splits]
+
     def max_active_splits(self) -> int | None:
         return 1
 
@@ -80,10 +105,13 @@ class JdbcEnumerator(SplitEnumerator):
         return self._found
 
     def snapshot_state(self) -> Any:
-        return self._found
+        return {"found": self._found, "until": self._until}
 
     def restore_state(self, state: Any) -> None:
-        self._found = bool(state)
+        if isinstance(state, dict):
+            self._found, self._until = state["found"], state["until"]
+        else:  # of a version that did not go on
+            self._found = bool(state)
 
     def close(self) -> None:
         if self._snapshot is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -15,7 +15,7 @@ from millrace.connectors.jdbc.placeholders import named
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["JdbcSplit", "range_splits"]
+__all__ = ["JdbcSplit", "largest", "later_splits", "range_splits"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,10 @@ class JdbcSplit(SourceSplit):
     """Of the split column, included; None: from the first."""
     upper: Any = None
     """Not included; None: to the last."""
+    above: Any = None
+    """The value that an earlier run has read up to, not included."""
+    until: Any = None
+    """The last value of this run, included; None: the part has no such end."""
     is_null: bool = False
     """The rows without a value in the split column."""
     condition: str | None = None
@@ -34,6 +38,20 @@ class JdbcSplit(SourceSplit):
     """In the place of the query's question marks."""
     snapshot: str | None = None
     """The exported snapshot of PostgreSQL to read in."""
+
+
+def later_splits(above: Any, until: Any, parts: int) -> list[JdbcSplit]:
+    """At most so many ranges of what has come since a run that has read up to ``above``.
+
+    Example:
+        >>> [(s.above, s.lower, s.upper, s.until) for s in later_splits(10, 20, 2)]
+        [(10, None, 15, None), (None, 15, None, 20)]
+    """
+    cuts = [None, *dict.fromkeys(_between(above, until, parts)), None]
+    splits = [JdbcSplit(f"from-{above}-{i}", *cut) for i, cut in enumerate(pairwise(cuts))]
+    splits[0] = replace(splits[0], above=above)
+    splits[-1] = replace(splits[-1], until=until)
+    return splits
 
 
 def range_splits(connection: Connection, base: str, column: str, parts: int) -> list[JdbcSplit]:
@@ -65,6 +83,15 @@ def range_splits(connection: Connection, base: str, column: str, parts: int) -> 
     if connection.execute(empty).first() is not None:
         splits.append(JdbcSplit("null", is_null=True))
     return splits
+
+
+def largest(connection: Connection, base: str, column: str, above: Any) -> Any:
+    """The largest value of a column that is larger than one, or than None; None: there is none."""
+    from sqlalchemy import text
+
+    base, column = named(base), named(column)
+    more, values = ("", {}) if above is None else (f" WHERE {column} > :above", {"above": above})
+    return connection.execute(text(f"SELECT max({column}) FROM {base}{more}"), values).scalar()
 
 
 def _between(low: Any, high: Any, parts: int) -> list[Any]:
