@@ -97,6 +97,7 @@ def test_it_gives_up_in_the_end(monkeypatch: pytest.MonkeyPatch, sink_harness: A
     [
         [1, 1.0, Decimal("1.0"), numpy.int64(1)],
         [float("nan"), Decimal("nan"), numpy.float64("nan")],
+        [{"b": 1, "c": [1]}, {"b": 1.0, "c": [Decimal(1)]}],
         ["a"],
         [True],
     ],

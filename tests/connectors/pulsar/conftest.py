@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pulsar
 import pytest
 from pulsar_standalone import PulsarStandalone
+
+sys.path.insert(0, str(Path(__file__).parent))  # for the job that tests kill
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,13 @@ from typing import Any
 import pulsar
 import pytest
 from killed_job import KilledJob, kill_a_worker
+from pulsar_job import build
+from resumed_job import SMALL_EPOCHS
+from wall_clock import WallClock
+
+from millrace.common import Configuration
+from millrace.datastream import StreamExecutionEnvironment
+from millrace.testing import run_local
 
 HERE = Path(__file__).parent
 WORDS = 7
@@ -71,6 +79,10 @@ class Pipeline(KilledJob):
     def check(self) -> None:
         """Finish, and look at the results."""
         assert self.run() == 0, self.log
+        self.look()
+
+    def look(self) -> None:
+        """Each result is there once, those of a word in their order."""
         found = [message.data().decode() for message in self.sink.read()]
         assert sorted(found) == self.expected
         last: dict[str, int] = {}
@@ -111,6 +123,33 @@ def test_the_broker_is_restarted_below_a_running_job(pipeline: Make) -> None:
     job.server.restart()
     assert driver.wait(job.patience_s) == 0, job.log
     job.check()
+
+
+def test_it_goes_on_from_savepoints_with_other_parallelisms(topics: Any, tmp_path: Path) -> None:
+    """Of 2, 4 and 1 subtasks, each from where the one before was stopped."""
+    job = Pipeline(topics, tmp_path, 3_000, "local", together=False)
+    places = (job.server.url, job.server.admin_url, job.source.name, job.sink.name)
+    savepoint = None
+    for parallelism in (2, 4, 1):
+        settings = {**SMALL_EPOCHS, "execution.checkpointing.interval": "1 ms"}
+        if savepoint is not None:
+            settings["execution.state-recovery.path"] = savepoint
+        checkpoints = str(tmp_path / f"checkpoints-{parallelism}")
+        with run_local(clock=WallClock(), checkpoint_dir=checkpoints):
+            env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
+            env.set_parallelism(parallelism)
+            build(env, *places, together=False)
+            if parallelism == 1:
+                env.execute("from-savepoints")
+                break
+            some = threading.Event()
+            env.launcher.listeners.append(lambda job, some=some: job.epochs > 5 and some.set())
+            client = env.execute_async("from-savepoints")
+            assert some.wait(60), client.get_job_status().result()
+            savepoint = client.stop_with_savepoint(False, str(tmp_path)).result(60)
+            client.get_job_execution_result().result(60)
+            assert 0 < job.results() < 3_000
+    job.look()
 
 
 @pytest.mark.spark

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from millrace.filesystem.hdfs.name_service import NameService
-from millrace.filesystem.hdfs.replacement import replace_if
+from millrace.filesystem.hdfs.replacement import ABANDONED_AGE, remove_abandoned, replace_if
 
 FILE = "/d/count"
 LOCK = "/d/.count.lock"
@@ -127,6 +127,31 @@ def test_a_lock_whose_holder_died_after_it_had_replaced() -> None:
     names.files |= {FILE: b"old", LOCK: None}
     assert replace(names, b"new", is_(names, b"old"))
     assert names.files == {"/d": None, FILE: b"new"}
+
+
+def test_what_killed_writers_left_is_removed_after_an_hour() -> None:
+    """Not what is of others, nor what somebody may be writing now."""
+    names, old, new = Names(), 1_000_000, 1_000_001
+    left = f"/d/.count.{'0a' * 16}.lock"
+    kept = {
+        FILE: old,
+        f"/d/.count.{'1b' * 16}.lock": new,
+        f"/d/.other.{'0a' * 16}.lock": old,
+        "/d/.count.more.lock": old,
+    }
+    names.files |= dict.fromkeys((left, LOCK, *kept))
+    names.files |= {f"{left}/x": b"new", f"{LOCK}/x": b"new"}
+
+    def entries(path: str) -> Iterator[Any]:
+        for location in (left, LOCK, *kept):
+            if path == "/d" and location in names.files:
+                written = kept.get(location, old)
+                isdir = location != FILE
+                yield SimpleNamespace(path=location, isdir=isdir, modification_time=written)
+
+    names.entries = entries  # type: ignore[method-assign]
+    remove_abandoned(cast(NameService, names), FILE, lambda: old / 1000 + ABANDONED_AGE)
+    assert set(names.files) == {"/d", *kept}
 
 
 def test_a_holder_that_wakes_up_late_replaces_nothing() -> None:

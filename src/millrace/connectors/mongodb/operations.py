@@ -102,9 +102,14 @@ def _of(key: Any) -> dict[str, Any]:
 
 
 def _token(key: Any) -> Any:
-    """Equal for keys that are one to MongoDB: 1, 1.0 and Decimal(1), but not 1 and True."""
+    """Equal for keys that are one to MongoDB: 1, 1.0 and Decimal(1), but not 1 and True; also
+    within documents."""
     if type(key) in _PLAIN:
         return key
+    if isinstance(key, dict):
+        return dict, tuple((name, _token(value)) for name, value in key.items())
+    if isinstance(key, (list, tuple)):
+        return list, tuple(map(_token, key))
     if is_number_of_numpy(key):
         key = key.item()
     if type(key) in (int, float, Decimal):

@@ -25,7 +25,7 @@ from millrace.filesystem.file_system import (
 from millrace.filesystem.hdfs.hdfs_pending_file import HdfsPendingFile
 from millrace.filesystem.hdfs.hdfs_reader import HdfsReader
 from millrace.filesystem.hdfs.name_service import NameService, normal
-from millrace.filesystem.hdfs.replacement import LOCK_SUFFIX, replace_if
+from millrace.filesystem.hdfs.replacement import LOCK_SUFFIX, remove_abandoned, replace_if
 from millrace.filesystem.local_pending_file import is_temporary, named_for
 
 __all__ = ["HdfsFileSystem"]
@@ -46,6 +46,8 @@ class HdfsFileSystem(FileSystem):
         import hdfs_native  # noqa: F401  who has not installed it is told so at once
 
         self._made: dict[tuple[str, int], NameService] = {}
+        self._tidied: set[str] = set()
+        """Files around which what killed writers left has been removed."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a file system has connections, so it is not pickled: use file_system_of")
@@ -150,6 +152,10 @@ class HdfsFileSystem(FileSystem):
             found = self.read_version(location)
             return found is not None and found[0] == data
 
+        if location not in self._tidied:
+            self._tidied.add(location)
+            with contextlib.suppress(OSError):  # it is only for order
+                remove_abandoned(names, path)
         # no lock has to be taken to find that it is too late
         written = unchanged() and replace_if(names, path, data, unchanged, published)
         return _version(data) if written else None

@@ -10,15 +10,18 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 import time
 import uuid
 from collections.abc import Callable
 
 from millrace.filesystem.hdfs.name_service import NameService
 
-__all__ = ["LOCK_SUFFIX", "replace_if"]
+__all__ = ["ABANDONED_AGE", "LOCK_SUFFIX", "remove_abandoned", "replace_if"]
 
 LOCK_SUFFIX = ".lock"
+ABANDONED_AGE = 3600.0
+"""Seconds; a writer needs a few hundredths."""
 _PATIENCE = 3.0
 """Seconds that a lock may be held by the same holder; it takes a few hundredths."""
 _PAUSE = 0.02
@@ -65,6 +68,22 @@ def replace_if(
             continue
         finally:
             _release(names, lock, mark)
+
+
+def remove_abandoned(names: NameService, path: str, now: Callable[[], float] = time.time) -> None:
+    """Remove what writers of a file that were killed had prepared an hour ago or more, and the lock
+    of one that was killed when it held it.
+
+    Args:
+        now: seconds since 1970.
+    """
+    directory, _, name = path.rpartition("/")
+    mine = re.compile(re.escape(f".{name}") + r"(\.[0-9a-f]{32})?" + re.escape(LOCK_SUFFIX))
+    latest = (now() - ABANDONED_AGE) * 1000
+    for entry in list(names.entries(directory)):
+        found = entry.path.rpartition("/")[2]
+        if entry.isdir and mine.fullmatch(found) and entry.modification_time <= latest:
+            names.delete(entry.path, recursive=True)
 
 
 def _take(names: NameService, staged: str, lock: str, mark: str, patience: float) -> None:
