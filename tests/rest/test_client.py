@@ -125,7 +125,8 @@ def test_a_connection_that_the_server_closed_is_made_anew(served) -> None:
     served.push(("a", 1))
     client = served.client()
     assert client.get("remember", "last", "a") == 1
-    served.endpoint._server._server.close_connections()
+    for connection in list(served.endpoint._server._http._server.server_state.connections):
+        connection.loop.call_soon_threadsafe(connection.transport.abort)
     assert client.get("remember", "last", "a") == 1
 
 

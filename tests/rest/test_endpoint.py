@@ -326,3 +326,9 @@ def test_the_state_backend_makes_no_difference(serve) -> None:
         served.push(("a", 3), ("b", None))
         assert ask(served, f"{STATE}/remember/seen-values/a")[1]["value"] == [1, 3]
         assert ask(served, f"{STATE}/remember/times/b")[0] == 404
+
+
+def test_without_its_packages_it_says_what_to_install(serve, monkeypatch) -> None:
+    monkeypatch.setattr("millrace.rest.endpoint.find_spec", lambda name: None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'millrace\[rest\]'"), serve() as job:
+        job.push(("a", 1))

@@ -56,7 +56,7 @@ def test_an_answer_is_json(server) -> None:
     assert (response.status, body) == (200, {"target": "/a?b=c"})
     assert response.getheader("Content-Type") == "application/json"
     assert response.getheader("X-Test") == "yes"
-    assert "Python" not in response.getheader("Server")
+    assert response.getheader("Server") is None
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong", "t0ke", "t0kenn"])
@@ -105,7 +105,7 @@ def test_a_request_with_a_body_ends_the_connection(server) -> None:
     smuggled = b"GET /b HTTP/1.1\r\n\r\n"
     received = raw(
         server,
-        b"GET /a HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s" % (len(smuggled), smuggled),
+        b"GET /a HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s" % (len(smuggled), smuggled),
     )
     assert received.count(b"HTTP/1.1 ") == 1
 
@@ -176,8 +176,11 @@ def test_who_does_not_show_the_token_cannot_stay(monkeypatch) -> None:
 def test_closing_ends_open_connections() -> None:
     running = RestServer("127.0.0.1", 0, "t", echo)
     with socket.create_connection(("127.0.0.1", running.port), timeout=10) as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nAuthorization: Bearer t\r\n\r\n")
-        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer t\r\n\r\n")
+        received = b""
+        while not received.endswith(b"}"):
+            received += connection.recv(1 << 16)
+        assert received.startswith(b"HTTP/1.1 200")
         running.close()
         assert connection.recv(1) == b""
     with pytest.raises(ConnectionError):

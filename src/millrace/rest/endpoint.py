@@ -8,7 +8,9 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Sequence
+from importlib.util import find_spec
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
@@ -21,17 +23,27 @@ from millrace.rest.address_file import RestAddress
 from millrace.rest.job_view import JobView
 from millrace.rest.key_text import key_text
 from millrace.rest.routes import Router
-from millrace.rest.server import RestServer
 from millrace.runtime.epoch import Ack
 from millrace.state.checkpoint.manifest import Manifest
+
+if TYPE_CHECKING:
+    from millrace.rest.server import RestServer
 
 __all__ = ["RestEndpoint", "endpoint_of"]
 
 log = logging.getLogger(__name__)
 
+PACKAGES = ("starlette", "uvicorn")
+"""What the extra ``rest`` installs."""
+
 
 def endpoint_of(job: ControlledJob, graph: JobGraph, configuration: Configuration) -> RestEndpoint:
-    """The endpoint of a job that has not started yet."""
+    """The endpoint of a job that has not started yet.
+
+    Raises:
+        ConfigurationError: a package is missing, or as `RestEndpoint` does.
+    """
+    _require_packages()
     program = graph.program
     operators = {node.uid: node.name for stage in program.stages for node in stage.nodes}
     return RestEndpoint(job, program.job_name, operators, configuration)
@@ -59,6 +71,8 @@ class RestEndpoint(JobObserver):
         """None: it does not answer."""
 
     def started(self, job_dir: str) -> None:
+        from millrace.rest.server import RestServer
+
         address, port = self._bind_address, self._port
         try:
             self._server = RestServer(address, port, self._token, self._router.get)
@@ -87,6 +101,14 @@ class RestEndpoint(JobObserver):
         if self.address is not None:
             self.address.remove(self._job_dir)
         self.view.closed()
+
+
+def _require_packages() -> None:
+    for name in PACKAGES:
+        if find_spec(name) is None:
+            raise ConfigurationError(
+                f"rest.enabled needs the package {name}: pip install 'millrace[rest]'"
+            )
 
 
 def _checked(token: str | None) -> str | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.errors import ConfigurationError
+from millrace.rest.connection_limit import ConnectionLimit
 
 if TYPE_CHECKING:
     import uvicorn
@@ -55,7 +56,7 @@ class HttpServer:
         host: to bind to, a name or an address.
         port: 0 for any that is free.
         tls: None: plain HTTP.
-        limit: most connections at a time; None: as many as come.
+        limit: of connections; None: as many as come.
 
     Raises:
         OSError: the address cannot be bound.
@@ -68,7 +69,7 @@ class HttpServer:
         host: str,
         port: int,
         tls: TlsFiles | None = None,
-        limit: int | None = None,
+        limit: ConnectionLimit | None = None,
     ) -> None:
         if tls is not None:
             tls.check()
@@ -123,7 +124,7 @@ def _bound(host: str, port: int) -> socket.socket:
     bound = socket.socket(family, kind, protocol)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(address)
+        bound.bind((address[0], port, *address[2:]))  # as given: it has taken 70000 for 4464
         bound.listen(BACKLOG)
         bound.set_inheritable(False)
     except BaseException:
@@ -132,7 +133,9 @@ def _bound(host: str, port: int) -> socket.socket:
     return bound
 
 
-def _server(application: Any, tls: TlsFiles | None, limit: int | None) -> uvicorn.Server:
+def _server(
+    application: Any, tls: TlsFiles | None, limit: ConnectionLimit | None
+) -> uvicorn.Server:
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -153,7 +156,7 @@ def _server(application: Any, tls: TlsFiles | None, limit: int | None) -> uvicor
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
-        limit_concurrency=limit,
+        http="auto" if limit is None else limit.protocol(),
         ssl_certfile=None if tls is None else tls.certificate,
         ssl_keyfile=None if tls is None or tls.key is None else tls.key,
     )

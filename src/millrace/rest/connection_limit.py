@@ -1,0 +1,135 @@
+"""How many connections a server has at a time: those that have shown a token stay, others give way.
+
+All of it happens in the thread of the server's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+__all__ = ["ConnectionLimit"]
+
+REFUSED_SECONDS = 1.0
+"""So long a connection that is refused has to read why."""
+_FULL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+    b"Retry-After: 1\r\nConnection: close\r\n\r\n"
+    b'{"error":"there are too many connections; ask again soon"}'
+)
+_NONSENSE = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+    b'{"error":"this is no request of HTTP"}'
+)
+
+
+class ConnectionLimit:
+    """Counts the connections of a server.
+
+    Args:
+        most: how many there are at a time.
+        proof: seconds in which a connection must have shown the token, however busy it is; None:
+            it may stay without, unless others want its place.
+    """
+
+    def __init__(self, most: int, proof: float | None) -> None:
+        self._most = most
+        self._proof = proof
+        self._open: set[asyncio.Transport] = set()
+        self._unproven: dict[Any, asyncio.Transport] = {}
+        """By the client's address, the oldest first."""
+        self._refused: deque[asyncio.Transport] = deque()
+
+    def admit(self, transport: asyncio.Transport, client: Any) -> bool:
+        """Take a new connection; False: there are too many, all of which have shown the token."""
+        if len(self._open) >= self._most and not self._make_room():
+            self._refuse(transport)
+            return False
+        self._open.add(transport)
+        self._unproven[client] = transport
+        if self._proof is not None:
+            asyncio.get_running_loop().call_later(
+                self._proof, self._end_unproven, transport, client
+            )
+        return True
+
+    def proven(self, client: Any) -> None:
+        """The client has shown the token."""
+        self._unproven.pop(client, None)
+
+    def left(self, transport: asyncio.Transport, client: Any) -> None:
+        """A connection has ended."""
+        self._open.discard(transport)
+        if self._unproven.get(client) is transport:
+            del self._unproven[client]
+
+    def protocol(self) -> type[asyncio.Protocol]:
+        """The protocol for uvicorn whose connections are counted."""
+        return _counted(self)
+
+    def _make_room(self) -> bool:
+        """End the connection that has been silent about the token for longest: who has it shows it
+        at once."""
+        client = next(iter(self._unproven), None)
+        if client is None:
+            return False
+        oldest = self._unproven.pop(client)
+        self._open.discard(oldest)
+        oldest.abort()
+        return True
+
+    def _end_unproven(self, transport: asyncio.Transport, client: Any) -> None:
+        if self._unproven.get(client) is transport:
+            self.left(transport, client)
+            transport.abort()
+
+    def _refuse(self, transport: asyncio.Transport) -> None:
+        """Say that there are too many, and stay until that has been read: what is closed before
+        its request was read takes the answer back."""
+        if len(self._refused) == self._most:
+            self._refused.popleft().abort()
+        self._refused.append(transport)
+        transport.write(_FULL)
+        if transport.can_write_eof():
+            transport.write_eof()
+        asyncio.get_running_loop().call_later(REFUSED_SECONDS, self._end_refused, transport)
+
+    def _end_refused(self, transport: asyncio.Transport) -> None:
+        with suppress(ValueError):
+            self._refused.remove(transport)
+        transport.abort()
+
+
+def _counted(limit: ConnectionLimit) -> type[H11Protocol]:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.utils import get_remote_addr
+
+    class CountedProtocol(H11Protocol):
+        is_refused = False
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            if limit.admit(transport, get_remote_addr(transport)):
+                super().connection_made(transport)
+            else:
+                self.is_refused = True
+
+        def data_received(self, data: bytes) -> None:
+            if not self.is_refused:
+                super().data_received(data)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            if not self.is_refused:
+                limit.left(self.transport, self.client)
+                super().connection_lost(exc)
+
+        def send_400_response(self, msg: str) -> None:
+            """In JSON, as every other answer."""
+            self.transport.write(_NONSENSE)
+            self.transport.close()
+
+    return CountedProtocol
