@@ -23,7 +23,7 @@ def test_the_cells(
     monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
     notebook: dict[str, Any] = {"__name__": "__main__"}
     cells = CELLS.findall(PAGE)
-    assert len(cells) == 4
+    assert len(cells) == 5
     for title, code, printed in cells:
         exec(compile(code, title, "exec"), notebook)
         assert capsys.readouterr().out == printed, title

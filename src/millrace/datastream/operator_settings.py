@@ -9,17 +9,25 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.datastream.data_stream_sink import checked_parallelism, checked_uid_hash
 from millrace.datastream.slot_sharing_group import SlotSharingGroup, group_name
+from millrace.datastream.stream_picture import StreamPicture
 from millrace.plan.transformation import Input, Transformation
 
 if TYPE_CHECKING:
     from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
-class OperatorSettings:
+class OperatorSettings(StreamPicture):
     """The part of a stream that is about its operator."""
 
     _env: StreamExecutionEnvironment
     _inputs: tuple[Input, ...]
+
+    def _graph_ends(self) -> list[Transformation]:
+        return [each.transformation for each in self._inputs]
+
+    def __repr__(self) -> str:
+        names = ", ".join(each.transformation.name for each in self._inputs)
+        return f"<{type(self).__name__} of {names}>"
 
     def get_name(self) -> str:
         """The name of the operator that makes this stream."""

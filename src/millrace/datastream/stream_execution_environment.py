@@ -28,6 +28,7 @@ from millrace.datastream.job_dependencies import JobDependencies
 from millrace.datastream.job_launcher import JobLauncher
 from millrace.datastream.slot_sharing_group import SlotSharingGroup
 from millrace.datastream.stream import DataStream
+from millrace.datastream.stream_picture import StreamPicture
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.program_file import default_job_name, program_file
 from millrace.plan.execution_plan import execution_plan
@@ -44,7 +45,7 @@ T = TypeVar("T")
 ResultHandler = Callable[[list[Any], int, int], None]
 
 
-class StreamExecutionEnvironment(JobDependencies):
+class StreamExecutionEnvironment(JobDependencies, StreamPicture):
     """Builds and runs jobs. Flink: class ``StreamExecutionEnvironment``.
 
     Example:
@@ -446,6 +447,12 @@ class StreamExecutionEnvironment(JobDependencies):
         )
         self._planned = True
         return json.dumps(execution_plan(graph, inputs_first(self._sinks)), indent=2)
+
+    def _graph_ends(self) -> list[Transformation]:
+        return self._sinks
+
+    def __repr__(self) -> str:
+        return f"<environment of {len(self._sinks)} sinks, parallelism {self.get_parallelism()}>"
 
     def build_client(self, job_name: str | None) -> EmbeddedJobClient:
         """A client of the job that the sinks so far make up, not yet started."""

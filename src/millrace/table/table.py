@@ -24,6 +24,7 @@ from millrace.table.plan_text import explained_plan
 from millrace.table.process_calls import PartitionedTable, called_rows, table_argument
 from millrace.table.table_descriptor import TableDescriptor
 from millrace.table.table_frames import TableFrames
+from millrace.table.table_picture import TablePicture
 from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
 from millrace.table.table_schema import TableSchema
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 
-class Table(TableFrames):
+class Table(TableFrames, TablePicture):
     """A query or a table of a catalog, made by a `TableEnvironment`. Its methods make others.
 
     Names and types are looked at as soon as a method is called. ``table.a`` is ``col("a")``, and a

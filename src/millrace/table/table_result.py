@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.types.batch import RowBatch
@@ -15,6 +16,7 @@ from millrace.state.alike import alike
 from millrace.table.catalog.resolved_schema import ResolvedSchema
 from millrace.table.final_rows import final_rows
 from millrace.table.frames import pandas_of, polars_of
+from millrace.table.html_table import MOST_ROWS, html_rows, html_table
 from millrace.table.result_kind import ResultKind
 from millrace.table.table_schema import TableSchema
 from millrace.table.tableau import MAX_WIDTH, column_width, tableau
@@ -105,6 +107,7 @@ class TableResult:
     ) -> None:
         self._row_type = row_type
         self._kind = kind
+        self._listed = rows
         self._iterator = RowIterator(row_type, rows, job)
         self._client = client
         self._streaming = streaming
@@ -129,6 +132,25 @@ class TableResult:
         result = TableResult(row_type, rows=[named_row(("result",), (text,))])
         result._raw = True
         return result
+
+    def __repr__(self) -> str:
+        columns = ", ".join(map(str, self._row_type.fields))
+        return f"<TableResult ({columns}){'' if self._client is None else ' of a job'}>"
+
+    def _repr_html_(self) -> str | None:
+        """What a statement without a job lists, for notebooks."""
+        if self._client is not None:
+            return None
+        if self._raw:
+            return f"<pre>{escape(str(self._listed[0][0]))}</pre>"
+        rows = html_rows(self._listed[:MOST_ROWS], self._row_type, self._time_zone)
+        count = len(self._listed)
+        return html_table(self._row_type.names, rows, f"{count} row{'' if count == 1 else 's'}")
+
+    @property
+    def time_zone(self) -> str:
+        """The zone in which points in time are shown."""
+        return self._time_zone
 
     def get_job_client(self) -> EmbeddedJobClient | None:
         """The job of a query or an INSERT; None: there is none."""

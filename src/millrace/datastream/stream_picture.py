@@ -1,0 +1,38 @@
+"""`StreamPicture`: what a stream or an environment shows of itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from millrace.plan.graph_picture import graph_lines, graph_svg
+from millrace.plan.transformation import Transformation
+
+__all__ = ["StreamPicture"]
+
+
+class StreamPicture(ABC):
+    """Shows the graph of operators that has been built so far. Nothing is run for it."""
+
+    @abstractmethod
+    def _graph_ends(self) -> Sequence[Transformation]:
+        """The operators at the end of the graph."""
+
+    def explain(self) -> str:
+        """The operators so far, one per line, with what each reads and how records get there.
+
+        Example:
+            >>> from millrace.datastream import StreamExecutionEnvironment
+            >>> env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+            >>> words = env.from_collection(["to be"]).flat_map(str.split)
+            >>> print(words.key_by(len).reduce(min).explain())
+            1: Collection [parallelism 1]
+            2: Flat Map <- 1 [parallelism 2]
+            3: Reduce <- 2 keyed [parallelism 2]
+        """
+        return graph_lines(self._graph_ends())
+
+    def _repr_svg_(self) -> str | None:
+        """The graph as a picture, for notebooks."""
+        ends = self._graph_ends()
+        return graph_svg(ends) if ends else None

@@ -1,0 +1,54 @@
+"""``%%millrace_sql``: statements in a cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError
+from millrace.notebook.job_progress import watch
+from millrace.notebook.live_table import show_result
+from millrace.sql.parser import parse
+from millrace.sql.statements import Query
+from millrace.table.ddl.statements import execute_statement
+from millrace.table.environment_settings import EnvironmentSettings
+from millrace.table.table_environment import TableEnvironment
+
+__all__ = ["MAGIC", "run_cell"]
+
+MAGIC = "millrace_sql"
+DEFAULT_NAME = "t_env"
+
+
+def run_cell(line: str, cell: str) -> None:
+    """Carry out the statements of a cell, in the table environment of the notebook.
+
+    Args:
+        line: behind the magic's name: the name of a variable that has the environment; nothing:
+            ``t_env``, which is made, for streams, if there is none.
+        cell: statements, with ``;`` between them. Rows of queries are shown as they come; of an
+            INSERT, how its job does.
+    """
+    t_env = _environment(line.strip())
+    for statement in parse(cell):
+        result = execute_statement(t_env._session, statement)
+        client = result.get_job_client()
+        if client is None or isinstance(statement, Query):
+            show_result(result)
+        else:
+            watch(client)
+
+
+def _environment(name: str) -> TableEnvironment:
+    from IPython import get_ipython
+
+    shell: Any = get_ipython()
+    known = {} if shell is None else shell.user_ns
+    found = known.get(name or DEFAULT_NAME)
+    if found is None and not name:
+        found = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        known[DEFAULT_NAME] = found
+    if not isinstance(found, TableEnvironment):
+        raise JobDefinitionError(
+            f"%%{MAGIC} {name}: {name or DEFAULT_NAME} is no TableEnvironment of this notebook"
+        )
+    return found
