@@ -49,9 +49,7 @@ class Servers:
     def next(self) -> Supervisor:
         """A server takes the place of one that was killed."""
         self.registry = SqlRegistry(f"sqlite:///{self.directory}/registry.db")
-        self.supervisor = Supervisor(
-            self.registry, self.directory / "jobs", COMMAND, follows=False
-        )
+        self.supervisor = Supervisor(self.registry, self.directory / "jobs", COMMAND, follows=False)
         self.token = self.registry.last_token() + 1
         self.registry.enter(self.token)
         self.supervisor.lead(self.token)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -105,6 +105,35 @@ class ConnectionLimit:
         transport.abort()
 
 
+class _OnePiece:
+    """A transport that sends what is written in one go, when the loop has its next turn: of two
+    pieces, whoever reads the first would wait for the second."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._pieces: list[bytes] = []
+        self._loop = asyncio.get_running_loop()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        """Send something soon."""
+        if not self._pieces:
+            self._loop.call_soon(self._send)
+        self._pieces.append(data)
+
+    def close(self) -> None:
+        """Close it when all is sent."""
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._pieces:
+            self._transport.write(b"".join(self._pieces))
+            self._pieces.clear()
+
+
 def _counted(limit: ConnectionLimit) -> type[H11Protocol]:
     from uvicorn.protocols.http.h11_impl import H11Protocol
     from uvicorn.protocols.utils import get_remote_addr
@@ -114,7 +143,8 @@ def _counted(limit: ConnectionLimit) -> type[H11Protocol]:
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             if limit.admit(transport, get_remote_addr(transport)):
-                super().connection_made(transport)
+                super().connection_made(cast(asyncio.Transport, _OnePiece(transport)))
+                self._counted_as = transport
             else:
                 self.is_refused = True
 
@@ -124,7 +154,7 @@ def _counted(limit: ConnectionLimit) -> type[H11Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             if not self.is_refused:
-                limit.left(self.transport, self.client)
+                limit.left(self._counted_as, self.client)
                 super().connection_lost(exc)
 
         def send_400_response(self, msg: str) -> None:

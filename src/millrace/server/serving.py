@@ -16,6 +16,7 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.config.high_availability_options import HA_STORAGE_DIR
 from millrace.common.errors import ConfigurationError, MillraceError, StateError
 from millrace.filesystem.local_file_system import LocalFileSystem
+from millrace.rest.connection_limit import ConnectionLimit
 from millrace.rest.http_server import HttpServer, TlsFiles
 from millrace.server.access_tokens import AccessTokens, token_in
 from millrace.server.application import create_application
@@ -34,6 +35,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8081
 OPERATE_TOKEN, READ_TOKEN = "operate.token", "read.token"
+MOST_CONNECTIONS = 512
 _LOG_BYTES = 16 << 20
 
 
@@ -192,7 +194,9 @@ def http_server(options: ServerOptions, server: JobServer, tokens: AccessTokens)
     """
     application = Standby(create_application(server, tokens), lambda: server.leadership)
     try:
-        return HttpServer(application, options.host, options.port, options.tls)
+        # of more than that, the oldest give way: the process may have only so many files open
+        limit = ConnectionLimit(MOST_CONNECTIONS, None)
+        return HttpServer(application, options.host, options.port, options.tls, limit)
     except (OSError, socket.gaierror) as error:
         raise ConfigurationError(
             f"{options.host}:{options.port} cannot be bound: {error.strerror}; give another --port"
