@@ -32,6 +32,7 @@ import loop_pattern
 import loops
 import memory
 import memory_per_key
+import metrics_overhead
 import nexmark
 import object_store_checkpoints
 import parallelism
@@ -70,6 +71,7 @@ BARS: dict[str, Bar] = {
         module.__name__: cast(Bar, module)
         for module in (
             epoch_overhead,
+            metrics_overhead,
             parallelism,
             latency,
             startup,

@@ -27,6 +27,7 @@ from mosquitto import Mosquitto
 from object_store import ObjectStore
 from opensearch import OpenSearch
 from postgresql import PostgreSQL
+from prometheus_server import PrometheusServer
 from pulsar_standalone import PulsarStandalone
 from rabbitmq_server import RabbitMQServer
 from redis_server import RedisServer
@@ -100,6 +101,8 @@ pulsar_standalone = fixture_of(PulsarStandalone)
 """A real Pulsar broker on loopback."""
 kinesalite = fixture_of(Kinesalite)
 """An emulator of Kinesis data streams on loopback."""
+prometheus_server = fixture_of(PrometheusServer)
+"""A real Prometheus on loopback, without targets."""
 chromium = fixture_of(Chromium)
 """A browser without a window."""
 azurite = fixture_of(Azurite)

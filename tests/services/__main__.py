@@ -23,6 +23,7 @@ from mariadb_server import MariaDB
 from mosquitto import Mosquitto
 from opensearch import OpenSearch
 from postgresql import PostgreSQL
+from prometheus_server import PrometheusServer
 from pulsar_standalone import PulsarStandalone
 from rabbitmq_server import RabbitMQServer
 from redis_server import RedisServer
@@ -41,6 +42,7 @@ SERVICES: dict[str, type[Service]] = {
     "mongodb": FerretDB,
     "opensearch": OpenSearch,
     "mqtt": Mosquitto,
+    "prometheus": PrometheusServer,
     "postgresql": PostgreSQL,
     "pulsar": PulsarStandalone,
     "rabbitmq": RabbitMQServer,
