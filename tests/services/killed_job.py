@@ -29,7 +29,7 @@ class KilledJob(ABC):
 
     script: ClassVar[Path]
     """What is beside it can be imported."""
-    patience_s: ClassVar[float] = 180.0
+    patience_s: float = 180.0
     poll_s: ClassVar[float] = 0.02
     """How often results are counted."""
 

@@ -123,6 +123,7 @@ def test_twenty_deaths_on_spark(postgresql: PostgreSQL, pipeline: Make) -> None:
     """Of workers, of the server, and of the driver. Twenty starts of Spark are most of its time:
     ten seconds each, a minute on a busy machine."""
     rng, job = random.Random(5), pipeline(8_000, "spark")
+    job.patience_s = 900  # new workers import all they need, while everything else starts, too
     for death in range(20):
         driver = job.start()
         seen = job.results()

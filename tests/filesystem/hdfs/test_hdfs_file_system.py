@@ -13,7 +13,7 @@ import pytest
 from hdfs import Hdfs
 
 from millrace.filesystem.file_system import FileSystem
-from millrace.filesystem.hdfs import name_service
+from millrace.filesystem.hdfs import name_service, replacement
 from millrace.filesystem.hdfs.file_system import HdfsFileSystem
 from millrace.filesystem.registry import file_system_of
 
@@ -48,6 +48,19 @@ def test_what_a_killed_writer_leaves_open_is_aborted(files: FileSystem, root: st
     files.abort(left.token)
     assert list(files.uploads(root)) == []
     assert files.publish(location, [b"whole"], exclusive=True) == 5
+
+
+def test_what_a_killed_writer_has_prepared_is_removed(
+    files: FileSystem, root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replacement, "ABANDONED_AGE", -60)  # whatever is there is old
+    version = files.write_if(f"{root}/count", b"1", None)
+    left = f"{root}/.count.{'0a' * 16}.lock"
+    files.make_directory(left)
+    files.publish(f"{left}/x", (b"2",))
+    assert files.write_if(f"{root}/count", b"3", version) is not None
+    assert not files.is_directory(left)
+    assert files.read(f"{root}/count") == b"3"
 
 
 def test_names_that_are_unusual_in_uris(files: FileSystem, root: str) -> None:
