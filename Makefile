@@ -51,6 +51,10 @@ lint: setup
 web:
 	cd web && npm ci --no-audit --no-fund && npm run build
 
+# ARGS: names of pictures (see tests/server/web/take_pictures.py)
+web-pictures: setup
+	$(BIN)/python tests/server/web/take_pictures.py $(ARGS)
+
 web-check: setup
 	$(BIN)/python scripts/check_web.py
 

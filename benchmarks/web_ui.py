@@ -56,7 +56,6 @@ def _load(browser: Any, url: str, operators: int) -> dict[str, float]:
     last.wait_for(state="attached")
     graph = page.evaluate("performance.now()")
     page.locator(".plot canvas").first.wait_for()
-    page.wait_for_function(PAINT)
     load = {
         "paint_ms": page.evaluate(PAINT),
         "graph_ms": graph,

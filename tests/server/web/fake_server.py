@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
@@ -156,8 +157,10 @@ class FakeServer:
     @contextmanager
     def running(self) -> Iterator[FakeServer]:
         """Serve on a free port of loopback; `url` says where."""
-        application = _with_policy(self.application())
-        config = uvicorn.Config(application, port=0, log_level="error", lifespan="off")
+        application = _with_headers(self.application(), self.jobs.clock)
+        config = uvicorn.Config(
+            application, port=0, log_level="error", lifespan="off", date_header=False
+        )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
@@ -172,14 +175,18 @@ class FakeServer:
             thread.join()
 
 
-def _with_policy(application: Starlette) -> Any:
+def _with_headers(application: Starlette, clock: Callable[[], int]) -> Any:
     async def wrapped(scope: Any, receive: Any, send: Any) -> None:
-        async def send_with_policy(message: Any) -> None:
+        async def send_with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message["headers"].append((b"content-security-policy", POLICY.encode()))
+                date = formatdate(clock() / 1000, usegmt=True)
+                message["headers"] += [
+                    (b"content-security-policy", POLICY.encode()),
+                    (b"date", date.encode()),
+                ]
             await send(message)
 
-        await application(scope, receive, send_with_policy)
+        await application(scope, receive, send_with_headers)
 
     return wrapped
 
