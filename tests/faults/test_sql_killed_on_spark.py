@@ -9,10 +9,13 @@ from pathlib import Path
 import psutil
 import pytest
 import sql_pipeline
+import sql_times_pipeline
 from fault_spark import SparkDriver, reap
 
 pytestmark = [pytest.mark.fault, pytest.mark.spark]
 
+TIMES = "sql_times_pipeline.py"
+JOBS = {"sql_pipeline.py": sql_pipeline, TIMES: sql_times_pipeline}
 COUNT = 3_000
 EPOCHS = {
     "millrace.epoch.initial-records-per-split": "40",
@@ -21,8 +24,8 @@ EPOCHS = {
 TRAPS = ("after-acks", "during-metadata", "before-sink-commit", "during-sink-commit")
 
 
-def driver(directory: Path, trap: str = "", count: int = COUNT) -> SparkDriver:
-    return SparkDriver(directory, count, trap, settings=EPOCHS, job="sql_pipeline.py")
+def driver(directory: Path, job: str, trap: str = "", count: int = COUNT) -> SparkDriver:
+    return SparkDriver(directory, count, trap, settings=EPOCHS, job=job)
 
 
 def kill_a_worker(running: SparkDriver) -> bool:
@@ -36,30 +39,32 @@ def kill_a_worker(running: SparkDriver) -> bool:
     return False
 
 
-def die_and_resume(directory: Path, traps: list[str], count: int = COUNT) -> None:
+def die_and_resume(directory: Path, job: str, traps: list[str], count: int = COUNT) -> None:
     orphans: list[psutil.Process] = []
     for trap in traps:
-        dying = driver(directory, trap, count)
+        dying = driver(directory, job, trap, count)
         dying.wait_for(lambda dying=dying: dying.newest_checkpoint() > 0)  # type: ignore[misc]
         orphans += dying.descendants()
         assert dying.wait() == -signal.SIGKILL, f"{trap}: {dying.log}"
-    last = driver(directory, count=count)
+    last = driver(directory, job, count=count)
     reached = last.newest_checkpoint()
     last.wait_for(lambda: last.newest_checkpoint() > reached)
     killed = last.wait_for(lambda: kill_a_worker(last))
     assert last.wait() == 0, last.log
     assert killed
-    sql_pipeline.check_output(directory / "out", count)
+    JOBS[job].check_output(directory / "out", count)
     reap(orphans)
 
 
-def test_driver_and_worker_are_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("job", "count"), [("sql_pipeline.py", COUNT), (TIMES, 1_000)])
+def test_driver_and_worker_are_killed(job: str, count: int, tmp_path: Path) -> None:
     """The driver between the files and their commit, the worker of the run that follows."""
-    die_and_resume(tmp_path, ["during-sink-commit:2"])
+    die_and_resume(tmp_path, job, ["during-sink-commit:2"], count)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("place", TRAPS)
 @pytest.mark.parametrize("at", [1, 2, 5])
-def test_killed_everywhere(place: str, at: int, tmp_path: Path) -> None:
-    die_and_resume(tmp_path, [f"{place}:{at}", f"{place}:{at + 1}"])
+@pytest.mark.parametrize("job", JOBS)
+def test_killed_everywhere(job: str, place: str, at: int, tmp_path: Path) -> None:
+    die_and_resume(tmp_path, job, [f"{place}:{at}", f"{place}:{at + 1}"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from functools import reduce
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -117,13 +116,6 @@ class _Encoded(NamedTuple):
 
     crcs: Crcs
     lengths: Callable[[], Lengths]
-
-    def concatenated(self, other: _Encoded) -> _Encoded:
-        """In each row the encoding of ``self``, then that of ``other``."""
-        crcs, behind = self.crcs.copy(), other.lengths()
-        for length, rows in _by_length(behind):
-            crcs[rows] = shifted(crcs[rows], length)
-        return _Encoded(crcs ^ other.crcs, lambda: self.lengths() + behind)
 
     def where(self, valid: Mask) -> _Encoded:
         """The encodings, with that of None in rows that are not valid."""
@@ -275,6 +267,13 @@ def _contributions(raw: npt.NDArray[np.uint8], starts: Lengths, length: int) -> 
     """Compute the XOR of what ``length`` bytes from each start contribute to the CRC
     (`crc_tables`)."""
     crcs, position = np.zeros(starts.size, _U32), 0
+    if 1 < length <= _MAX_BYTES_BY_PAIRS and starts[-1] - starts[0] == (starts.size - 1) * length:
+        # side by side, as they come and are of one length
+        rows = raw[int(starts[0]) : int(starts[-1]) + length].reshape(-1, length)
+        for position in range(0, length - 1, 2):
+            pair = rows[:, position] | rows[:, position + 1].astype(np.uint16) << 8
+            crcs ^= pair_table(length - 2 - position).take(pair)
+        return crcs ^ byte_table(0).take(rows[:, -1]) if length % 2 else crcs
     if 1 < length <= _MAX_BYTES_BY_PAIRS:
         pairs = np.ndarray((raw.size - 1,), "<u2", raw, 0, (1,))
         while position + 1 < length:
@@ -330,16 +329,34 @@ def _distinct(keys: pa.Array) -> _Encoded:
 def _tuples(parts: tuple[KeyColumns, ...]) -> _Encoded:
     """Encode tuples: "t", then for each element its length in four bytes and its encoding."""
     columns = [_encoded(part) for part in parts]
-    head = _constant(b"t", columns[0].crcs.size)
-    pieces = (piece for column in columns for piece in (_four_bytes(column.lengths()), column))
-    return reduce(_Encoded.concatenated, pieces, head)
+    crcs = np.zeros(columns[0].crcs.size, _U32)
+    behind: Lengths = np.zeros(crcs.size, np.int64)
+    for column in reversed(columns):
+        lengths = column.lengths()
+        for following, rows in _by_length(behind):
+            crcs[rows] ^= shifted(column.crcs[rows], following)
+        behind = behind + lengths
+        for following, rows in _by_length(behind):
+            crcs[rows] ^= _four_bytes(lengths[rows], following)
+        behind += 4
+    for following, rows in _by_length(behind):
+        crcs[rows] ^= shifted(np.full(1, zlib.crc32(b"t"), _U32), following)
+    return _Encoded(crcs, lambda: behind + 1)
 
 
-def _four_bytes(numbers: Lengths) -> _Encoded:
+def _four_bytes(numbers: Lengths, following: int) -> Crcs:
+    """What numbers in four bytes contribute if so many bytes follow."""
+    if int(numbers.max(initial=0)) < _MAX_COUNTED_LENGTH:
+        several = np.arange(int(numbers.max(initial=0)) + 1)
+        return _four_bytes_each(several, following).take(numbers)
+    return _four_bytes_each(numbers, following)
+
+
+def _four_bytes_each(numbers: Lengths, following: int) -> Crcs:
     crcs = np.full(numbers.size, zlib.crc32(bytes(4)), _U32)
-    for following in range(4):
-        crcs ^= byte_table(following).take((numbers >> (8 * following)) & 255)
-    return _Encoded(crcs, lambda: np.full(numbers.size, 4, np.int64))
+    for place in range(4):
+        crcs ^= byte_table(place).take((numbers >> (8 * place)) & 255)
+    return shifted(crcs, following)
 
 
 def _numpy(array: pa.Array, kind: pa.DataType) -> npt.NDArray[Any]:

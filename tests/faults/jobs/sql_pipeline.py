@@ -9,6 +9,7 @@ import json
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 from millrace.table import EnvironmentSettings, TableEnvironment
 
@@ -55,11 +56,11 @@ def check_output(directory: Path, count: int) -> None:
         (key[1], min(group), len(group), sum(group), len({n % 7 for n in group}))
         for key, group in groups.items()
     )
-    assert _rows(directory / "windows") == windows
-    assert _rows(directory / "pairs") == Counter((n - 1, n) for n in range(7, count, 7))
+    assert committed_rows(directory / "windows") == windows
+    assert committed_rows(directory / "pairs") == Counter((n - 1, n) for n in range(7, count, 7))
 
 
-def _rows(directory: Path) -> Counter[tuple[int, ...]]:
+def committed_rows(directory: Path) -> Counter[tuple[Any, ...]]:
     """The rows of files that are committed: others have a dot before their names."""
     files = [path for path in directory.rglob("*") if path.is_file() and path.name[0] != "."]
     lines = (line for path in files for line in path.read_text().splitlines())

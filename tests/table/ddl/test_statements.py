@@ -9,8 +9,9 @@ import pytest
 
 from millrace.common.errors import ConfigurationError, JobDefinitionError
 from millrace.sql.errors import SqlParserError
-from millrace.table import TableEnvironment
+from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.catalog import GenericInMemoryCatalog
+from millrace.table.catalog.errors import CatalogError
 
 BLACKHOLE = "WITH ('connector' = 'blackhole')"
 
@@ -249,3 +250,32 @@ def test_expressions_that_are_added_are_checked(t_env: TableEnvironment) -> None
     assert "did you mean 'a'" in refusal(t_env, "ALTER TABLE t ADD (b AS aa + 1)")
     assert "WATERMARK FOR a" in refusal(t_env, "ALTER TABLE t ADD (WATERMARK FOR a AS a)")
     assert [row[0] for row in rows(t_env, "DESCRIBE t")] == ["a", "ts"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "marked", "reason"),
+    [
+        ("DROP TABLE\n  main.`shop`.ordres", "main.`shop`.ordres", "no table"),
+        ("ALTER TABLE ordres RENAME TO x", "ordres", "no table"),
+        ("DESCRIBE ordres", "ordres", "no table ordres; did you mean 'orders'"),
+        ("SHOW COLUMNS FROM ordres", "ordres", "no table"),
+        ("CREATE TABLE more LIKE ordres", "ordres", "no table"),
+        ("CREATE VIEW orders AS SELECT 1", "orders", "already"),
+        ("ALTER TABLE orders DROP x", "x", "no column x"),
+        ("SHOW TABLES FROM shop", "shop", "no database"),
+        ("USE CATALOG x", "x", "no catalog"),
+        ("DROP FUNCTION f", "f", "no function"),
+    ],
+)
+def test_names_that_are_not_there_are_marked(statement: str, marked: str, reason: str) -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    t_env.execute_sql("CREATE CATALOG main WITH ('type' = 'generic_in_memory')")
+    t_env.execute_sql("CREATE DATABASE main.shop")
+    t_env.execute_sql("CREATE TABLE orders (i INT) WITH ('connector' = 'datagen')")
+    with pytest.raises(CatalogError, match=reason) as caught:
+        t_env.execute_sql(statement)
+    told, line, carets = str(caught.value).split("\n")
+    column = line.index(marked) if marked != "x" else line.rindex(marked)
+    assert carets == " " * column + "^" * len(marked)
+    number = 1 + statement[: statement.rindex(marked)].count("\n")
+    assert told.startswith(f"line {number}, column {column + 1}: there is")

@@ -150,7 +150,8 @@ def remainder(site: CallSite, left: Datum, right: Datum) -> Datum:
     if any(each and not datum.is_valid for each, datum in zip(scalars, (left, right), strict=True)):
         length = None if all(scalars) else len(right if scalars[0] else left)
         return pa.scalar(None, site.arrow) if length is None else pa.nulls(length, site.arrow)
-    valid = [pc.is_valid(datum) for datum in (left, right)]
+    arrays = [each for each in (left, right) if not is_scalar(each)]
+    valids = [pc.is_valid(each) for each in arrays if each.null_count]
     one, two = _numpy(left, 0), _numpy(right, 1)
     integers = isinstance(site.result_type, logical.IntegralType)
     if integers and np.any(two == 0):
@@ -160,23 +161,27 @@ def remainder(site: CallSite, left: Datum, right: Datum) -> Datum:
     if all(scalars):
         return pa.scalar(rest.item(), arrow_type(site.argument_types[0]))
     made = pa.array(rest)
-    both = pc.and_(*valid)
-    if is_scalar(both) or both.false_count == 0:
-        return made
-    return pc.if_else(both, made, pa.scalar(None, made.type))
+    for valid in valids:
+        made = pc.if_else(valid, made, pa.scalar(None, made.type))
+    return made
 
 
 def _rest_by_constant(one: Any, two: Any) -> Any:
     """NumPy divides by one number with multiplications, and takes remainders without."""
     if two < 0 or one.ndim == 0 or (one.size and one.min() < 0):
         return np.fmod(one, two)
-    return one - one // two * two
+    if two & (two - 1) == 0:
+        return one & (two - 1)
+    rest = one // two
+    rest *= two
+    return np.subtract(one, rest, out=rest)
 
 
 def _numpy(datum: Datum, filler: int) -> Any:
     if is_scalar(datum):
         return np.asarray(datum.as_py(), datum.type.to_pandas_dtype())
-    return datum.fill_null(filler).to_numpy(zero_copy_only=False)
+    filled = datum.fill_null(filler) if datum.null_count else datum
+    return filled.to_numpy(zero_copy_only=False)
 
 
 def _decimal_remainder(site: CallSite, left: Datum, right: Datum) -> Datum:

@@ -92,7 +92,7 @@ class CountWindowAggregateOperator(Operator):
         slots = self._windows.slots_of(keys, create=True, count=rows.size)
         self._windows.touch(slots)
         np.add.at(self._windows.column(_ROWS), slots, 1)
-        self._accumulators.accumulate(self._windows, slots, keys, data.take(places), None)
+        self._accumulators.accumulate(self._windows, slots, data.take(places), None)
         # windows are given in the order of the rows that complete them
         complete = np.flatnonzero(is_last)
         self._give(slots[complete[np.argsort(rows[complete], kind="stable")]])

@@ -144,7 +144,6 @@ class GroupAccumulators:
         self,
         table: SlotTable | RowLog,
         slots: Positions,
-        keys: list[pa.Array],
         batch: pa.RecordBatch,
         signs: Signs,
     ) -> None:
@@ -154,7 +153,7 @@ class GroupAccumulators:
             arguments = [batch.column(index) for index in call.arguments]
             counted = aggregate.by_value and not aggregate.accumulator.takes_nulls
             mask = _mask(batch, call, arguments if counted else [])
-            rows = _Rows(slots, keys, arguments, signs)
+            rows = _Rows(slots, arguments, signs)
             self._add(aggregate, table, rows if mask is None else rows.where(mask))
 
     def _add(self, aggregate: _Aggregate, table: SlotTable | RowLog, rows: _Rows) -> None:
@@ -165,7 +164,7 @@ class GroupAccumulators:
             aggregate.accumulator.accumulate(rows.slots, columns, rows.arguments, rows.signs)
             return
         values = rows.arguments[0] if len(rows.arguments) == 1 else _joined(rows.arguments)
-        found = aggregate.values.update(rows.keys, rows.slots, values, rows.signs)
+        found = aggregate.values.update(rows.slots, values, rows.signs)
         if not found.rows.size:
             return
         slots = rows.slots.take(found.rows)
@@ -183,11 +182,7 @@ class GroupAccumulators:
             self._recompute(aggregate, columns, np.unique(slots[~came]))
 
     def running(
-        self,
-        table: SlotTable,
-        slots: Positions,
-        keys: list[pa.Array],
-        batch: pa.RecordBatch,
+        self, table: SlotTable, slots: Positions, batch: pa.RecordBatch
     ) -> list[pa.Array]:
         """Add rows in turn, those of a slot together and in their order; its slots were touched.
 
@@ -195,16 +190,13 @@ class GroupAccumulators:
             The aggregates after each row.
         """
         begins = np.flatnonzero(np.diff(slots, prepend=-1))
-        return [
-            self._running(each, table, (slots, begins), keys, batch) for each in self._aggregates
-        ]
+        return [self._running(each, table, (slots, begins), batch) for each in self._aggregates]
 
     def _running(
         self,
         aggregate: _Aggregate,
         table: SlotTable,
         owners: tuple[Positions, Positions],
-        keys: list[pa.Array],
         batch: pa.RecordBatch,
     ) -> pa.Array:
         (slots, begins), call = owners, aggregate.call
@@ -212,14 +204,14 @@ class GroupAccumulators:
         columns = aggregate.columns(table)
         counted = _mask(batch, call, [])
         if aggregate.values is not None:
-            counted = self._first_rows(aggregate, slots, keys, batch)
+            counted = self._first_rows(aggregate, slots, batch)
         if counted is None and not arguments:
             counted = np.ones(slots.size, np.bool_)
         first = slots.take(begins)
         carry = tuple(column.take(first) for column in columns)
         found = aggregate.accumulator.running(carry, begins, arguments, counted)
         if found is None:
-            rows = _Rows(slots, [], arguments, None)
+            rows = _Rows(slots, arguments, None)
             return self._row_by_row(aggregate, columns, rows, begins, counted)
         last = np.append(begins[1:], slots.size) - 1
         for column, made in zip(columns, found, strict=True):
@@ -228,19 +220,19 @@ class GroupAccumulators:
 
     @staticmethod
     def _first_rows(
-        aggregate: _Aggregate, slots: Positions, keys: list[pa.Array], batch: pa.RecordBatch
+        aggregate: _Aggregate, slots: Positions, batch: pa.RecordBatch
     ) -> npt.NDArray[np.bool_]:
         """Which rows have a value that their slot did not have yet."""
         assert aggregate.values is not None
         arguments = [batch.column(index) for index in aggregate.call.arguments]
         mask = _mask(batch, aggregate.call, [] if aggregate.accumulator.takes_nulls else arguments)
-        rows = _Rows(slots, keys, arguments, None)
+        rows = _Rows(slots, arguments, None)
         chosen = np.arange(slots.size) if mask is None else np.flatnonzero(mask)
         rows = rows if mask is None else rows.where(mask)
         marks = np.zeros(slots.size, np.bool_)
         if chosen.size:
             values = rows.arguments[0] if len(rows.arguments) == 1 else _joined(rows.arguments)
-            found = aggregate.values.update(rows.keys, rows.slots, values, None)
+            found = aggregate.values.update(rows.slots, values, None)
             marks[chosen.take(found.rows)] = True
         return marks
 
@@ -298,7 +290,6 @@ class _Rows:
     """Rows for an aggregate."""
 
     slots: Positions
-    keys: list[pa.Array]
     arguments: list[pa.Array]
     signs: Signs
 
@@ -306,7 +297,6 @@ class _Rows:
         chosen = pa.array(mask)
         return _Rows(
             self.slots[mask],
-            [key.filter(chosen) for key in self.keys],
             [argument.filter(chosen) for argument in self.arguments],
             None if self.signs is None else self.signs[mask],
         )

@@ -112,12 +112,12 @@ class GroupAggregateOperator(Operator):
                 data, signs = data.filter(pa.array(lasting)), signs[lasting]
                 if not data.num_rows:
                     return
-        keys, table = self._keys(data), self._table
-        slots = table.slots_of(keys, create=True, count=data.num_rows)
+        table = self._table
+        slots = table.slots_of(self._keys(data), create=True, count=data.num_rows)
         table.touch(slots)
         np.add.at(table.column(_ROWS), slots, 1 if signs is None else signs)
         self._life.renew(slots)
-        self._accumulators.accumulate(table, slots, keys, data, signs)
+        self._accumulators.accumulate(table, slots, data, signs)
         if signs is not None:
             self._remove_empty(slots)
 

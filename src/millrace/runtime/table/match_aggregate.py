@@ -84,7 +84,7 @@ class MatchAggregate:
             owners = np.repeat(slots, [len(group) for group in groups])
             columns = [*self._arguments(rows), pa.array(owners)]
             batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
-            accumulators.accumulate(frames, owners, [], batch, None)
+            accumulators.accumulate(frames, owners, batch, None)
         (found,) = accumulators.values(slots, frames.space.values)
         return found.cast(arrow_type(self._call.type))
 

@@ -270,7 +270,7 @@ class OverAggregateOperator(Operator):
         slots = self._running.slots_of(keys, create=True, count=data.num_rows)
         self._running.touch(slots)
         self._running_life.renew(slots)
-        return self._accumulators.running(self._running, slots, keys, data)
+        return self._accumulators.running(self._running, slots, data)
 
     def _first(self, times: Numbers, owners: Numbers, numbers: Numbers) -> Numbers:
         """Where each row's frame begins."""
@@ -315,7 +315,7 @@ class OverAggregateOperator(Operator):
             pairs = data.take(pa.array(np.repeat(first.take(chosen), size) + within))
             for call in self._spec.calls:
                 pairs, _ = once(call, np.repeat(chosen, size), pairs)
-            self._accumulators.accumulate(frames, np.repeat(slots, size), [], pairs, None)
+            self._accumulators.accumulate(frames, np.repeat(slots, size), pairs, None)
             parts.append(self._accumulators.values(slots, frames.space.values))
         return [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
 

@@ -119,7 +119,7 @@ class _Sorted:
         table, accumulators = self._accumulators(call, data)
         of = np.unique(self._partitions)
         slots = table.slots_of([pa.array(of)], create=True)
-        accumulators.accumulate(table, slots.take(self._partitions), [], data, None)
+        accumulators.accumulate(table, slots.take(self._partitions), data, None)
         (values,) = accumulators.values(slots, table.space.values)
         return values.take(pa.array(self._partitions))
 
@@ -128,7 +128,7 @@ class _Sorted:
         data, call = once(call, partitions, data)
         table, accumulators = self._accumulators(call, data)
         slots = table.slots_of([pa.array(partitions)], create=True)
-        (values,) = accumulators.running(table, slots, [], data)
+        (values,) = accumulators.running(table, slots, data)
         return values
 
     def _picked(
@@ -156,7 +156,7 @@ class _Sorted:
             pairs, changed = once(call, owners, pairs)
             table, accumulators = self._accumulators(changed, pairs)
             slots = table.slots_of([pa.array(np.arange(chosen.size))], create=True)
-            accumulators.accumulate(table, slots.take(owners), [], pairs, None)
+            accumulators.accumulate(table, slots.take(owners), pairs, None)
             parts += accumulators.values(slots, table.space.values)
         return pa.concat_arrays(parts)
 

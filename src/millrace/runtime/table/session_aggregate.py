@@ -98,9 +98,8 @@ class SessionAggregateOperator(WindowingOperator):
         if rows is not None:
             self._dropped.inc(times.size - rows.size)
             data = data.take(pa.array(rows))
-            keys = [data.column(index) for index in spec.groups]
         self._log.touch(sessions)
-        self._accumulators.accumulate(self._log, sessions, keys, data, None)
+        self._accumulators.accumulate(self._log, sessions, data, None)
 
     def _merge(self, into: Positions, merged: Positions) -> None:
         self._accumulators.merge(into, self._log, merged, self._log)

@@ -73,15 +73,11 @@ class ValueCounts:
             self._index.add(groups[known], slots[known])
 
     def update(
-        self,
-        keys: list[pa.Array],
-        groups: Positions,
-        values: pa.Array,
-        signs: npt.NDArray[np.int8] | None,
+        self, groups: Positions, values: pa.Array, signs: npt.NDArray[np.int8] | None
     ) -> Transitions:
-        """Count the values of a batch, none of which is null."""
+        """Count the values of a batch."""
         table = self._table
-        slots = table.slots_of([*keys, values], create=True)
+        slots = table.slots_of([*self._keys(groups), values], create=True)
         table.touch(slots)
         counts = table.column(0)
         touched, firsts = first_of_each(slots)
@@ -97,6 +93,15 @@ class ValueCounts:
                 self._index.purge(left, table.space.live)
         changed = new | (gone & before)
         return Transitions(firsts[changed], np.where(now[changed], 1, -1).astype(np.int8))
+
+    def _keys(self, groups: Positions) -> list[pa.Array]:
+        """The keys of a batch's groups, each group's once."""
+        distinct_ = distinct(groups)
+        places = np.empty(int(distinct_[-1]) + 1, np.int64)
+        places[distinct_] = np.arange(distinct_.size)
+        of_rows = pa.array(places.take(groups))
+        keys = self._groups.keys_at(distinct_)
+        return [pa.DictionaryArray.from_arrays(of_rows, key) for key in keys]
 
     def of_groups(self, groups: Positions) -> tuple[Positions, pa.Array]:
         """The values of distinct groups, and for each value its group."""

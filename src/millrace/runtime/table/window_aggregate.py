@@ -131,7 +131,7 @@ class WindowAggregateOperator(WindowingOperator):
         table.touch(slots)
         np.add.at(table.column(_ROWS), slots, 1 if signs is None else signs)
         self._note(slots, ends)
-        self._accumulators.accumulate(table, slots, keys, data, signs)
+        self._accumulators.accumulate(table, slots, data, signs)
 
     def _slices(self, column: pa.Array) -> Times:
         """The end of each row's slice."""

@@ -41,6 +41,9 @@ def is_exact(kind: pa.DataType) -> bool:
 
 def validity(array: pa.Array) -> npt.NDArray[np.bool_] | None:
     """Which values are not null; None: all of them."""
+    if pa.types.is_dictionary(array.type):
+        of_values = validity(array.dictionary)
+        return None if of_values is None else of_values.take(_places(array))
     if not array.null_count:
         return None
     valid: npt.NDArray[np.bool_] = pc.is_valid(array).to_numpy(zero_copy_only=False)
@@ -91,11 +94,19 @@ def fingerprints(columns: Sequence[pa.Array], count: int, seeds: tuple[int, int]
 def _hashes(column: pa.Array) -> list[Hashes]:
     """Words that together say what each value of a column is; they need not be mixed well."""
     kind = column.type
+    if pa.types.is_dictionary(kind):
+        return [words.take(_places(column)) for words in _hashes(column.dictionary)]
     if is_exact(kind) or pa.types.is_null(kind):
         return [exact_word(column).view(_U64)]
     if pa.types.is_decimal128(kind):
         return _decimals(column)
     return _bytes(_as_binary(column))
+
+
+def _places(column: pa.DictionaryArray) -> npt.NDArray[np.int64]:
+    """Where each value is in the dictionary, which has the nulls, too."""
+    found: npt.NDArray[np.int64] = column.indices.to_numpy(zero_copy_only=False)
+    return found
 
 
 def _decimals(column: pa.Array) -> list[Hashes]:
@@ -106,8 +117,6 @@ def _decimals(column: pa.Array) -> list[Hashes]:
 def _as_binary(column: pa.Array) -> pa.Array:
     """Texts and bytes as they are; other types as the text of each distinct Python value."""
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        return _as_binary(column.cast(kind.value_type))
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind):
         return column.cast(pa.large_binary())
     if pa.types.is_large_binary(kind):
@@ -129,6 +138,8 @@ def _bytes(column: pa.Array) -> list[Hashes]:
     if high > low:
         raw[: high - low] = np.frombuffer(data, np.uint8, high - low, low)
     starts, lengths = offsets[:-1] - low, np.diff(offsets)
+    if int(lengths[0]) and (lengths == lengths[0]).all():
+        return _bytes_of_one_length(raw[: high - low].reshape(count, -1))
     windows = np.ndarray((raw.size - 7,), "<u8", raw, 0, (1,))
     one = lengths.view(_U64) * _LENGTH
     two = lengths.view(_U64) ^ _LAST
@@ -141,6 +152,19 @@ def _bytes(column: pa.Array) -> list[Hashes]:
         piece &= _MASKS.take(np.clip(left[rows], 0, 8))
         one[rows] = _stirred(one[rows], piece, _STEP, _U64(29))
         two[rows] = _stirred(two[rows], piece, _NULL, _U64(32))
+    return [one, two]
+
+
+def _bytes_of_one_length(raw: npt.NDArray[np.uint8]) -> list[Hashes]:
+    """What `_bytes` gives, of a row of bytes for each value."""
+    count, length = raw.shape
+    padded = np.zeros((count, -(-length // 8) * 8), np.uint8)
+    padded[:, :length] = raw
+    one = np.full(count, length, _U64) * _LENGTH
+    two = np.full(count, length, _U64) ^ _LAST
+    for piece in padded.view("<u8").T:
+        one = _stirred(one, piece, _STEP, _U64(29))
+        two = _stirred(two, piece, _NULL, _U64(32))
     return [one, two]
 
 

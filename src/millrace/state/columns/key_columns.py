@@ -27,7 +27,11 @@ class KeyColumns:
         self._index = HashIndex(1 if self._exact else 2)
 
     def words(self, keys: Sequence[pa.Array], count: int) -> list[Word]:
-        """What the index knows keys by."""
+        """What the index knows keys by.
+
+        Args:
+            keys: a dictionary array's values are looked at once each.
+        """
         if not self._exact:
             return fingerprints(keys, count, self._seeds)
         (key,) = keys
@@ -52,7 +56,10 @@ class KeyColumns:
         """Put the distinct keys in some rows at positions."""
         self._index.insert([word.take(rows) for word in words], positions)
         for column, key in zip(self._columns, keys, strict=True):
-            column.set(positions, key.take(pa.array(rows)))
+            values = key.take(pa.array(rows))
+            if pa.types.is_dictionary(values.type):
+                values = values.dictionary_decode()
+            column.set(positions, values)
 
     def delete(self, positions: Positions) -> None:
         """Forget the keys at positions."""

@@ -6,12 +6,29 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 from millrace.common.errors import JobDefinitionError
+from millrace.sql.position import StatementPlace
 
 __all__ = ["CatalogError", "already_exists", "not_found"]
 
 
 class CatalogError(JobDefinitionError):
-    """A catalog has no such object, or has it already. Flink: ``CatalogException`` and kin."""
+    """A catalog has no such object, or has it already. Flink: ``CatalogException`` and kin.
+
+    Args:
+        reason: what is wrong.
+        name: the last part of the name that it is about.
+
+    Attributes:
+        place: where that name stands in a statement, or None: it is of no statement.
+    """
+
+    def __init__(self, reason: str, name: str = "") -> None:
+        super().__init__(reason, name)
+        self.reason, self.name = reason, name
+        self.place: StatementPlace | None = None
+
+    def __str__(self) -> str:
+        return self.reason if self.place is None else self.place.shown(self.reason)
 
 
 def not_found(kind: str, name: object, names: Iterable[str]) -> CatalogError:
@@ -21,7 +38,7 @@ def not_found(kind: str, name: object, names: Iterable[str]) -> CatalogError:
     "there is no table ordres; did you mean 'orders'?"
     """
     known = list(names)
-    last = str(name).replace("`", "").rpartition(".")[2]
+    last = _last(name)
     by_lower = {each.lower(): each for each in known}
     near = get_close_matches(last.lower(), by_lower, n=1, cutoff=0.6)
     if near:
@@ -30,11 +47,16 @@ def not_found(kind: str, name: object, names: Iterable[str]) -> CatalogError:
         hint = f"; there are {', '.join(sorted(known)[:20])}"
     else:
         hint = "; there are none"
-    return CatalogError(f"there is no {kind} {name}{hint}")
+    return CatalogError(f"there is no {kind} {name}{hint}", last)
 
 
 def already_exists(kind: str, name: object) -> CatalogError:
     """The error of a name that is taken."""
     return CatalogError(
-        f"there is a {kind} {name} already; drop it, take another name, or say IF NOT EXISTS"
+        f"there is a {kind} {name} already; drop it, take another name, or say IF NOT EXISTS",
+        _last(name),
     )
+
+
+def _last(name: object) -> str:
+    return str(name).replace("`", "").rpartition(".")[2]

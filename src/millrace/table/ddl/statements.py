@@ -7,7 +7,10 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.sql import statements as sql
+from millrace.sql.dialect.tokenizer import NAME, WORD, tokenize
+from millrace.sql.position import StatementPlace, TextPosition
 from millrace.sql.statements import Statement
+from millrace.table.catalog.errors import CatalogError
 from millrace.table.ddl import (
     alter,
     analyze,
@@ -90,4 +93,22 @@ def execute_statement(session: TableSession, statement: Statement) -> TableResul
     if execute is None:
         name, reason = _REASONS[type(statement)]
         raise JobDefinitionError(f"{name} cannot be executed here: {reason}")
-    return execute(session, statement)
+    try:
+        return execute(session, statement)
+    except CatalogError as error:
+        if error.place is None and error.name:
+            position = _position(statement, error.name.lower())
+            if position is not None:
+                error.place = StatementPlace(statement.text, position)
+        raise
+
+
+def _position(statement: Statement, name: str) -> TextPosition | None:
+    """Where the name stands: as that of the statement's object, or as the only such word."""
+    at = statement.position
+    written = "" if at is None else statement.text[at.start : at.end].replace("`", "")
+    if written.rpartition(".")[2].strip().lower() == name:
+        return at
+    words = [each for each in tokenize(statement.text) if each.kind in (WORD, NAME)]
+    places = [each.position for each in words if each.value.lower() == name]
+    return places[0] if len(places) == 1 else None
