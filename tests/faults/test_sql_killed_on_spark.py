@@ -56,7 +56,10 @@ def die_and_resume(directory: Path, job: str, traps: list[str], count: int = COU
     reap(orphans)
 
 
-@pytest.mark.parametrize(("job", "count"), [("sql_pipeline.py", COUNT), (TIMES, 1_000)])
+@pytest.mark.parametrize(
+    ("job", "count"),
+    [("sql_pipeline.py", COUNT), pytest.param(TIMES, 1_000, marks=pytest.mark.torture)],
+)
 def test_driver_and_worker_are_killed(job: str, count: int, tmp_path: Path) -> None:
     """The driver between the files and their commit, the worker of the run that follows."""
     die_and_resume(tmp_path, job, ["during-sink-commit:2"], count)
