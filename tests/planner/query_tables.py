@@ -37,8 +37,9 @@ def table(name: str, columns: str, rowtime: str | None = None, **more: Any) -> R
     made = []
     for field in parse_type(f"ROW<{columns}>").fields:  # type: ignore[attr-defined]
         if field.name == "proc":
-            kind = PROCTIME.type
-            made.append(ResolvedColumn("proc", kind, ColumnKind.COMPUTED, expression=PROCTIME))
+            made.append(
+                ResolvedColumn("proc", PROCTIME.type, ColumnKind.COMPUTED, expression=PROCTIME)
+            )
         else:
             made.append(ResolvedColumn(field.name, field.type))
     watermark = None

@@ -40,6 +40,9 @@ class Tables:
     def resolve_function(self, name: Any) -> None:
         return None
 
+    def resolve_model(self, name: Any) -> None:
+        return None
+
     def names(self, kind: Any) -> list[str]:
         return []
 
