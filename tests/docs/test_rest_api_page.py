@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+import runpy
 from pathlib import Path
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
-sys.path.insert(0, str(SCRIPTS))
-
-import gen_rest_api_page as generator  # the scripts are no package
+SCRIPT = Path(__file__).parents[2] / "scripts" / "gen_rest_api_page.py"
 
 
 def test_the_page_is_up_to_date() -> None:
-    text = generator.PAGE.read_text(encoding="utf-8")
-    assert generator.page_with_table(text) == text, "run python scripts/gen_rest_api_page.py"
+    generator = runpy.run_path(str(SCRIPT))
+    text = generator["PAGE"].read_text(encoding="utf-8")
+    assert generator["page_with_table"](text) == text, f"run python scripts/{SCRIPT.name}"
