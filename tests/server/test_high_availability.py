@@ -1,0 +1,78 @@
+"""Real servers with one registry: the leader is killed, and the job goes on exactly once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from server_group import QUICK, ServerGroup, ServerProcess, await_that
+
+pytestmark = pytest.mark.fault
+GENEROUS = 30.0
+"""Seconds; it takes about two, on a machine that has nothing else to do."""
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> Iterator[ServerGroup]:
+    made = ServerGroup(tmp_path, *QUICK)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def registry(postgresql) -> str:
+    database = postgresql.create_database()
+    return postgresql.url(database).replace("postgresql:", "postgresql+psycopg:")
+
+
+def attempts(server: ServerProcess, job: str) -> list[int]:
+    """The ids of the job's processes."""
+    return [one["pid"] for one in server.get(f"/jobs/{job}/attempts").json()["attempts"]]
+
+
+def test_a_standby_takes_over_from_a_killed_leader(group: ServerGroup, registry: str) -> None:
+    first = group.start(registry, "postgresql")
+    await_that(first.leads, "the first election")
+    second = group.start(registry, "postgresql")
+    job = group.count(first)
+    group.await_progress()
+
+    health = second.get("/health").json()
+    assert (health["leader"], health["leader-address"]) == (False, first.url)
+    answer = second.get(f"/jobs/{job}?x=1")
+    assert (answer.status_code, answer.headers["location"]) == (307, f"{first.url}/jobs/{job}?x=1")
+    (running,) = attempts(first, job)
+
+    first.signal(signal.SIGKILL)
+    assert await_that(second.leads, "the takeover") < GENEROUS
+    group.await_progress()
+    assert second.get(f"/jobs/{job}").json()["state"] == "RUNNING"
+    assert attempts(second, job) == [running], "its process is adopted"
+    group.stop(second, job)
+    group.require_exactly_once()
+
+
+def test_a_leader_that_was_stopped_wakes_up(group: ServerGroup, registry: str) -> None:
+    """It may do nothing, and leaves the job's process to the new leader of the same machine."""
+    first = group.start(registry, "postgresql")
+    await_that(first.leads, "the first election")
+    second = group.start(registry, "postgresql")
+    job = group.count(first)
+    group.await_progress()
+    (running,) = attempts(first, job)
+    first.signal(signal.SIGSTOP)
+    assert await_that(second.leads, "the takeover") < GENEROUS
+    first.signal(signal.SIGCONT)
+    await_that(lambda: "leads no more" in first.log(), "the insight of the former leader")
+    assert not first.leads()
+    sent = httpx.patch(f"{first.url}/jobs/{job}?mode=cancel", timeout=60)
+    assert (sent.status_code, sent.headers["location"].split("/jobs")[0]) == (307, second.url)
+    group.await_progress()
+    assert attempts(second, job) == [running]
+    assert os.path.exists(f"/proc/{running}")
+    group.stop(second, job)
+    group.require_exactly_once()
