@@ -11,7 +11,7 @@ import httpx
 import pytest
 from server_group import QUICK, ServerGroup, ServerProcess, await_that
 
-pytestmark = pytest.mark.fault
+pytestmark = [pytest.mark.fault, pytest.mark.torture]
 GENEROUS = 30.0
 """Seconds; it takes about two, on a machine that has nothing else to do."""
 
