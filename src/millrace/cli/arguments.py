@@ -125,6 +125,12 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
         default=None,
         help="show how far the job is (default: if standard error is a terminal)",
     )
+    run.add_argument(
+        "-d",
+        "--detached",
+        action="store_true",
+        help="with --server: print the job's id and do not wait for its end",
+    )
     run.add_argument("job", type=location, metavar="job.py", help="the job file")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
 
@@ -135,8 +141,10 @@ def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments
     Raises:
         UsageError: a file is missing, or a setting is unknown or wrong.
     """
+    if args.detached:
+        raise UsageError("--detached needs --server")
     if not args.job.is_file():
-        raise UsageError(_no_file(args.job))
+        raise UsageError(no_file(args.job))
     return RunArguments(
         job=args.job,
         job_arguments=tuple(args.arguments),
@@ -148,7 +156,8 @@ def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments
     )
 
 
-def _no_file(job: Path) -> str:
+def no_file(job: Path) -> str:
+    """Why a job file is not found, with the nearest name."""
     if job.is_dir():
         return f"{job} is a directory; name the job file in it"
     if not job.parent.is_dir():

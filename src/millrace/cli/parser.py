@@ -9,7 +9,9 @@ from millrace import __version__
 from millrace.cli.commands import (
     cancel,
     doctor,
+    info,
     list_jobs,
+    logs,
     rescale,
     run,
     savepoint,
@@ -18,6 +20,7 @@ from millrace.cli.commands import (
     stacks,
     status,
     stop,
+    top,
 )
 from millrace.cli.helpful_parser import HelpfulParser
 
@@ -27,6 +30,9 @@ COMMANDS = (
     sql,
     list_jobs,
     status,
+    info,
+    top,
+    logs,
     stacks,
     savepoint,
     stop,

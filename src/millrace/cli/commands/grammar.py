@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from millrace.cli.arguments import UsageError, location
+
+if TYPE_CHECKING:
+    from millrace.cli.server_client import ServerClient
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Handler = Callable[[argparse.Namespace, Sequence[str]], int]
@@ -41,13 +44,45 @@ def add_checkpoint_dir(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a job server and how to reach it."""
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="ask the job server there: a URL, or the directory of one on this machine",
+    )
+    parser.add_argument(
+        "--token-file",
+        metavar="F",
+        type=location,
+        help="with the server's token (default: from MILLRACE_TOKEN, or as your own server has "
+        "left it)",
+    )
+    parser.add_argument(
+        "--ca-file",
+        metavar="F",
+        type=location,
+        help="certificates to trust a server by, as PEM (default: those of this machine)",
+    )
+
+
+def server_client(args: argparse.Namespace) -> ServerClient:
+    """A connection to the server that the arguments name."""
+    from millrace.cli.server_client import ServerClient, server_address
+    from millrace.cli.state_directory import state_directory
+
+    own = state_directory() / "server"
+    return ServerClient(server_address(args.server, args.token_file, own), args.ca_file)
+
+
 def add_job(parser: argparse.ArgumentParser) -> None:
-    """Add the argument for the job, and ``--timeout``."""
+    """Add the argument for the job, ``--server`` and ``--timeout``."""
     parser.add_argument(
         "name", metavar="JOB", nargs="?", help="the job's name, its id, or its directory"
     )
     parser.add_argument("--job", metavar="NAME", help="the same, for names that look like options")
     add_checkpoint_dir(parser)
+    add_server(parser)
     parser.add_argument(
         "--timeout",
         metavar="S",

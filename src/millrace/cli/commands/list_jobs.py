@@ -6,7 +6,14 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from millrace.cli.commands.grammar import Commands, add_checkpoint_dir, add_command, checkpoint_dir
+from millrace.cli.commands.grammar import (
+    Commands,
+    add_checkpoint_dir,
+    add_command,
+    add_server,
+    checkpoint_dir,
+    server_client,
+)
 
 if TYPE_CHECKING:
     from millrace.cli.jobs import Job
@@ -16,10 +23,15 @@ def register(commands: Commands) -> None:
     """Add the command."""
     parser = add_command(commands, "list", handle, "show the jobs, running or not")
     add_checkpoint_dir(parser)
+    add_server(parser)
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Show all jobs of the checkpoint directory."""
+    """Show all jobs of the checkpoint directory, or of a server."""
+    return _show_directory(args) if args.server is None else _show_server(args)
+
+
+def _show_directory(args: argparse.Namespace) -> int:
     from millrace.cli.jobs import jobs_in
     from millrace.cli.printing import print_json, print_table
 
@@ -32,6 +44,32 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
         print_table(heads, list(map(_row, jobs)))
     else:
         print(f"no job has kept checkpoints in {directory}")
+    return 0
+
+
+def _show_server(args: argparse.Namespace) -> int:
+    from millrace.cli.printing import last_line, print_json, print_table
+    from millrace.cli.served_job import served_jobs
+    from millrace.common.time.local_time import time_text
+
+    client = server_client(args)
+    jobs = served_jobs(client)
+    if args.json:
+        print_json([job.summary for job in jobs])
+    elif jobs:
+        rows = [
+            (
+                job.status.name.lower(),
+                job.name,
+                job.id,
+                time_text(job.summary["start-time"]),
+                last_line(job.summary.get("error", "")),
+            )
+            for job in jobs
+        ]
+        print_table(("STATE", "NAME", "ID", "SINCE", "ERROR"), rows)
+    else:
+        print(f"the server at {client.address.url} has no jobs")
     return 0
 
 

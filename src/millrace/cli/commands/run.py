@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from millrace.cli.arguments import add_run_arguments, run_arguments
-from millrace.cli.commands.grammar import Commands
+from millrace.cli.commands.grammar import Commands, add_server
 
 EPILOG = """\
 exit codes: 0 the job finished or was stopped as asked, 1 it failed, 2 wrong usage,
@@ -18,16 +18,21 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "run",
         help="run a job file",
-        description="Run a job file on local Spark or on a cluster.",
+        description="Run a job file on local Spark or on a cluster, or give it to a job server.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_run_arguments(parser)
+    add_server(parser)
     parser.set_defaults(handler=handle)
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Run the job to its end."""
+    """Run the job to its end, here or by a server."""
+    if args.server is not None:
+        from millrace.cli.server_run import run_on_server
+
+        return run_on_server(args)
     arguments = run_arguments(args, argv)
     from millrace.cli.run import run
 

@@ -40,6 +40,6 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
         # with --job, the only other word is the directory
         args.name, args.directory = None, location(args.name)
     job, answer = send_command(
-        args, "savepoint", directory=target(args.directory), format=args.format
+        args, "savepoint", directory=target(args, args.directory), format=args.format
     )
     return report(args, job, answer, str(answer["savepoint"]))

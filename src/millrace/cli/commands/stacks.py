@@ -43,5 +43,6 @@ def _lines(answer: dict[str, Any]) -> Iterator[str]:
         yield subtask["stack"].rstrip()
     if not answer["stacks"]:
         yield "\nno subtask has been running for more than two seconds"
-    yield "\nthe driver:"
-    yield answer["driver"].rstrip()
+    if answer["driver"]:
+        yield "\nthe driver:"
+        yield answer["driver"].rstrip()

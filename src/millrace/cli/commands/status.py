@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from millrace.cli.commands.grammar import Commands, add_command, add_job
-from millrace.cli.commands.job_request import named_job, report, send_command
+from millrace.cli.commands.job_request import ask_job, report
 
 if TYPE_CHECKING:
-    from millrace.cli.jobs import Job
+    from millrace.cli.operated_job import DirectoryJob
+    from millrace.cli.served_job import ServedJob
 
 
 def register(commands: Commands) -> None:
@@ -20,13 +21,17 @@ def register(commands: Commands) -> None:
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Ask the job, or read what its last run has left."""
-    ended = named_job(args)
-    if ended.run is None:
-        return _report_end(args, ended)
-    job, answer = send_command(args, "status")
+    from millrace.cli.operated_job import DirectoryJob, operated_job
     from millrace.cli.progress_line import describe
+    from millrace.cli.served_job import ServedJob
     from millrace.engine.job_details import JobDetails
 
+    job = operated_job(args)
+    if isinstance(job, DirectoryJob) and job.job.run is None:
+        return _report_end(args, job)
+    if isinstance(job, ServedJob) and not job.is_running:
+        return _report_served_end(args, job)
+    answer = ask_job(job, args.timeout, "status")
     known = ("epoch", "checkpoint", "records", "watermark")
     progress = JobDetails(**{name: answer[name] for name in known})
     line = describe(progress, answer["records_per_second"])
@@ -36,9 +41,10 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     return report(args, job, answer, text)
 
 
-def _report_end(args: argparse.Namespace, job: Job) -> int:
+def _report_end(args: argparse.Namespace, ended: DirectoryJob) -> int:
     from millrace.common.time.local_time import time_text
 
+    job = ended.job
     record = job.record
     answer = {
         "status": record.status if record is not None and job.state != "killed" else None,
@@ -54,4 +60,16 @@ def _report_end(args: argparse.Namespace, job: Job) -> int:
     if job.error:
         where = f" in operator '{answer['operator']}'" if answer["operator"] else ""
         text += f"\nit failed{where}:\n{job.error.rstrip()}"
+    return report(args, ended, answer, text)
+
+
+def _report_served_end(args: argparse.Namespace, job: ServedJob) -> int:
+    from millrace.common.time.local_time import time_text
+
+    ended, error = job.summary["end-time"], job.client.get(f"/jobs/{job.id}")["error"]
+    answer = {"status": job.status.name, "ended": ended, "error": error or None}
+    when = f" at {time_text(ended)}" if ended > 0 else ""
+    text = f"{job.name} is not running: {job.status.name}{when}"
+    if error:
+        text += f"\nit failed:\n{error.rstrip()}"
     return report(args, job, answer, text)

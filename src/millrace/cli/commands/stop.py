@@ -47,13 +47,11 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
         args,
         "stop",
         savepoint=not args.no_savepoint,
-        directory=target(args.savepoint),
+        directory=target(args, args.savepoint),
         drain=args.drain,
         format=args.format,
     )
     check_ended(job, answer)
-    from millrace.engine.control_client import await_end
-
-    ended = "has ended" if await_end(job.directory, args.timeout) else "is ending"
+    ended = "has ended" if job.await_end(args.timeout) else "is ending"
     with_what = "a checkpoint" if args.no_savepoint else f"the savepoint {answer['savepoint']}"
     return report(args, job, answer, f"job '{job.name}' {ended} with {with_what}")

@@ -1,0 +1,63 @@
+"""``millrace info``: all about a job."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from millrace.cli.commands.grammar import Commands, add_command, add_job
+
+if TYPE_CHECKING:
+    from millrace.cli.job_overview import JobOverview
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "info",
+        handle,
+        "show all about a job: operators, checkpoints, errors",
+        "Show how a job and each of its operators are doing, at most a second ago.",
+    )
+    add_job(parser)
+
+
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Show what the job tells of itself."""
+    from millrace.cli.job_watch import job_overview
+    from millrace.cli.operated_job import operated_job
+    from millrace.cli.printing import print_json, print_lines
+
+    overview = job_overview(operated_job(args))
+    if args.json:
+        print_json(asdict(overview))
+    else:
+        print_lines(_lines(overview))
+    return 0
+
+
+def _lines(job: JobOverview) -> Iterator[str]:
+    from millrace.cli.operator_table import operator_cells
+    from millrace.cli.printing import aligned, last_line, plural, size_text
+    from millrace.common.time.local_time import time_text
+
+    since = f" since {time_text(job.since)}" if job.since else ""
+    yield f"{job.name} is {job.status}{since}"
+    yield f"id           {job.id}"
+    yield f"records      {job.records:,}, {job.records_per_second:,.0f}/s"
+    yield f"epoch        {job.epoch}, {job.epoch_ms:.0f} ms"
+    if job.checkpoint is not None:
+        size = f", {size_text(job.state_bytes)} of state" if job.state_bytes is not None else ""
+        took = f", {job.checkpoint_ms:.0f} ms" if job.checkpoint_ms is not None else ""
+        yield f"checkpoint   {job.checkpoint}{took}{size}"
+    yield f"checkpoints  {job.checkpoints:,} completed, {job.failed_checkpoints:,} failed"
+    yield f"restarts     {plural(job.restarts, 'restart')}"
+    if job.waits_for:
+        yield f"waits for    {job.waits_for}"
+    if job.error:
+        yield f"error        {last_line(job.error)}"
+    yield ""
+    yield from aligned(operator_cells(job.operators))

@@ -1,0 +1,70 @@
+"""``millrace logs``: what a job has printed and logged."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+from millrace.cli.commands.grammar import Commands, add_command, add_job
+
+POLL = 0.5
+"""Seconds between two looks for something new."""
+Read = Callable[[int], tuple[str, int]]
+
+
+def register(commands: Commands) -> None:
+    """Add the command."""
+    parser = add_command(
+        commands,
+        "logs",
+        handle,
+        "show the log of a job",
+        "Show what a job has logged, and under a server what it has printed.",
+    )
+    add_job(parser)
+    parser.add_argument(
+        "-f", "--follow", action="store_true", help="go on with what comes, until Ctrl-C"
+    )
+    parser.add_argument(
+        "-n",
+        "--bytes",
+        metavar="N",
+        type=int,
+        default=64 << 10,
+        help="begin so many bytes before the end; 0: at the beginning (default: 65536)",
+    )
+
+
+def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
+    """Print the log, and what is added to it."""
+    from millrace.cli.job_watch import log_reader
+    from millrace.cli.operated_job import operated_job
+    from millrace.cli.served_job import ServedJob
+
+    job = operated_job(args)
+    read: Read = job.log if isinstance(job, ServedJob) else log_reader(job)
+    try:
+        follow_log(read, -args.bytes if args.bytes > 0 else 0, args.follow)
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def follow_log(
+    read: Read, offset: int, follow: bool, sleep: Callable[[float], None] = time.sleep
+) -> None:
+    """Print a log from an offset to its end, then what comes."""
+    from millrace.cli.printing import printable
+
+    while True:
+        text, following = read(offset)
+        sys.stdout.write(printable(text, keep="\n\t"))
+        sys.stdout.flush()
+        nothing_new = not text or following == offset
+        offset = following
+        if nothing_new and not follow:
+            return
+        if nothing_new:
+            sleep(POLL)

@@ -1,0 +1,140 @@
+"""How a job and its operators are doing, as ``info`` and ``top`` show it, wherever the job is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from millrace.engine.archived_job import ArchivedJob
+from millrace.engine.job_details import StageDetails
+
+__all__ = ["JobOverview", "OperatorRow", "overview_of_archive", "overview_of_server"]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRow:
+    """A stage: operators that are chained with each other."""
+
+    name: str
+    parallelism: int
+    records_in: int
+    records_out: int
+    in_per_second: float | None
+    out_per_second: float | None
+    busy: float | None
+    """0 to 1, of the busiest subtask."""
+    watermark_lag: int | None
+    """Milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobOverview:
+    """A job at one moment; None where something is not known."""
+
+    name: str
+    id: str
+    status: str
+    since: int | None
+    """When it began, ms since the epoch of Unix."""
+    epoch: int
+    epoch_ms: float
+    records: int
+    records_per_second: float
+    watermark: int | None
+    restarts: int
+    checkpoint: int | None
+    checkpoint_ms: float | None
+    """How long the newest one took."""
+    state_bytes: int | None
+    """Of what the newest checkpoint names."""
+    checkpoints: int = 0
+    """Completed in this run."""
+    failed_checkpoints: int = 0
+    error: str = ""
+    """The newest thing that went wrong."""
+    waits_for: str = ""
+    operators: tuple[OperatorRow, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def overview_of_archive(id: str, archive: ArchivedJob) -> JobOverview:
+    """The overview of a job that runs alone, from what it tells in its directory."""
+    details = archive.details
+    newest = next((c for c in details.checkpoints.recent if c.number is not None), None)
+    return JobOverview(
+        name=details.job_name,
+        id=id,
+        status=details.status.name,
+        since=min(details.since.values(), default=None),
+        epoch=details.epoch,
+        epoch_ms=details.epoch_ms,
+        records=details.records,
+        records_per_second=details.records_per_second,
+        watermark=details.watermark,
+        restarts=details.restarts,
+        checkpoint=details.checkpoint,
+        checkpoint_ms=newest.duration if newest is not None else None,
+        state_bytes=newest.full_size if newest is not None else None,
+        checkpoints=details.checkpoints.completed,
+        failed_checkpoints=details.checkpoints.failed,
+        error=details.exceptions[0].cause if details.exceptions else "",
+        waits_for=details.waits_for,
+        operators=tuple(map(_row, details.stages)),
+        settings=archive.settings,
+    )
+
+
+def _row(stage: StageDetails) -> OperatorRow:
+    return OperatorRow(
+        stage.name,
+        len(stage.subtasks),
+        stage.records_in,
+        stage.records_out,
+        stage.records_in_per_second,
+        stage.records_out_per_second,
+        stage.busy_ms_per_second / 1000,
+        stage.watermark_lag,
+    )
+
+
+def overview_of_server(
+    job: Mapping[str, Any], checkpoints: Mapping[str, Any], exceptions: Mapping[str, Any]
+) -> JobOverview:
+    """The overview of a server's job, from what ``/jobs/:jobid``, its ``checkpoints`` and its
+    ``exceptions`` answer."""
+    newest = (checkpoints.get("latest") or {}).get("completed") or {}
+    counts = checkpoints.get("counts") or {}
+    return JobOverview(
+        name=job["name"],
+        id=job["jid"],
+        status=job["state"],
+        since=job["start-time"],
+        epoch=job["epoch"],
+        epoch_ms=job["epoch-ms"],
+        records=job["records"],
+        records_per_second=job["records-per-second"],
+        watermark=job["watermark"],
+        restarts=job["restarts"],
+        checkpoint=newest.get("id"),
+        checkpoint_ms=newest.get("end_to_end_duration"),
+        state_bytes=newest.get("state_size"),
+        checkpoints=counts.get("completed", 0),
+        failed_checkpoints=counts.get("failed", 0),
+        error=exceptions.get("root-exception") or job["error"],
+        waits_for=job["waits-for"],
+        operators=tuple(map(_served_row, job["vertices"])),
+    )
+
+
+def _served_row(vertex: Mapping[str, Any]) -> OperatorRow:
+    return OperatorRow(
+        vertex["name"],
+        vertex["parallelism"],
+        vertex["metrics"]["read-records"],
+        vertex["metrics"]["write-records"],
+        vertex["records-in-per-second"],
+        vertex["records-out-per-second"],
+        vertex["busy-ratio"],
+        vertex["watermark-lag-ms"],
+    )

@@ -1,0 +1,120 @@
+"""The job that a command is about: of a directory on this machine, or of a job server."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from millrace.cli.commands.grammar import checkpoint_dir, job_name, server_client
+from millrace.cli.jobs import Job, find_job, read_job
+from millrace.cli.served_job import find_served_job
+from millrace.common.errors import JobControlError
+
+__all__ = ["DirectoryJob", "OperatedJob", "operated_job"]
+
+
+class OperatedJob(Protocol):
+    """What commands do with a job, wherever it is."""
+
+    @property
+    def name(self) -> str:
+        """As the program or the command line calls it."""
+
+    @property
+    def id(self) -> str:
+        """Of a directory its name, of a server's job 32 hexadecimal digits."""
+
+    def not_running(self) -> str | None:
+        """None: it runs; else what is to be said of that, beginning with a colon or semicolon."""
+
+    def ask(
+        self,
+        command: str,
+        arguments: dict[str, Any],
+        timeout: float,
+        waiting: Callable[[str], None] = ...,
+    ) -> dict[str, Any]:
+        """What the job answers to one of `millrace.engine.control_commands.COMMANDS`."""
+
+    def await_end(self, timeout: float) -> bool:
+        """Wait until nobody runs the job; False: somebody does after ``timeout`` seconds."""
+
+    def failure(self) -> str:
+        """How the last run failed, in a few words; empty: it did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryJob:
+    """A job that runs alone, reached by its directory."""
+
+    job: Job
+
+    @property
+    def name(self) -> str:
+        """As the program calls it."""
+        return self.job.name
+
+    @property
+    def id(self) -> str:
+        """The name of its directory."""
+        return self.job.id
+
+    def not_running(self) -> str | None:
+        """None: it runs; else how it failed, and how to go on."""
+        return None if self.job.run is not None else f"{self.failure()}{self._resume_hint()}"
+
+    def ask(
+        self,
+        command: str,
+        arguments: dict[str, Any],
+        timeout: float,
+        waiting: Callable[[str], None] = lambda reason: None,
+    ) -> dict[str, Any]:
+        """What the job answers.
+
+        Raises:
+            JobControlError: it is not running, refuses, fails to do it, or does not answer in time.
+        """
+        from millrace.engine.control_client import ask
+
+        return ask(self.job.directory, command, arguments, timeout, waiting)
+
+    def await_end(self, timeout: float) -> bool:
+        """Wait until nobody runs the job; False: somebody does after ``timeout`` seconds."""
+        from millrace.engine.control_client import await_end
+
+        return await_end(self.job.directory, timeout)
+
+    def failure(self) -> str:
+        """How the last run failed: with the last line of its error, which has the user's exception.
+        Empty: it did not."""
+        record = read_job(self.job.directory).record
+        if record is None or not record.error:
+            return ""
+        where = f" in operator '{record.operator}'" if record.operator else ""
+        return f": it failed{where}: {record.error.strip().splitlines()[-1]}"
+
+    def _resume_hint(self) -> str:
+        newest = self.job.newest
+        if newest is None:
+            return ""
+        checkpoint = self.job.directory / f"chk-{newest.checkpoint}"
+        return f"; to go on from its newest checkpoint: millrace run -s {checkpoint} job.py"
+
+
+def operated_job(args: argparse.Namespace) -> OperatedJob:
+    """The job that the arguments of a command name.
+
+    Raises:
+        UsageError: they name no job.
+        JobControlError: there is no such job, or no permission to see whether it is running.
+    """
+    name = job_name(args)
+    if args.server is not None:
+        return find_served_job(server_client(args), name)
+    job = find_job(checkpoint_dir(args), name)
+    if job.unknown_reason:
+        raise JobControlError(f"job '{job.name}': {job.unknown_reason}")
+    return DirectoryJob(job)

@@ -1,0 +1,187 @@
+"""A job of a job server, operated over HTTP as another one is by its directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from millrace.cli.jobs import SHORTEST
+from millrace.cli.server_client import ServerClient
+from millrace.common.errors import JobControlError
+from millrace.common.job import JobStatus
+
+__all__ = ["ServedJob", "find_served_job", "served_jobs"]
+
+POLL = 0.1
+"""Seconds between two questions whether something is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedJob:
+    """A job of a server."""
+
+    client: ServerClient
+    id: str
+    name: str
+    status: JobStatus
+    summary: dict[str, Any]
+    """As ``/jobs/overview`` has it."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+        return not self.status.is_terminal_state()
+
+    def not_running(self) -> str | None:
+        """None: it runs; else how it has ended."""
+        return None if self.is_running else f": it is {self.status.name}{self.failure()}"
+
+    def ask(
+        self,
+        command: str,
+        arguments: dict[str, Any],
+        timeout: float,
+        waiting: Callable[[str], None] = lambda reason: None,
+    ) -> dict[str, Any]:
+        """What the job answers to a command, as `millrace.engine.control_client.ask` gives it.
+
+        Raises:
+            JobControlError: the job refuses, fails to do it, or does not answer in time.
+        """
+        ask = {
+            "savepoint": self._take_savepoint,
+            "stop": self._stop,
+            "cancel": self._cancel,
+            "rescale": self._rescale,
+            "status": self._read_status,
+            "stacks": self._read_stacks,
+        }[command]
+        return ask(arguments, timeout)
+
+    def await_end(self, timeout: float) -> bool:
+        """Wait until the job has ended; False: it has not after ``timeout`` seconds."""
+        deadline = time.monotonic() + timeout
+        while not self._now().is_terminal_state():
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(POLL)
+        return True
+
+    def failure(self) -> str:
+        """How it has failed, in a few words; empty: it has not."""
+        error = str(self.client.get(f"/jobs/{self.id}").get("error") or "")
+        return f": it failed: {error.strip().splitlines()[-1]}" if error.strip() else ""
+
+    def log(self, offset: int) -> tuple[str, int]:
+        """What the job has printed and logged since ``offset`` bytes (negative: from the end), and
+        where it goes on."""
+        part = self.client.get(f"/jobs/{self.id}/log", offset=offset)
+        return part["text"], part["next"]
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def _take_savepoint(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
+        body = {"formatType": arguments["format"].upper(), "cancel-job": False}
+        if arguments["directory"] is not None:
+            body["target-directory"] = arguments["directory"]
+        trigger = self.client.post(f"/jobs/{self.id}/savepoints", body)
+        return {"savepoint": self._await("savepoints", trigger, timeout).get("location")}
+
+    def _stop(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
+        if not arguments["savepoint"]:
+            raise JobControlError(
+                "a server stops jobs with a savepoint; 'millrace cancel' ends one with its "
+                "checkpoint"
+            )
+        body = {"formatType": arguments["format"].upper(), "drain": arguments["drain"]}
+        if arguments["directory"] is not None:
+            body["targetDirectory"] = arguments["directory"]
+        trigger = self.client.post(f"/jobs/{self.id}/stop", body)
+        location = self._await("savepoints", trigger, timeout).get("location")
+        return {"savepoint": location, "status": self._now().name}
+
+    def _cancel(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
+        self.client.patch(f"/jobs/{self.id}", mode="cancel")
+        if not self.await_end(timeout):
+            raise JobControlError(f"it has not ended within {timeout:.0f} s; it goes on with it")
+        return {"status": self._now().name}
+
+    def _rescale(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
+        parallelism = arguments["parallelism"]
+        trigger = self.client.patch(f"/jobs/{self.id}/rescaling", parallelism=parallelism)
+        self._await("rescaling", trigger, timeout)
+        return {"parallelism": parallelism}
+
+    def _read_status(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
+        found = self.client.get(f"/jobs/{self.id}")
+        latest = self.client.get(f"/jobs/{self.id}/checkpoints").get("latest") or {}
+        names = ("epoch", "records", "records-per-second", "watermark", "waits-for")
+        answer = {name.replace("-", "_"): found[name] for name in names}
+        checkpoint = (latest.get("completed") or {}).get("id")
+        return {**answer, "status": found["state"], "checkpoint": checkpoint}
+
+    def _read_stacks(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
+        found = self.client.get(f"/jobs/{self.id}/stacks")
+        return {
+            "status": self._now().name,
+            "waits_for": found.get("waits-for", ""),
+            "stacks": found["subtasks"],
+            "driver": found["driver"] or "",
+        }
+
+    def _await(self, kind: str, trigger: dict[str, Any], timeout: float) -> dict[str, Any]:
+        """What has come of an operation that was triggered."""
+        deadline = time.monotonic() + timeout
+        path = f"/jobs/{self.id}/{kind}/{trigger['request-id']}"
+        while (answer := self.client.get(path))["status"]["id"] != "COMPLETED":
+            if time.monotonic() > deadline:
+                raise JobControlError(
+                    f"the job did not finish it within {timeout:.0f} s; it goes on with it"
+                )
+            time.sleep(POLL)
+        operation: dict[str, Any] = answer.get("operation") or {}
+        cause = operation.get("failure-cause")
+        if cause is not None:
+            raise JobControlError(str(cause["stack-trace"]).strip())
+        return operation
+
+    def _now(self) -> JobStatus:
+        return JobStatus[self.client.get(f"/jobs/{self.id}/status")["status"]]
+
+
+def served_jobs(client: ServerClient) -> list[ServedJob]:
+    """The jobs of a server, the newest first."""
+    return [
+        ServedJob(client, one["jid"], one["name"], JobStatus[one["state"]], one)
+        for one in client.get("/jobs/overview")["jobs"]
+    ]
+
+
+def find_served_job(client: ServerClient, word: str) -> ServedJob:
+    """Find a job by its name, its id, or the first characters of the id. Of several of a name, the
+    only one that has not ended is meant.
+
+    Raises:
+        JobControlError: no job matches ``word``, or several do.
+    """
+    jobs = served_jobs(client)
+    found = [job for job in jobs if word in (job.id, job.name)]
+    if not found and len(word) >= SHORTEST:
+        found = [job for job in jobs if job.id.startswith(word)]
+    if len(found) > 1:
+        found = [job for job in found if job.is_running] or found
+    if len(found) == 1:
+        return found[0]
+    if found:
+        ids = " or ".join(job.id for job in found)
+        raise JobControlError(f"{word!r} could be {ids}; name the id")
+    raise JobControlError(_not_found(client, word, jobs))
+
+
+def _not_found(client: ServerClient, word: str, jobs: Sequence[ServedJob]) -> str:
+    near = get_close_matches(word, [job.name for job in jobs] + [job.id for job in jobs], n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "; see 'millrace list --server URL'"
+    return f"the server at {client.address.url} has no job {word!r}{hint}"

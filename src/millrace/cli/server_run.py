@@ -1,0 +1,145 @@
+"""``millrace run --server``: gives a job file to a job server, and follows the job."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from millrace.cli.arguments import UsageError, no_file, require_known
+from millrace.cli.commands.grammar import server_client
+from millrace.cli.commands.job_request import say_waiting
+from millrace.cli.imports import sibling_modules
+from millrace.cli.served_job import ServedJob, find_served_job
+from millrace.cli.server_client import ServerClient
+from millrace.cli.terminal import Terminal
+from millrace.common.config import options
+from millrace.common.errors import JobControlError
+from millrace.common.job import JobStatus
+
+__all__ = ["packed_program", "run_on_server", "run_request"]
+
+POLL = 0.5
+"""Seconds between two looks at the job."""
+FINISHED, FAILED, INTERRUPTED = 0, 1, 130
+
+
+def run_on_server(args: argparse.Namespace) -> int:
+    """Give the job file to the server; unless detached, show its log until the job has ended.
+
+    Raises:
+        UsageError: options do not go together with a server.
+        JobControlError: the server refuses, or does not answer.
+    """
+    request = run_request(args)
+    client, terminal = server_client(args), Terminal()
+    with tempfile.TemporaryDirectory(prefix="millrace-") as scratch:
+        archive = packed_program(args.job, args.py_files, Path(scratch))
+        program = client.upload(archive, archive.name)
+    id = client.post(f"/jars/{program}/run", request)["jobid"]
+    terminal.say(f"the server at {client.address.url} runs it as job {id}")
+    if args.detached:
+        print(id)
+        return FINISHED
+    try:
+        return _follow(client, find_served_job(client, id), terminal)
+    except KeyboardInterrupt:
+        terminal.say(f"the job goes on; to end it: millrace cancel --server {args.server} {id}")
+        return INTERRUPTED
+
+
+def run_request(args: argparse.Namespace) -> dict[str, Any]:
+    """The body of the request to run an uploaded program.
+
+    Raises:
+        UsageError: options do not go together with a server.
+    """
+    for given, name in (
+        (args.checkpoint_dir, "--checkpoint-dir"),
+        (args.resume, "--resume"),
+        (args.progress, "--progress"),
+    ):
+        if given:
+            raise UsageError(f"{name} does not go with --server, which looks after that itself")
+    if not args.job.is_file():
+        raise UsageError(no_file(args.job))
+    settings = dict(args.conf)
+    for key in settings:
+        require_known(key)
+    given = {
+        "spark.master": args.master,
+        options.CHECKPOINTING_INTERVAL.key: args.checkpoint_interval,
+        options.ALLOW_PICKLE.key: "true" if args.allow_pickle else None,
+        options.AVAILABLE_NOW.key: "true" if args.available_now else None,
+    }
+    settings.update({key: value for key, value in given.items() if value is not None})
+    request = {
+        "entryClass": args.job.name,
+        "programArgsList": list(args.arguments),
+        "parallelism": _whole(args.parallelism),
+        "savepointPath": args.from_savepoint,
+        "allowNonRestoredState": args.allow_non_restored_state or None,
+        "claimMode": args.claim_mode,
+        "jobName": args.name,
+        "flinkConfiguration": settings,
+    }
+    return {key: value for key, value in request.items() if value is not None}
+
+
+def _whole(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(f"--parallelism is a whole number, not {text!r}")
+    return int(text)
+
+
+def packed_program(job: Path, py_files: Sequence[Path], directory: Path) -> Path:
+    """An archive with the job file, the modules beside it and those of ``--py-files``.
+
+    Raises:
+        UsageError: a file of ``--py-files`` is no module, which a server does not take.
+    """
+    archive = directory / f"{job.stem}.zip"
+    beside = job.resolve().parent
+    files = {path.relative_to(beside).as_posix(): path for path in sibling_modules(beside)}
+    files[job.name] = job.resolve()
+    for path in py_files:
+        if path.suffix != ".py":
+            raise UsageError(
+                f"--py-files: a server takes modules (.py), not {path}; install it on its machine"
+            )
+        files[path.name] = path
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
+        for name, path in sorted(files.items()):
+            out.write(path, name)
+    return archive
+
+
+def _follow(client: ServerClient, job: ServedJob, terminal: Terminal) -> int:
+    """Show what the job prints until it has ended; the exit code says how."""
+    from millrace.cli.printing import printable
+
+    offset, waits = 0, ""
+    while True:
+        status = JobStatus[client.get(f"/jobs/{job.id}/status")["status"]]
+        text, offset = job.log(offset)
+        if text:
+            terminal.write(printable(text, keep="\n\t"))
+            continue
+        if status.is_terminal_state():
+            break
+        if status is JobStatus.RUNNING:
+            reason = client.get(f"/jobs/{job.id}")["waits-for"]
+            if reason and reason != waits:
+                say_waiting(reason)
+            waits = reason
+        time.sleep(POLL)
+    terminal.say(f"the job has ended: {status.name}{job.failure()}")
+    if status is JobStatus.FAILED:
+        raise JobControlError(f"see millrace logs --server {client.address.url} {job.id}")
+    return FINISHED
