@@ -33,14 +33,14 @@ class Chromium(Service):
     def start(self) -> None:
         program, environment = _program()
         done = subprocess.run(
-            [program, "--version", *FLAGS],
+            [program, "--headless", "--dump-dom", "about:blank", *FLAGS],
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
-            raise ServiceUnavailableError(f"Chromium does not start: {done.stderr.strip()}")
+            raise ServiceUnavailableError(f"Chromium does not start: {done.stderr.strip()[-500:]}")
 
     def launch(self, playwright: Any) -> Any:
         """A browser of its own; close it."""
@@ -54,7 +54,10 @@ def _program() -> tuple[Path, dict[str, str]]:
     found = shutil.which("chromium") or shutil.which("google-chrome")
     if found:
         return Path(found), {}
-    packages = debian_packages("chromium", "chromium", "fonts-dejavu-core", "fontconfig-config")
+    # all that a machine may have already is named: the program looks for it beside itself
+    packages = debian_packages(
+        "chromium", "chromium", "chromium-common", "fonts-dejavu-core", "fontconfig-config"
+    )
     # what is beside the program, not the script in usr/bin: that looks below the real root
     fonts = {"XDG_DATA_HOME": str(packages.path("usr/share"))}
     environment = {**packages.environment, **fonts}

@@ -416,7 +416,7 @@ class FakeJobs:
         return {"subtasks": subtasks, "epoch": None, "driver": None, "waits_for": ""}
 
     def log(self, job: FakeJob, offset: int, limit: int) -> Json:
-        text = "".join(self._log_line(job, number) for number in range(900)).encode()
+        text = "".join(self._log_line(job, number) for number in range(1_200)).encode()
         start = max(0, len(text) + offset) if offset < 0 else min(offset, len(text))
         part = text[start : start + limit]
         return {
@@ -428,7 +428,7 @@ class FakeJobs:
 
     def _log_line(self, job: FakeJob, number: int) -> str:
         said = {
-            0: f"INFO  epoch: {190_304 + number} took {380 + number % 90} ms, 18,391 rows",
+            0: f"INFO  epoch: {190_004 + number} took {380 + number % 90} ms, 18,391 rows",
             7: "DEBUG kafka: partitions 0 to 11 assigned, none revoked",
             97: "WARNING checkpoint: the store took 1.9 s to write 310 KiB",
             211: "ERROR checkpoint: the store did not answer within 10 s; the next one is tried",

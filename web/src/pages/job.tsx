@@ -1,6 +1,7 @@
 /** One job: its figures, what can be done to it, and its tabs. */
 
 import type { FunctionComponent } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { usePolled } from "../api/polling";
 import type { JobDetails } from "../api/types";
 import { count, rate } from "../format/numbers";
@@ -42,6 +43,10 @@ export function JobPage({ id, tab }: { id: string; tab: string }) {
 function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => void }) {
   const chosen = TABS.find(({ name }) => name === tab) ?? TABS[0]!;
   const lag = job["watermark-lag-ms"] ?? (job.watermark == null || isOver(job.state) ? greatestLag(job) : job.now - job.watermark);
+  const tabs = useRef<HTMLElement>(null);
+  useEffect(() => {
+    tabs.current?.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
+  }, [chosen.name]);
   return (
     <>
       <p class="crumbs"><a href={to(["jobs"])}>Jobs</a></p>
@@ -60,7 +65,7 @@ function Job({ job, tab, refresh }: TabProps & { tab: string; refresh: () => voi
           { name: "Restarts", value: count(job.restarts), tone: job.restarts ? "warn" : undefined },
         ]}
       />
-      <nav class="tabs" aria-label="About this job">
+      <nav class="tabs" aria-label="About this job" ref={tabs}>
         {TABS.map(({ name, title }) => (
           <a key={name} href={to(["jobs", job.jid, name])} aria-current={name === chosen.name ? "page" : undefined}>
             {title}

@@ -89,7 +89,7 @@ function Lists({ jobs }: { jobs: JobRow[] }) {
       <Panel title="Running" flush>
         {running.length ? (
           <Table
-            caption="Jobs that run"
+            caption="Jobs that run" dense
             rows={running}
             rowKey={(job) => job.jid}
             columns={[
@@ -117,7 +117,7 @@ function Lists({ jobs }: { jobs: JobRow[] }) {
       {ended.length > 0 && (
         <Panel title="Ended" flush>
           <Table
-            caption="Jobs that have ended"
+            caption="Jobs that have ended" dense
             rows={ended}
             rowKey={(job) => job.jid}
             columns={[

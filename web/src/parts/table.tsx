@@ -20,6 +20,8 @@ interface Props<T> {
   rows: T[];
   rowKey: (row: T) => string | number;
   rowClass?: (row: T) => string;
+  /** Where a row becomes a card, three short cells stand side by side. */
+  dense?: boolean;
 }
 
 interface Order {
@@ -28,12 +30,12 @@ interface Order {
 }
 
 // The roles are named because a table that is displayed as anything else loses them.
-export function Table<T>({ caption, columns, rows, rowKey, rowClass }: Props<T>) {
+export function Table<T>({ caption, columns, rows, rowKey, rowClass, dense = false }: Props<T>) {
   const [order, setOrder] = useState<Order | null>(null);
   const by = order === null ? undefined : columns[order.column]?.sort;
   const shown = by && order ? sorted(rows, by, order.down) : rows;
   return (
-    <div class="table" tabIndex={0} role="region" aria-label={caption}>
+    <div class={dense ? "table dense" : "table"} tabIndex={0} role="region" aria-label={caption}>
       <table role="table">
         <caption class="hidden">{caption}</caption>
         <thead role="rowgroup">

@@ -69,7 +69,7 @@ function History({ rows, now }: { rows: Checkpoint[]; now: number }) {
   const longest = Math.max(1, ...rows.map((row) => row.end_to_end_duration ?? 0));
   return (
     <Table
-      caption="Checkpoints, the newest first"
+      caption="Checkpoints, the newest first" dense
       rows={rows}
       rowKey={(row) => row.id}
       columns={[

@@ -69,7 +69,7 @@ function Pair({ name, value }: { name: string; value: preact.ComponentChildren }
 function Subtasks({ rows }: { rows: Subtask[] }) {
   return (
     <Table
-      caption="Subtasks of the operator"
+      caption="Subtasks of the operator" dense
       rows={rows}
       rowKey={(row) => row.subtask}
       columns={[
