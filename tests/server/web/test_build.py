@@ -1,4 +1,4 @@
-"""The committed build of the web UI: it is that of the source, and asks nobody else for anything."""
+"""The committed build of the web UI: that of its source, and it asks nobody else for anything."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def test_log_begins_at_its_end_and_goes_back(window, fake, orders) -> None:
     page.get_by_role("button", name="Show earlier lines").click()
     expect(log).to_contain_text("13:00:00,104")
     page.get_by_label("Show only lines with this text").fill("error")
-    expect(log.locator("div")).to_have_count(4)
+    expect(log.locator("div")).to_have_count(5)
 
 
 def test_by_keys_alone(window, fake, orders) -> None:
