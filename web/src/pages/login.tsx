@@ -44,8 +44,8 @@ export function LoginPage() {
           onInput={(event) => setText(event.currentTarget.value)}
         />
         <p class="help" id="token-help">
-          <code>millrace server</code> prints a link with the token when it starts, and keeps the token in a file in its
-          directory. It is forgotten when this tab is closed.
+          <code>millrace server</code> prints a link with the token when it is started in a terminal, and keeps it in the
+          file <code>operate.token</code> in its directory. It is forgotten when this tab is closed.
         </p>
         <p class="problem" id="token-problem" role="alert">{problem}</p>
         <button type="submit" class="button primary">Log in</button>
