@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -149,10 +150,12 @@ class ServerGroup:
 
     def require_exactly_once(self) -> None:
         """Each number that was written stands there once, and none is missing."""
-        numbers = self.written()
-        wanted = list(range(1, len(numbers) + 1))
-        wrong = set(numbers) ^ set(wanted)
-        assert numbers == wanted, f"missing or beyond the end: {sorted(wrong)[:20]}"
+        times = Counter(self.written())
+        assert times, "nothing was written"
+        doubled = sorted(number for number, count in times.items() if count > 1)
+        missing = sorted(set(range(1, max(times) + 1)) - set(times))
+        assert not doubled, f"{len(doubled)} were written twice: {doubled[:20]}"
+        assert not missing, f"{len(missing)} below {max(times)} are missing: {missing[:20]}"
 
     def close(self) -> None:
         for server in self.servers:

@@ -7,7 +7,7 @@ import time
 
 from millrace.common import Configuration, WatermarkStrategy
 from millrace.common.serialization import SimpleStringEncoder
-from millrace.connectors import FileSink, NumberSequenceSource
+from millrace.connectors import FileSink, NumberSequenceSource, RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
 
 SETTINGS = {
@@ -24,9 +24,11 @@ def slowly(value: int) -> int:
 
 def build(directory: str, last: int = 10**9) -> StreamExecutionEnvironment:
     env = StreamExecutionEnvironment.get_execution_environment(Configuration(SETTINGS))
-    source = NumberSequenceSource(1, last)
+    source = NumberSequenceSource(1, last, splits=1)  # several would count from several numbers
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
-    sink = FileSink.for_row_format(directory, SimpleStringEncoder()).build()
+    files = FileSink.for_row_format(directory, SimpleStringEncoder())
+    # else nothing would be seen for a minute
+    sink = files.with_rolling_policy(RollingPolicy.on_checkpoint_rolling_policy()).build()
     numbers.rebalance().map(slowly).uid("slowly").map(str).sink_to(sink).uid("file")
     return env
 
