@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.types.row import Row, RowKind
+from millrace.common.types.row import RowKind
 from millrace.notebook.output_area import OutputArea
 from millrace.table.html_table import MOST_ROWS, html_rows, html_table
+from millrace.table.materialized_rows import MaterializedRows
 from millrace.table.table import Table
 from millrace.table.table_picture import ends
-from millrace.table.table_result import TableResult, materialized
+from millrace.table.table_result import TableResult
 
 __all__ = ["display_table", "show", "show_result"]
 
-_MOST_CHANGES = 10_000
-"""Changes after which those that cancel each other out are put together."""
+_MOST_KEPT = 1_000_000
+"""Rows that are kept of a query, as many as Flink's SQL client keeps."""
 
 
 def show(table: Any) -> None:
@@ -40,23 +41,19 @@ def show_result(result: TableResult) -> None:
         OutputArea(result._repr_html_() or "")
         return
     picture = _Picture(result)
-    area = OutputArea(picture.html([], "waits for rows"))
-    changes: list[Row] = []
-    settled = 0
+    left = MaterializedRows(_MOST_KEPT)
+    area = OutputArea(picture.html(left, "waits for rows"))
     try:
         with result.collect() as rows:
             for row in rows:
-                changes.append(row)
-                if len(changes) > settled + _MOST_CHANGES:
-                    changes = materialized(iter(changes))
-                    settled = len(changes)
+                left.add(row)
                 # between both halves of an update the table is not what it ever was
                 if area.is_due() and row.get_row_kind() is not RowKind.UPDATE_BEFORE:
-                    area.draw(picture.html(changes, "so far; interrupt the kernel to end it"))
+                    area.draw(picture.html(left, "so far; interrupt the kernel to end it"))
     except KeyboardInterrupt:
-        area.draw(picture.html(changes, "when the query was cancelled"))
+        area.draw(picture.html(left, "when the query was cancelled"))
         return
-    area.draw(picture.html(changes, "in the end"))
+    area.draw(picture.html(left, "in the end"))
 
 
 class _Picture:
@@ -66,9 +63,8 @@ class _Picture:
         self._type = result.get_table_schema().to_row_data_type()
         self._time_zone = result.time_zone
 
-    def html(self, changes: list[Row], when: str) -> str:
-        rows = materialized(iter(changes))
-        shown = html_rows(rows[-MOST_ROWS:], self._type, self._time_zone)
+    def html(self, rows: MaterializedRows, when: str) -> str:
+        shown = html_rows(rows.last(MOST_ROWS), self._type, self._time_zone)
         last = f", the last {MOST_ROWS} of them here" if len(rows) > MOST_ROWS else ""
         note = f"{len(rows)} rows {when}{last}"
         types = [str(field.type) for field in self._type.fields]

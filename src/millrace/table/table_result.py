@@ -12,11 +12,11 @@ from millrace.common.types.logical.logical_type import RowType, VarCharType
 from millrace.common.types.row import Row, named_row
 from millrace.runtime.table.collect import collected_batch
 from millrace.runtime.table.columns import ColumnConversion
-from millrace.state.alike import alike
 from millrace.table.catalog.resolved_schema import ResolvedSchema
 from millrace.table.final_rows import final_rows
 from millrace.table.frames import pandas_of, polars_of
 from millrace.table.html_table import MOST_ROWS, html_rows, html_table
+from millrace.table.materialized_rows import MaterializedRows
 from millrace.table.result_kind import ResultKind
 from millrace.table.table_schema import TableSchema
 from millrace.table.tableau import MAX_WIDTH, column_width, tableau
@@ -254,14 +254,7 @@ class TableResult:
 
 def materialized(rows: Iterator[Row]) -> list[Row]:
     """What a changelog leaves: each row that was added and not taken back."""
-    left: list[Row] = []
+    left = MaterializedRows()
     for row in rows:
-        if row.get_row_kind().value in (1, 3):
-            values = list(row)
-            for index in range(len(left) - 1, -1, -1):
-                if alike(list(left[index]), values):
-                    del left[index]
-                    break
-        else:
-            left.append(row)
-    return left
+        left.add(row)
+    return list(left)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from millrace.common.types.row import Row, RowKind
-from millrace.table.table_result import TableResult, materialized
+from millrace.table.materialized_rows import MaterializedRows
+from millrace.table.table_result import TableResult
 from millrace.table.tableau import tableau
 from millrace.table.values import cells
 
@@ -16,8 +17,6 @@ __all__ = ["RESULT_MODES", "show_table"]
 
 RESULT_MODES = ("table", "changelog", "tableau")
 REDRAW_SECONDS = 0.2
-MAX_KEPT_CHANGES = 10_000
-"""Changes after which those that cancel each other out are put together."""
 
 
 def show_table(result: TableResult, time_zone: str, output: TextIO) -> None:
@@ -38,22 +37,17 @@ def show_table(result: TableResult, time_zone: str, output: TextIO) -> None:
         return tableau(list(types.names), texts)
 
     live = _LivePicture(output, lines) if output.isatty() else None
-    rows: list[Row] = []
-    settled = 0
+    rows = MaterializedRows()
     try:
         for row in result.collect():
-            rows.append(row)
-            if len(rows) > settled + MAX_KEPT_CHANGES:
-                rows = materialized(iter(rows))
-                settled = len(rows)
+            rows.add(row)
             # between both halves of an update the table is not what it ever was
             if live is not None and row.get_row_kind() is not RowKind.UPDATE_BEFORE:
                 live.draw(rows)
     finally:
-        left = materialized(iter(rows))
         if live is not None:
             live.erase()
-        for line in lines(left):
+        for line in lines(list(rows)):
             print(line, file=output)
 
 
@@ -66,13 +60,12 @@ class _LivePicture:
         self._height = 0
         self._drawn = 0.0
 
-    def draw(self, changes: list[Row]) -> None:
+    def draw(self, rows: MaterializedRows) -> None:
         """Draw again, unless that was done a moment ago."""
         if time.monotonic() - self._drawn < REDRAW_SECONDS:
             return
         size = shutil.get_terminal_size()
-        rows = materialized(iter(changes))
-        shown = [*self._lines(rows[-max(1, size.lines - 6) :])][:-1]
+        shown = [*self._lines(rows.last(max(1, size.lines - 6)))][:-1]
         self.erase()
         for line in [*shown, f"{len(rows)} rows so far; Ctrl-C ends the query"]:
             self._output.write(line[: size.columns - 1] + "\n")
