@@ -227,6 +227,41 @@ def test_runs_on_what_is_available_go_on_behind_each_other(
     assert seen == [[], ["a", "b", "c", "d"], [], ["e"]]
 
 
+@pytest.mark.parametrize("former", [True, None])
+def test_rows_of_a_run_without_an_end_are_not_read_again(
+    database: Database, former: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither by a run on what is available, nor if another ordinary run was between them."""
+    database.run("CREATE TABLE orders (id bigint)", "INSERT INTO orders VALUES (1), (2)")
+    source = builder(database).set_split_column("id", splits=2).build()
+    before = source.create_enumerator()
+    assert before.discover(0)
+    for state in (former or before.snapshot_state(), None):
+        after = source.create_enumerator()
+        after.restore_state(before.snapshot_state() if state is None else state)
+        after.prepare_for_available_now(0)
+        assert after.discover(1) == ()
+        assert "it is not known up to which value" in caplog.text
+        before = after
+
+
+def test_an_ordinary_run_between_others_leaves_their_end(database: Database) -> None:
+    database.run("CREATE TABLE orders (id bigint)", "INSERT INTO orders VALUES (1), (2)")
+    source = builder(database).set_split_column("id", splits=1).build()
+    state = None
+    for available in (True, False, True):
+        enumerator = source.create_enumerator()
+        if state is not None:
+            enumerator.restore_state(state)
+        if available:
+            enumerator.prepare_for_available_now(0)
+        found = list(enumerator.discover(1))
+        state = enumerator.snapshot_state()
+        database.run("INSERT INTO orders VALUES (3)")
+    [last] = found
+    assert (last.above, last.until) == (2, 3)
+
+
 def test_wrong_use_is_told(database: Database, orders: Database) -> None:
     with pytest.raises(MillraceError, match="no column cents; it has id, name, day"):
         read(builder(orders).set_columns("cents").build())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["JdbcEnumerator"]
 
+_LOG = logging.getLogger(__name__)
+
 
 class JdbcEnumerator(SplitEnumerator):
     """Finds the parts once; each subtask reads one at a time, over one connection.
@@ -33,11 +36,22 @@ class JdbcEnumerator(SplitEnumerator):
         """The largest value of the split column that runs so far have read up to."""
         self._follows = False
         """Whether this run is to go on where the one before has ended."""
+        self._has_no_end = False
+        """Whether a run has read that had no such end: up to which value nobody knows."""
         self._snapshot: Connection | None = None
 
     def prepare_for_available_now(self, now: int) -> None:
-        if self._reading.split_column is not None:
-            self._found, self._follows = False, True
+        if self._reading.split_column is None:
+            return
+        if self._has_no_end:
+            _LOG.warning(
+                "%s: the state is of a run that was not on what is available, so it is not known "
+                "up to which value it has read, and rows that came later are not read; start "
+                "without this state to read all of them",
+                self._reading.table or "a query",
+            )
+            return
+        self._found, self._follows = False, True
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
         """The parts, the first time.
@@ -87,6 +101,7 @@ class JdbcEnumerator(SplitEnumerator):
     def _ranges(self, connection: Connection, base: str, column: str) -> list[JdbcSplit]:
         parts = self._reading.splits
         if not self._follows:
+            self._has_no_end = True
             return range_splits(connection, base, column, parts)
         before, until = self._until, largest(connection, base, column, self._until)
         if until is None:
@@ -105,13 +120,14 @@ class JdbcEnumerator(SplitEnumerator):
         return self._found
 
     def snapshot_state(self) -> Any:
-        return {"found": self._found, "until": self._until}
+        return {"found": self._found, "until": self._until, "has_no_end": self._has_no_end}
 
     def restore_state(self, state: Any) -> None:
         if isinstance(state, dict):
             self._found, self._until = state["found"], state["until"]
+            self._has_no_end = bool(state.get("has_no_end"))
         else:  # of a version that did not go on
-            self._found = bool(state)
+            self._found = self._has_no_end = bool(state)
 
     def close(self) -> None:
         if self._snapshot is not None:
