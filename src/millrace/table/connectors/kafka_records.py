@@ -22,6 +22,7 @@ from millrace.connectors.kafka import (
 )
 from millrace.connectors.kafka.record_deserializer import KafkaRecord, require_one_each
 from millrace.connectors.kafka.record_serializer import Outgoing, PartitionsOf, no_partitions
+from millrace.formats.changes.change_metadata import ChangeMetadata, decoded_change
 from millrace.runtime.table.columns import ColumnConversion, schema_of
 
 __all__ = [
@@ -82,7 +83,7 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
             it; else such records are left out.
 
     Attributes:
-        of_values: what gives those pieces of metadata, by key, that are in the values themselves.
+        of_values: those pieces of metadata, by key, that are in the values themselves.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         self._value, self._key = value, key
         self._metadata = dict(metadata or {})
         self._tombstones = tombstones
-        self.of_values: dict[str, Callable[[bytes], Any]] = {}
+        self.of_values: dict[str, ChangeMetadata] = {}
 
     def deserialize(self, record: KafkaRecord) -> Any:
         raise NotImplementedError  # only whole batches are read
@@ -128,10 +129,11 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         import pyarrow as pa
 
         keys = None if self._key is None else self._keys(messages)
+        changes = _changes_of(messages) if self.of_values else []
         columns = []
         for field in self._columns.fields:
             if field.name in self._metadata:
-                found = self._metadata_of(messages, self._metadata[field.name])
+                found = self._metadata_of(messages, changes, self._metadata[field.name])
                 columns.append(_as_column(found, arrow_type(field.type)))
             elif values is not None and field.name in self._value.columns.names:
                 columns.append(values.column(field.name))
@@ -143,13 +145,14 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(messages), pa.struct([])))
         return pa.RecordBatch.from_arrays(columns, schema=schema_of(self._columns))
 
-    def _metadata_of(self, messages: Sequence[Any], key: str) -> list[Any]:
+    def _metadata_of(
+        self, messages: Sequence[Any], changes: Sequence[Any], key: str
+    ) -> list[Any]:
         of_value = self.of_values.get(key)
         if of_value is None:
             read = READABLE_METADATA[key][1]
             return [read(message) for message in messages]
-        values = [message.value() for message in messages]
-        return [value and of_value(value) for value in values]
+        return [None if change is None else of_value.of(change) for change in changes]
 
     def _keys(self, messages: Sequence[Any]) -> Any:
         """The columns of the keys; null of messages without one."""
@@ -181,6 +184,18 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         kinds = [RowKind.UPDATE_AFTER.value] * len(origins) + [RowKind.DELETE.value] * len(gone)
         row_kinds = pa.array([kinds[place] for place in order], pa.int8())
         return ColumnBatch(data, None, row_kinds, "row"), [places[place] for place in order]
+
+
+def _changes_of(messages: Sequence[Any]) -> list[Any]:
+    """What the values say, decoded once for all the rows of a message; None: nothing."""
+    changes: list[Any] = []
+    last = None
+    for message in messages:
+        if message is not last:
+            value, last = message.value(), message
+            change = decoded_change(value) if value else None
+        changes.append(change)
+    return changes
 
 
 def _columns(part: Part, batch: Batch) -> ColumnBatch:

@@ -6,7 +6,7 @@ Flink docs: "Debezium Format", "Canal Format", "Maxwell Format", "Ogg Format".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ from millrace.formats.changes.change_metadata import (
     DEBEZIUM_METADATA,
     MAXWELL_METADATA,
     OGG_METADATA,
+    ChangeMetadata,
 )
 from millrace.formats.changes.change_schema import ChangeSerializationSchema
 from millrace.table.formats.json_options import JsonOptions
@@ -72,7 +73,7 @@ class DebeziumJsonFormat(ChangeFormat):
     writes = DebeziumJsonSerializationSchema
     metadata = DEBEZIUM_METADATA
 
-    def metadata_reader(self, key: str, read: Read) -> Callable[[bytes], Any]:
+    def metadata_reader(self, key: str, read: Read) -> ChangeMetadata:
         return replace(self.metadata[key], wrapped=read(SCHEMA_INCLUDE))
 
     def deserializer(

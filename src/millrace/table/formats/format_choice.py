@@ -14,6 +14,7 @@ from millrace.common.error_policy import ErrorPolicy
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.types.logical.logical_type import RowType
+from millrace.formats.changes.change_metadata import ChangeMetadata
 from millrace.table.formats.avro_formats import AVRO_FORMATS
 from millrace.table.formats.change_formats import CHANGE_FORMATS
 from millrace.table.formats.message_format import ROW_FORMATS, MessageFormat
@@ -92,8 +93,8 @@ class FormatChoice:
         """What becomes of messages that cannot be read."""
         return self.format.error_policy(self._read)
 
-    def metadata_reader(self, key: str) -> Callable[[bytes], Any]:
-        """What gives a piece of metadata of a message, by its key."""
+    def metadata_reader(self, key: str) -> ChangeMetadata:
+        """A piece of metadata of a message, by its key."""
         return self.format.metadata_reader(key, self._read)
 
     def deserializer(self, physical: RowType, wanted: Sequence[str]) -> DeserializationSchema[Any]:

@@ -54,8 +54,8 @@ class MessageFormat(ABC):
     text: ClassVar[bool] = True
     metadata: ClassVar[Mapping[str, ChangeMetadata]] = {}
 
-    def metadata_reader(self, key: str, read: Read) -> Callable[[bytes], Any]:
-        """What gives a piece of metadata of a message."""
+    def metadata_reader(self, key: str, read: Read) -> ChangeMetadata:
+        """A piece of metadata of a message."""
         return self.metadata[key]
 
     def error_policy(self, read: Read) -> ErrorPolicy:
