@@ -195,6 +195,7 @@ def test_what_is_refused(t_env: TableEnvironment) -> None:
         ({"provider": "python"}, "needs the option 'model'"),
         ({"provider": "python", "speed": "high"}, "has the option 'speed'"),
         ({"provider": "python", "model": "nothing_there:x"}, "cannot be imported"),
+        ({"provider": "python", "model": "textwrap:fill"}, "cannot be imported.*argument"),
     ):
         listed = ", ".join(f"'{key}' = '{value}'" for key, value in settings.items())
         t_env.execute_sql(

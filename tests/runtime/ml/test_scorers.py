@@ -113,3 +113,39 @@ def test_a_wrong_number_of_values_is_told() -> None:
         scorer.score(pa.record_batch({"x": [1.0, 2.0]}))
     with pytest.raises(JobDefinitionError, match="one of pandas, arrow, numpy, polars"):
         PredictScorer(Short(), columns("y DOUBLE"), batch_format="csv")
+
+
+class Answer:
+    """A model that gives what it was made with."""
+
+    def __init__(self, given: Any) -> None:
+        self.given = given
+
+    def predict(self, batch: Any) -> Any:
+        return self.given
+
+
+def test_columns_of_labels_and_integers_that_can_be_missing() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    batch = pa.record_batch({"x": [1.0, 2.0]})
+    for given, kind, expected in (
+        (np.array([[1.5], [2.5]]), "DOUBLE", [1.5, 2.5]),
+        (np.array([[1.5], [2.5]]), "ARRAY<DOUBLE>", [[1.5], [2.5]]),
+        (pandas.Series([7, None], dtype="Int64"), "BIGINT", [7, None]),
+        (pandas.Series([7.5, 8.5]), "DOUBLE", [7.5, 8.5]),
+        (pandas.Series(["a", None]), "STRING", ["a", None]),
+        (polars.Series([2**60 + 1, None]), "BIGINT", [2**60 + 1, None]),
+    ):
+        scorer = PredictScorer(Answer(given), columns(f"y {kind}"))
+        assert scorer.score(batch)[0].to_pylist() == expected
+
+
+def test_what_is_no_column_and_values_that_may_not_be_missing_are_told() -> None:
+    batch = pa.record_batch({"x": [1.0, 2.0]})
+    for given, kind, reason in (
+        (5.0, "DOUBLE", "gives float where a value for each row"),
+        (None, "DOUBLE", "gives NoneType where"),
+        ([1.0, None], "DOUBLE NOT NULL", "no value of 'y', which is DOUBLE NOT NULL, for 1 of 2"),
+    ):
+        with pytest.raises(JobExecutionError, match=reason):
+            PredictScorer(Answer(given), columns(f"y {kind}")).score(batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import cloudpickle
@@ -142,6 +142,11 @@ class PredictScorer(Scorer):
                     f"the model gives {len(column)} values of {field.name!r} for "
                     f"{batch.num_rows} rows"
                 )
+            if column.null_count and not field.type.nullable:
+                raise JobExecutionError(
+                    f"the model gives no value of {field.name!r}, which is {field.type}, for "
+                    f"{column.null_count} of {batch.num_rows} rows"
+                )
         return columns
 
 
@@ -194,7 +199,17 @@ def _plain(column: Any) -> Any:
 
     if isinstance(column, pa.Array | pa.ChunkedArray | np.ndarray):
         return column
-    return np.asarray(column) if hasattr(column, "__array__") else list(column)
+    if hasattr(column, "to_arrow"):  # of Polars; in NumPy integers with nulls would be floats
+        return column.to_arrow()
+    if hasattr(getattr(column, "array", None), "__arrow_array__"):  # Int64 and the like of pandas
+        return pa.array(column.array)
+    if hasattr(column, "__array__"):
+        return np.asarray(column)
+    if isinstance(column, Iterable):
+        return list(column)
+    raise JobExecutionError(
+        f"the model gives {type(column).__qualname__} where a value for each row is expected"
+    )
 
 
 def _as_numpy(field: RowField, column: Any) -> Any:
@@ -228,6 +243,8 @@ def _as_arrow(values: Any, field: RowField) -> Any:
         if isinstance(values, pa.Array):
             return values.cast(wanted)
         if isinstance(values, np.ndarray) and values.ndim == 2:
+            if values.shape[1] == 1 and not isinstance(field.type, ArrayType):
+                return pa.array(values[:, 0]).cast(wanted)  # as fitted with a column of labels
             offsets = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
             flat = pa.array(np.ascontiguousarray(values).ravel())
             return pa.ListArray.from_arrays(pa.array(offsets), flat).cast(wanted)

@@ -57,7 +57,8 @@ def _of_python(name: str, model: CatalogModel, inputs: RowType, outputs: RowType
     options = model.options
     found = model.model
     if found is None:
-        found = _imported(name, _needed(name, options, MODEL.key))
+        method = options.get(METHOD.key, "predict")
+        found = _imported(name, _needed(name, options, MODEL.key), method)
     if type(found).__module__.startswith("pyspark.ml"):
         return _of_stages(found, inputs, outputs, options)
     return PredictScorer(
@@ -96,17 +97,17 @@ def _needed(name: str, options: Mapping[str, str], key: str) -> str:
     return found
 
 
-def _imported(name: str, path: str) -> Any:
+def _imported(name: str, path: str, method: str) -> Any:
+    """The object of a module, or what a function or class of it makes; models may be callable."""
     module, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)
+        return found() if callable(found) and not hasattr(type(found), method) else found
     except Exception as error:  # whatever the user's module does when it is imported
         raise JobDefinitionError(
             f"the model {name!r} cannot be imported: 'model' = '{path}' ({error}); write it as "
             "'module:name'"
         ) from error
-    is_maker = callable(found) and not hasattr(type(found), "predict")
-    return found() if is_maker else found
 
 
 _PROVIDERS: dict[
