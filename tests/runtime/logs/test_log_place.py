@@ -14,6 +14,7 @@ from millrace.runtime.logs.log_place import (
     enter_place,
     log_place,
 )
+from millrace.runtime.operators.map import MapOperator
 from millrace.testing import run_local
 
 log = logging.getLogger("tests.shop")
@@ -84,3 +85,12 @@ def test_a_record_from_elsewhere_keeps_its_place() -> None:
     record = logging.makeLogRecord({"job": "a", "operator": "b", "subtask": 1})
     assert PlaceFilter().filter(record)
     assert (record.job, record.operator, record.subtask) == ("a", "b", 1)
+
+
+def test_an_operator_that_is_being_made_has_no_place_yet(records) -> None:
+    class Made(MapOperator):
+        def __init__(self) -> None:
+            log.info("made")
+
+    Made()
+    assert [record.operator for record in records] == [None]

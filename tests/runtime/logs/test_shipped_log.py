@@ -59,3 +59,29 @@ def test_the_newest_lines_are_kept() -> None:
     assert len(others) == MOST_LINES
     assert others[0].message == "6"
     assert len(others[-1].message) == MOST_CHARACTERS
+
+
+def test_a_message_that_does_not_fit_its_arguments_is_no_failure(capsys) -> None:
+    shipped = ShippedLog()
+    logger_to(shipped).info("%d pieces", "many")
+    assert shipped.take() == []
+    assert "Logging error" in capsys.readouterr().err
+
+
+def test_standard_output_is_still_that_of_the_process(monkeypatch, tmp_path) -> None:
+    shipped = ShippedLog()
+    with open(tmp_path / "out", "w", encoding="utf-8") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        shipped.tee_stdout()
+        assert (sys.stdout.encoding, sys.stdout.errors) == ("utf-8", "strict")
+        assert sys.stdout.fileno() == file.fileno()
+        assert not sys.stdout.isatty()
+
+
+def test_a_line_that_never_ends_is_kept_in_pieces(monkeypatch) -> None:
+    shipped = ShippedLog()
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    shipped.tee_stdout()
+    for _ in range(3):
+        print("\r" + "#" * MOST_CHARACTERS, end="")
+    assert len(shipped.take()) == 3

@@ -58,9 +58,9 @@ def log_place() -> LogPlace:
     """Where the calling thread is, down to the operator."""
     known = current_place()
     owner = owner_of(sys._getframe(1))
-    if not isinstance(owner, Operator):
+    context = getattr(owner, "context", None)  # it has none until it is part of a chain
+    if not isinstance(owner, Operator) or context is None:
         return known
-    context = owner.context
     return LogPlace(context.job_name or known.job, context.name, context.subtask_index)
 
 

@@ -33,9 +33,13 @@ class ShippedLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep the record."""
-        text = record.getMessage()
-        if record.exc_info:
-            text += "\n" + logging.Formatter().formatException(record.exc_info)
+        try:
+            text = record.getMessage()
+            if record.exc_info:
+                text += "\n" + logging.Formatter().formatException(record.exc_info)
+        except Exception:  # arguments that do not fit the message are no reason to fail
+            self.handleError(record)
+            return
         place = LogPlace(*(getattr(record, name, None) for name in LogPlace._fields))
         self.add(record.created, record.levelno, record.name, text, place)
 
@@ -73,6 +77,9 @@ class _Tee(io.TextIOBase):
     def write(self, text: str) -> int:
         """Write it, and keep the lines that are complete."""
         *lines, self._begun = (self._begun + text).split("\n")
+        if len(self._begun) > MOST_CHARACTERS:  # progress bars never end their line
+            lines.append(self._begun)
+            self._begun = ""
         for line in lines:
             record = logging.makeLogRecord({})
             self._log.add(record.created, logging.INFO, STDOUT, line, log_place())
@@ -81,6 +88,24 @@ class _Tee(io.TextIOBase):
     def flush(self) -> None:
         """Write what is buffered."""
         self._stream.flush()
+
+    def fileno(self) -> int:
+        """Of the stream, for processes that a function starts."""
+        return self._stream.fileno()
+
+    def isatty(self) -> bool:
+        """Whether the stream is a terminal."""
+        return self._stream.isatty()
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """Of the stream."""
+        return self._stream.encoding
+
+    @property
+    def errors(self) -> str | None:  # type: ignore[override]
+        """How the stream treats what it cannot encode."""
+        return self._stream.errors
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
