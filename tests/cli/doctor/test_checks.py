@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import socket
+import ssl
+import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -76,6 +78,7 @@ def test_python() -> None:
 def test_spark() -> None:
     judged(check_pyspark("4.3.0", "4.3.0"), OK, "4.3.0")
     judged(check_pyspark("4.3.0", "4.3.1"), FAILURE, "4.3.1", "pyspark==4.3.1")
+    judged(check_pyspark("4.3.0+vendor.1", "4.3.0-vendor-1"), OK, "4.3.0-vendor-1")
 
 
 def test_packages() -> None:
@@ -161,6 +164,17 @@ def test_yarn_is_found_by_its_configuration(tmp_path: Path) -> None:
     judged(check_master("yarn", named), FAILURE, "there is no yarn-site.xml")
     (tmp_path / "yarn-site.xml").touch()
     judged(check_master("yarn", named), OK)
+    both = {"HADOOP_CONF_DIR": str(tmp_path / "hadoop"), "YARN_CONF_DIR": str(tmp_path)}
+    judged(check_master("yarn", both), OK, str(tmp_path))
+
+
+def test_yarn_may_be_named_by_the_environment_of_spark(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "spark-env.sh").touch()
+    home = {"SPARK_HOME": str(tmp_path)}
+    judged(check_master("yarn", home), WARNING, "not set here", "spark-env.sh sets HADOOP_CONF_DIR")
+    conf = {"SPARK_CONF_DIR": str(tmp_path / "conf")}
+    judged(check_master("yarn", conf), WARNING, "not set here")
 
 
 def test_executors_that_go() -> None:
@@ -199,6 +213,24 @@ def test_who_listens_on_the_port(answer: bytes, severity: Severity) -> None:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         judged(check_port("127.0.0.1", server.server_port), severity)
+        server.shutdown()
+        thread.join()
+
+
+def test_a_server_with_tls_is_ours_too(tmp_path: Path) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", "/CN=mill", "-keyout", key, "-out", certificate]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    handler = type("Handler", (Health,), {"answer": b'{"leader": true}'})
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        judged(check_port("127.0.0.1", server.server_port), OK, "a server of Millrace")
         server.shutdown()
         thread.join()
 

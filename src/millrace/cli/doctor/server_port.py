@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import ssl
 
 from millrace.cli.doctor.diagnosis import Diagnosis, ok, warning
 
@@ -35,7 +36,18 @@ def _taken(host: str, port: int, error: OSError) -> Diagnosis:
 
 
 def _is_ours(host: str, port: int) -> bool:
-    connection = http.client.HTTPConnection(host, port, timeout=_PATIENCE)
+    # whoever has TLS is not asked for a secret, so nobody's certificate is checked
+    unchecked = ssl._create_unverified_context()
+    return any(
+        _answers_health(connection)
+        for connection in (
+            http.client.HTTPConnection(host, port, timeout=_PATIENCE),
+            http.client.HTTPSConnection(host, port, timeout=_PATIENCE, context=unchecked),
+        )
+    )
+
+
+def _answers_health(connection: http.client.HTTPConnection) -> bool:
     try:
         connection.request("GET", "/health")
         answer = json.loads(connection.getresponse().read(10_000))

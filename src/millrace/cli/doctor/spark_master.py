@@ -12,6 +12,8 @@ from millrace.cli.doctor.diagnosis import Diagnosis, failure, ok, warning
 
 CHECK = "Spark master"
 _PATIENCE = 5.0
+_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+_SCRIPT = "spark-env.sh"
 _LOCAL = re.compile(r"local(\[.*\]|-cluster\[.*\])?")
 
 
@@ -45,15 +47,25 @@ def check_master(
 
 
 def _yarn(environment: Mapping[str, str]) -> Diagnosis:
-    for variable in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
-        directory = environment.get(variable)
-        if directory and os.path.isfile(os.path.join(directory, "yarn-site.xml")):
+    named = {name: environment[name] for name in _HADOOP if environment.get(name)}
+    for directory in named.values():
+        if os.path.isfile(os.path.join(directory, "yarn-site.xml")):
             return ok(CHECK, f"yarn, as {directory} describes it")
-        if directory:
-            fix = f"Let {variable} name the directory of the cluster's yarn-site.xml."
-            return failure(CHECK, f"there is no yarn-site.xml in {directory}", fix)
+    if named:
+        variable, directory = next(iter(named.items()))
+        fix = f"Let {variable} name the directory of the cluster's yarn-site.xml."
+        return failure(CHECK, f"there is no yarn-site.xml in {directory}", fix)
+    if os.path.isfile(script := _environment_script(environment)):
+        fix = f"If the workers do not answer, see whether {script} sets HADOOP_CONF_DIR."
+        return warning(CHECK, "yarn, but HADOOP_CONF_DIR is not set here", fix)
     fix = "Set HADOOP_CONF_DIR to the directory of the cluster's core-site.xml and yarn-site.xml."
     return failure(CHECK, "yarn, but HADOOP_CONF_DIR is not set", fix)
+
+
+def _environment_script(environment: Mapping[str, str]) -> str:
+    """That Spark's own scripts read variables from."""
+    conf = environment.get("SPARK_CONF_DIR")
+    return os.path.join(conf or os.path.join(environment.get("SPARK_HOME", ""), "conf"), _SCRIPT)
 
 
 def _reachable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -30,8 +31,8 @@ def check_driver_python(version: str, executable: str) -> Diagnosis:
 
 def check_pyspark(python: str, jvm: str) -> Diagnosis:
     """PySpark, against the JVM that the driver has started."""
-    if python == jvm:
-        return ok("Spark", python)
+    if _release(python) == _release(jvm):
+        return ok("Spark", jvm)
     fix = f"Install pyspark=={jvm}, or unset SPARK_HOME so that PySpark brings its own Spark."
     return failure("Spark", f"PySpark is {python}, the driver's Spark is {jvm}", fix)
 
@@ -74,6 +75,12 @@ def _cure(package: str, version: str) -> str:
     if package == "pyspark":
         return f"Install PySpark of the cluster's version for the driver, not {version}."
     return f"Install {package} {version} for the workers' Python, or ship a packed environment."
+
+
+def _release(version: str) -> str:
+    """Without what vendors put behind it, as in 4.3.0-vendor-1, which is pyspark 4.3.0+vendor.1."""
+    found = re.match(r"\d+(\.\d+)*", version)
+    return version if found is None else found[0]
 
 
 def _minor(version: str) -> tuple[int, ...]:
