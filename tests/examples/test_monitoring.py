@@ -146,6 +146,7 @@ tests:
       - {{series: 'flink_jobmanager_job_runningState{{job_name="a"}}', values: '1 0x20'}}
       - {{series: 'flink_jobmanager_job_numRestarts{{job_name="b"}}', values: '0 1 2 3 4x20'}}
       - {{series: 'flink_jobmanager_job_watermarkLag{{job_name="c"}}', values: '400000x20'}}
+      - {{series: 'flink_jobmanager_job_runningState{{job_name="d"}}', values: '1x5 stale'}}
     alert_rule_test:
       - eval_time: 10m
         alertname: JobNotRunning
@@ -161,6 +162,11 @@ tests:
           - exp_labels: {{severity: warning, job_name: c}}
             exp_annotations:
               summary: "Event time of job c is more than five minutes behind"
+      - eval_time: 12m
+        alertname: JobGone
+        exp_alerts:
+          - exp_labels: {{severity: critical, job_name: d}}
+            exp_annotations: {{summary: "Job d ran ten minutes ago and reports nothing any more"}}
     promql_expr_test:
       - expr: count(ALERTS{{alertname="JobRestarts"}})
         eval_time: 10m

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from decimal import Decimal
 from types import MappingProxyType
 
 import msgspec
+import numpy as np
 import pytest
 
 from millrace.common.job import JobStatus
@@ -17,7 +19,13 @@ from millrace.engine.job_details import (
     SubtaskDetails,
 )
 from millrace.metrics.job_metrics import JobMetrics
-from millrace.metrics.measurement import HistogramValue, Measurement, MetricKind
+from millrace.metrics.measurement import (
+    HistogramValue,
+    Measurement,
+    MetricKind,
+    MetricScope,
+    numbers,
+)
 from millrace.runtime.metrics import MetricDescription, Summary
 
 
@@ -172,6 +180,45 @@ def test_latencies() -> None:
     ]
     assert found[0].value == HistogramValue(4, 10.0, 1.0, 4.0, {0.5: 2.0, 0.99: 4.0})
     assert found[0].scope.variables["<tm_id>"] == "worker:7"
-    assert found[0].logical_name == (
-        "latency.source_id.operator_id.operator_subtask_index.latency"
+    assert found[0].logical_name == ("latency.source_id.operator_id.operator_subtask_index.latency")
+
+
+def test_a_subtask_that_is_new_since_the_last_look() -> None:
+    def at(now: int, *counts: int) -> dict[tuple[str, object], object]:
+        subtasks = tuple(
+            SubtaskDetails(0, 0, None, "w:1", operators=(OperatorDetails(count, 0, None),))
+            for count in counts
+        )
+        stage = StageDetails("s1", "Map", MappingProxyType({"m": "Map"}), subtasks=subtasks)
+        found = metrics.of(JobDetails(since={JobStatus.RUNNING: 0}, stages=(stage,)), now)
+        return {
+            m.scope.variables["<subtask_index>"]: m.value
+            for m in found
+            if m.scope.logical.endswith("operator") and m.name == "numRecordsInPerSecond"
+        }
+
+    metrics = JobMetrics("id", host="here")
+    assert at(100_000, 1_000) == {"0": 10}
+    assert at(110_000, 1_000, 50) == {"0": 0, "1": 5}
+
+
+def test_gauges_of_numpy_and_decimals_are_numbers() -> None:
+    values = {"n": np.int64(3), "d": Decimal("1.5"), "b": True, "t": "x", "huge": 10**400}
+    found = by_name(
+        JobMetrics("id").of(details(metrics={"m": {0: values}}), 0), "taskmanager.job.task.operator"
     )
+    assert {name: found[name] for name in ("n", "d", "b", "t")} == {
+        "n": 3,
+        "d": 1.5,
+        "b": 1,
+        "t": "x",
+    }
+    assert isinstance(found["huge"], str)
+
+
+def test_numbers_are_finite() -> None:
+    scope = MetricScope("jobmanager.job", {})
+    seen = HistogramValue(2, float("nan"), 1.0, float("inf"))
+    odd = Measurement(scope, "h", MetricKind.HISTOGRAM, seen, "h")
+    assert dict(numbers(odd)) == {".count": 2, ".min": 1}
+    assert not dict(numbers(odd._replace(value=float("nan"))))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from queue import Queue
 from threading import Event
+from time import sleep
 from types import SimpleNamespace
 
 import pytest
@@ -44,12 +46,38 @@ def job(**fields):
     return SimpleNamespace(details=lambda: JobDetails(job_name="count", **fields))
 
 
+def test_a_scrape_waits_for_another(settings) -> None:
+    busy = []
+
+    class Asked(Recording):
+        periodic = False
+
+        def open(self, measure):
+            self.measure = measure
+            super().open(measure)
+
+    def details():
+        busy.append(1)
+        assert len(busy) == 1
+        sleep(0.001)
+        busy.pop()
+        return JobDetails(job_name="count")
+
+    reporter = Asked(settings())
+    reporting = JobReporting(SimpleNamespace(details=details), "id", [reporter], patience=60)
+    reporting.started("")
+    assert reporter.calls.get(timeout=60) == "open"
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(lambda _: len(reporter.measure()), range(20)))
+    reporting.ended(JobStatus.FINISHED, None)
+
+
 def test_the_last_report_has_how_the_job_ended(settings) -> None:
     reporter = Recording(settings(interval="1 h", filter__includes="jobmanager.job:*State"))
     reporting = JobReporting(job(status=JobStatus.RUNNING), "id", [reporter], patience=60)
     reporting.started("")
+    reporting.closed()  # observers are closed first: see `JobManager._close`
     reporting.ended(JobStatus.FAILING, None)
-    reporting.closed()
     assert reporter.calls.get_nowait() == "open"
     last = {m.name: m.value for m in reporter.calls.get_nowait()}
     assert last == {"runningState": 0, "restartingState": 0, "failingState": 1}
@@ -118,7 +146,9 @@ def test_a_whole_job(udp_listener: socket.socket) -> None:
                     f"{reporter}.factory.class": STATSD,
                     f"{reporter}.host": host,
                     f"{reporter}.port": str(port),
-                    f"{reporter}.filter.includes": "*:numRecordsIn;jobmanager.job:numRecordsRead",
+                    f"{reporter}.filter.includes": (
+                        "*:numRecordsIn;jobmanager.job:numRecordsRead,runningState"
+                    ),
                     "metrics.scope.operator": "<job_name>.<operator_name>",
                     "metrics.scope.jm-job": "<job_name>",
                 }
@@ -129,6 +159,7 @@ def test_a_whole_job(udp_listener: socket.socket) -> None:
     lines = udp_listener.recv(65_536).decode().split("\n")
     assert "count.Same.numRecordsIn:1000|g" in lines
     assert "count.numRecordsRead:1000|g" in lines
+    assert "count.runningState:0|g" in lines
 
 
 def test_every_reporter_can_be_named(settings) -> None:

@@ -25,7 +25,8 @@ class EventRates:
     def __init__(self) -> None:
         self._seen: dict[Hashable, deque[tuple[int, float]]] = {}
         self.began: int | None = None
-        """When all counts were 0, ms since the epoch; None: that is not known."""
+        """When counts that are looked at for the first time were 0, ms since the epoch; None: not
+        known."""
 
     def of(self, key: Hashable, count: float, now: int, span: int = SPAN) -> float:
         """Events per second of a counter that is at ``count`` ``now`` (ms since the epoch)."""
@@ -35,7 +36,7 @@ class EventRates:
             seen = self._seen[key] = deque(began)
         if seen and (count < seen[-1][1] or now < seen[-1][0]):
             seen.clear()  # it counts anew
-        while len(seen) > 1 and seen[1][0] <= now - span * 1_000:
+        while len(seen) > 1 and seen[0][0] < now - span * 1_000:
             seen.popleft()
         since, before = seen[0] if seen else (now, count)
         if not seen or now - seen[-1][0] >= _SPACING:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 from millrace.common.job import JobStatus
@@ -59,6 +62,8 @@ class JobMetrics:
         found = [*_of_job(MetricScope(JOB, variables), details, now)]
         for stage in details.stages:
             found += self._of_stage(stage, details, variables, now)
+        # what is new at the next look has begun since
+        self._rates.began = now
         return [*found, *_latencies(details, variables)]
 
     def _of_stage(
@@ -127,8 +132,8 @@ class JobMetrics:
                 value = self._rates.of((_key(scope), name), value, now, span)
             elif (seen := _histogram(value)) is not None:
                 kind, value = MetricKind.HISTOGRAM, seen
-            elif not isinstance(value, (int, float, str)):
-                value = repr(value)
+            else:
+                value = _number_or_text(value)
             yield Measurement(scope, name, kind, value, logical, variables)
 
 
@@ -250,6 +255,15 @@ def _lag(watermark: int | None, now: int) -> int | None:
 def _key(scope: MetricScope) -> tuple[str | None, ...]:
     # not the worker: a subtask goes on where it was when another worker takes it over
     return (scope.variables.get("<operator_id>"), scope.variables.get("<subtask_index>"))
+
+
+def _number_or_text(value: Any) -> float | str:
+    """A gauge's value, which may be of NumPy or a decimal."""
+    with suppress(ValueError, OverflowError):
+        number = float(value) if isinstance(value, (Real, Decimal)) else None
+        if number is not None:
+            return int(value) if isinstance(value, Integral) else number
+    return value if isinstance(value, str) else repr(value)
 
 
 def _histogram(value: Any) -> HistogramValue | None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 
 from millrace.common.config.configuration import Configuration
 from millrace.common.job import JobStatus
@@ -16,7 +16,7 @@ from millrace.engine.job_observer import JobObserver
 from millrace.metrics.job_metrics import JobMetrics
 from millrace.metrics.measurement import Measurement
 from millrace.metrics.metric_reporter import Measure, MetricReporter
-from millrace.metrics.process_metrics import process_metrics
+from millrace.metrics.process_metrics import ProcessMetrics
 from millrace.metrics.reporter_factories import reporters_of
 
 __all__ = ["JobReporting", "job_reporting"]
@@ -57,11 +57,8 @@ class JobReporting(JobObserver):
             thread.start()
 
     def ended(self, status: JobStatus, error: BaseException | None) -> None:
+        # only now the status is known: when observers are closed, the job has yet to end
         self._status = status
-        for thread in self._threads:
-            thread.finish()
-
-    def closed(self) -> None:
         until = time.monotonic() + self._patience
         for thread in self._threads:
             if thread.ident is None:
@@ -76,14 +73,19 @@ class JobReporting(JobObserver):
                 )
 
     def _measure_for(self, reporter: MetricReporter, job_id: str) -> Measure:
-        metrics, passes = JobMetrics(job_id), reporter.settings.filter.passes
+        metrics, process, lock = JobMetrics(job_id), ProcessMetrics(), Lock()
+        passes = reporter.settings.filter.passes
 
         def measure() -> list[Measurement]:
+            with lock:  # two who scrape may come at the same time
+                return measured()
+
+        def measured() -> list[Measurement]:
             details, now = self._job.details(), int(time.time() * 1000)
             if self._status is not None and details.status is not self._status:
                 since = {**details.since, self._status: now}
                 details = replace(details, status=self._status, since=since)
-            found = [*metrics.of(details, now), *process_metrics()]
+            found = [*metrics.of(details, now), *process.all()]
             return [measurement for measurement in found if passes(measurement)]
 
         return measure

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from math import isfinite
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -64,12 +65,16 @@ class Measurement(NamedTuple):
 
 
 def numbers(measurement: Measurement) -> Iterator[tuple[str, float]]:
-    """The numbers in a measurement, for who knows no others; texts have none.
+    """The finite numbers in a measurement, for who knows no others; texts have none.
 
     Returns:
         What to put behind the name of the metric, and the number.
     """
-    value = measurement.value
+    found = _numbers(measurement.value)
+    yield from ((suffix, number) for suffix, number in found if isfinite(number))
+
+
+def _numbers(value: float | str | HistogramValue) -> Iterator[tuple[str, float]]:
     if isinstance(value, HistogramValue):
         yield ".count", value.count
         if value.count:

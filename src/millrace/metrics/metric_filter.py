@@ -61,11 +61,15 @@ class MetricFilter:
     def __init__(
         self, includes: Iterable[str] = ("*",), excludes: Iterable[str] = (), key: str = "filter"
     ) -> None:
-        self._includes = [_Rule(text, f"{key}.includes") for text in includes]
-        self._excludes = [_Rule(text, f"{key}.excludes") for text in excludes]
+        wanted, unwanted = list(includes), list(excludes)
+        self._passes_all = "*" in wanted and not unwanted
+        self._includes = [_Rule(text, f"{key}.includes") for text in wanted]
+        self._excludes = [_Rule(text, f"{key}.excludes") for text in unwanted]
 
     def passes(self, measurement: Measurement) -> bool:
         """Whether the metric is to be reported."""
+        if self._passes_all:
+            return True
         return any(rule.matches(measurement) for rule in self._includes) and not any(
             rule.matches(measurement) for rule in self._excludes
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import threading
 import time
@@ -11,16 +10,24 @@ from collections.abc import Iterator
 from millrace.metrics.measurement import Measurement, MetricKind, MetricScope
 from millrace.runtime.worker import resident_bytes
 
-__all__ = ["process_metrics"]
+__all__ = ["ProcessMetrics"]
 
 
-def process_metrics() -> Iterator[Measurement]:
+class ProcessMetrics:
     """What the driver's process needs; Flink's ``Status.JVM`` is that of a process, too."""
-    scope = MetricScope("jobmanager", {"<host>": socket.gethostname()})
-    for name, value in (
-        ("Status.Process.CPU.Time", time.process_time() * 1000),
-        ("Status.Process.CPU.Load", os.getloadavg()[0]),
-        ("Status.Process.Memory.Resident", resident_bytes()),
-        ("Status.Process.Threads.Count", threading.active_count()),
-    ):
-        yield Measurement(scope, name, MetricKind.GAUGE, value, name)
+
+    def __init__(self) -> None:
+        self._scope = MetricScope("jobmanager", {"<host>": socket.gethostname()})
+        self._seen = time.perf_counter(), time.process_time()
+
+    def all(self) -> Iterator[Measurement]:
+        """All of them; the load is that since the last call, 1.0 for one processor."""
+        (since, used), self._seen = self._seen, (time.perf_counter(), time.process_time())
+        now, time_used = self._seen
+        for name, value in (
+            ("Status.Process.CPU.Time", round(time_used * 1e9)),
+            ("Status.Process.CPU.Load", (time_used - used) / max(now - since, 1e-6)),
+            ("Status.Process.Memory.Resident", resident_bytes()),
+            ("Status.Process.Threads.Count", threading.active_count()),
+        ):
+            yield Measurement(self._scope, name, MetricKind.GAUGE, value, name)

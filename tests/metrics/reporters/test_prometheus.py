@@ -71,3 +71,41 @@ def test_the_next_port_of_a_range(settings) -> None:
         reporter.close()
         with pytest.raises(OSError, match=f"no port of {port}-{port} is free"):
             PrometheusReporter(settings(port=str(port))).open(lambda: ())
+
+
+def test_what_jobs_have_in_common_is_there_once(settings, measurements) -> None:
+    first, second = (PrometheusReporter(settings(port="0")) for _ in range(2))
+    for reporter in (first, second):
+        reporter.open(lambda: measurements[:1] * 2)
+    try:
+        with urlopen(f"http://127.0.0.1:{first.port}/metrics", timeout=20) as answer:
+            lines = [
+                line for line in answer.read().decode().split("\n") if line[:1] not in ("", "#")
+            ]
+        assert len(lines) == 1
+    finally:
+        first.close()
+        second.close()
+
+
+def test_labels_are_names_that_prometheus_takes(settings, measurements) -> None:
+    variables = {"<my:key>": "a", "<2nd>": 'quote " and \n', "<host>": "there"}
+    odd = measurements[0]._replace(variables=variables)
+    reporter = PrometheusReporter(settings(port="0", filterLabelValueCharacters="false"))
+    reporter.open(lambda: [odd])
+    try:
+        ((_, labels),) = scraped(reporter.port)
+    finally:
+        reporter.close()
+    found = dict(labels)
+    assert (found["my_key"], found["_2nd"], found["host"]) == ("a", 'quote " and \n', "there")
+
+
+def test_the_next_job_gets_the_port_of_the_last(settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    for _ in range(3):
+        reporter = PrometheusReporter(settings(port=str(port)))
+        reporter.open(lambda: ())
+        assert reporter.port == port
+        reporter.close()

@@ -40,8 +40,7 @@ class PrometheusReporter(MetricReporter):
         """That it answers on."""
 
     def open(self, measure: Measure) -> None:
-        self._scraped = _Scraped.at(*self._key)
-        self._scraped.add(self, measure)
+        self._scraped = _Scraped.with_job(self._key, self, measure)
         self.port = self._scraped.port
 
     def report(self, measurements: Sequence[Measurement]) -> None:
@@ -64,16 +63,14 @@ class _Scraped:
         self._server, self.port = _listening(*key, self)
 
     @classmethod
-    def at(cls, host: str, ports: range) -> _Scraped:
-        """The endpoint, opened if it is not."""
+    def with_job(
+        cls, key: tuple[str, range], reporter: PrometheusReporter, measure: Measure
+    ) -> _Scraped:
+        """The endpoint, opened if it is not; it answers for this job, too."""
         with cls._lock:
-            key = host, ports
-            return cls._open.get(key) or cls._open.setdefault(key, cls(key))
-
-    def add(self, reporter: PrometheusReporter, measure: Measure) -> None:
-        """Answer for a job, too."""
-        with self._lock:
-            self._jobs[reporter] = measure
+            found = cls._open.get(key) or cls._open.setdefault(key, cls(key))
+            found._jobs[reporter] = measure
+            return found
 
     def remove(self, reporter: PrometheusReporter) -> None:
         """Answer for it no longer; the last one closes the port."""
@@ -82,8 +79,9 @@ class _Scraped:
             if self._jobs:
                 return
             self._open.pop(self._key, None)
-        self._server.shutdown()
-        self._server.server_close()
+            # still with the lock: the next job may want the same port
+            self._server.shutdown()
+            self._server.server_close()
 
     def collect(self) -> Iterable[Metric]:
         """What all jobs have, as a collector of prometheus_client."""

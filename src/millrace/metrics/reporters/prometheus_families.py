@@ -7,10 +7,10 @@ that were made for Flink find it. As there, counters and rates are gauges.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from millrace.metrics.measurement import HistogramValue, Measurement
+from millrace.metrics.measurement import HistogramValue, Measurement, MetricScope
 from millrace.metrics.reporter_settings import ReporterSettings
 from millrace.metrics.reporters.missing_client import missing_client
 
@@ -32,18 +32,21 @@ def families(measurements: Iterable[Measurement], settings: ReporterSettings) ->
     """
     metric = _metric_class()
     prefix = settings.text("prefix", PREFIX)
-    filters = settings.flag("filterLabelValueCharacters", True)
+    labels_of = _Labels(settings)
+    names: dict[tuple[str, str], str] = {}
     found: dict[str, Metric] = {}
+    seen: set[tuple[object, ...]] = set()
     for measurement in measurements:
         value = measurement.value
         if isinstance(value, str):
             continue
-        name = _name(f"{prefix}.{measurement.scope.logical}.{measurement.logical_name}")
-        variables = {**measurement.scope.variables, **measurement.variables}
-        labels = {
-            _name(key): _filtered(text) if filters else text
-            for key, text in settings.labels(variables).items()
-        }
+        logical = measurement.scope.logical, measurement.logical_name
+        name = names.get(logical) or names.setdefault(logical, _name(".".join((prefix, *logical))))
+        labels = labels_of(measurement)
+        series = name, *labels.items()
+        if series in seen:
+            continue  # what is the process's is the same for all its jobs
+        seen.add(series)
         kind = "summary" if isinstance(value, HistogramValue) else "gauge"
         family = found.get(name)
         if family is None:
@@ -57,6 +60,31 @@ def families(measurements: Iterable[Measurement], settings: ReporterSettings) ->
         else:
             family.add_sample(name, labels, float(value))
     yield from found.values()
+
+
+class _Labels:
+    """The labels of measurements; those of a scope are made once for all that follow each other."""
+
+    def __init__(self, settings: ReporterSettings) -> None:
+        self._settings = settings
+        self._filters = settings.flag("filterLabelValueCharacters", True)
+        self._scope: MetricScope | None = None
+        self._of_scope: dict[str, str] = {}
+
+    def __call__(self, measurement: Measurement) -> dict[str, str]:
+        """The labels of one."""
+        scope = measurement.scope
+        if measurement.variables:
+            return self._made({**scope.variables, **measurement.variables})
+        if scope is not self._scope:
+            self._scope, self._of_scope = scope, self._made(scope.variables)
+        return self._of_scope
+
+    def _made(self, variables: Mapping[str, str]) -> dict[str, str]:
+        return {
+            _label(key): _filtered(text) if self._filters else text
+            for key, text in self._settings.labels(variables).items()
+        }
 
 
 def _add_summary(family: Metric, name: str, labels: dict[str, str], seen: HistogramValue) -> None:
@@ -89,6 +117,12 @@ def _metric_class() -> type[Metric]:
 
 def _name(text: str) -> str:
     return _INVALID.sub("_", text)
+
+
+def _label(text: str) -> str:
+    """As `_name`, but labels have no colons."""
+    name = _name(text).replace(":", "_")
+    return f"_{name}" if name[:1].isdigit() else name
 
 
 def _filtered(text: str) -> str:
