@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from millrace.cli.main import main
 from millrace.common.errors import ConfigurationError, StateError
 from millrace.rest.http_server import TlsFiles
 from millrace.server.access_tokens import AccessTokens, token_in
@@ -82,3 +83,15 @@ def test_a_server_begins_and_ends(tmp_path: Path, eventually) -> None:
     assert process.returncode == 0
     assert address.token.encode() not in said
     assert not (directory / NAME).exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("jobstore.max-capacty=5", "did you mean 'jobstore.max-capacity'"),
+        ("parallelism.default=2", "an option of jobs"),
+    ],
+)
+def test_settings_that_no_server_reads_are_refused(setting: str, said: str, capsys) -> None:
+    assert main(["server", "--conf", setting]) == 2
+    assert said in capsys.readouterr().err

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import SQLAlchemyError
 
 from millrace.common.errors import ConfigurationError
 from millrace.common.job import JobStatus
@@ -99,6 +100,44 @@ def test_who_claims_a_registry_supersedes_those_before(url: str) -> None:
         before.put_job(JOB)
     before.close()
     claimed.close()
+
+
+def test_jobs_that_ended_long_ago_are_forgotten(url: str) -> None:
+    registry = SqlRegistry(url)
+    assert registry.claim()
+    ended = [replace(JOB, id=f"{n:032x}", ended=100 - n) for n in range(5)]
+    for job in (JOB, *ended):
+        registry.put_job(job)
+        registry.put_attempt(ProcessAttempt(job.id, 0, 123, 5))
+        done = TriggeredOperation(job.id, job.id, "savepoint", 9, result="{}")
+        registry.put_trigger(done)
+    # the last but one of them has not been told yet what became of its trigger
+    registry.put_trigger(TriggeredOperation("f" * 32, ended[3].id, "savepoint", 9))
+
+    assert registry.forget_jobs(2) == [ended[2].id, ended[4].id]
+    kept = {JOB.id, ended[0].id, ended[1].id, ended[3].id}
+    assert {job.id for job in registry.jobs()} == kept
+    for job in (JOB, *ended):
+        assert bool(registry.attempts(job.id)) is (job.id in kept)
+        assert (registry.trigger(job.id) is not None) is (job.id in kept)
+    assert registry.forget_jobs(2) == []
+    registry.leave()
+    with pytest.raises(LeadershipLostError):
+        registry.forget_jobs(0)
+    assert {job.id for job in registry.jobs()} == kept
+    registry.close()
+
+
+def test_an_error_tells_no_arguments(tmp_path: Path) -> None:
+    """They may be passwords, and errors are logged."""
+    registry = SqlRegistry(f"sqlite:///{tmp_path}/registry.db")
+    assert registry.claim()
+    with registry.engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE millrace_jobs")
+    with pytest.raises(SQLAlchemyError) as raised:
+        registry.put_job(replace(JOB, submission=Submission("job.py", None, ("s3cret",))))
+    assert "s3cret" not in str(raised.value)
+    registry.close()
 
 
 def test_only_its_user_reads_it(tmp_path: Path) -> None:

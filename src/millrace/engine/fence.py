@@ -62,8 +62,10 @@ class Fence:
 
         Raises:
             LeaseLostError: the fence is higher already: there is a newer leader.
+            CheckpointError: the file cannot be written.
         """
-        self._files.make_directory(self.directory)
+        with writing(self._path):
+            self._files.make_directory(self.directory)
         while True:
             current, version = self._read()
             if current > token:

@@ -67,6 +67,7 @@ class JobProcess:
             lock = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._pid.unlink(missing_ok=True)  # the number may be another process's by now
                 self._child = self._spawn(submission, lock, token)
             except BlockingIOError:
                 return None
@@ -113,10 +114,11 @@ class JobProcess:
         except (OSError, ValueError):  # it has hardly begun
             return None
 
-    def exit_code(self) -> int | None:
+    def exit_code(self, pid: int) -> int | None:
         """How a process that this server started has ended, as `subprocess` says it; None: another
         server started it, or it runs."""
-        return None if self._child is None else self._child.poll()
+        child = self._child
+        return child.poll() if child is not None and child.pid == pid else None
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process, to its whole group if it is to be killed."""

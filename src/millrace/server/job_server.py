@@ -132,7 +132,9 @@ class JobServer:
 
     def all_observed(self) -> list[ObservedJob]:
         """All jobs as they are now, the newest first."""
-        return [self._observed.observe(job) for job in reversed(self.registry.jobs())]
+        jobs = self.registry.jobs()
+        self._observed.keep(job.id for job in jobs)
+        return [self._observed.observe(job) for job in reversed(jobs)]
 
     def _unfinished(self) -> list[ObservedJob]:
         return [self._observed.observe(job) for job in self.registry.unfinished_jobs()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -177,6 +177,12 @@ class ObservedJobs:
             found = self._found.setdefault(job.id, _Found(measured=MeasuredJob(job.id)))
             self._refresh(job, found, now)
             return ObservedJob(job, found.archive, now, found.directory, found.measured)
+
+    def keep(self, ids: Iterable[str]) -> None:
+        """Forget all other jobs."""
+        kept = set(ids)
+        with self._lock:
+            self._found = {id: found for id, found in self._found.items() if id in kept}
 
     def _refresh(self, job: RegisteredJob, found: _Found, now: int) -> None:
         due = now - found.looked >= LOOK_AGAIN and not (job.is_over and found.archive is not None)

@@ -151,6 +151,14 @@ class Registry(Protocol):
     def put_job(self, job: RegisteredJob) -> None:
         """Keep a new job, or what has become of one."""
 
+    def forget_jobs(self, keep: int) -> list[str]:
+        """Forget all jobs that have ended but those that ended last, with their attempts and
+        triggers; who has a trigger without an answer is kept. Returns the ids.
+
+        Args:
+            keep: how many are remembered.
+        """
+
     def attempts(self, job: str) -> list[ProcessAttempt]:
         """The processes of a job, the first one first."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.high_availability_options import HA_STORAGE_DIR
+from millrace.common.config.server_options import JOB_STORE_CAPACITY
 from millrace.common.errors import ConfigurationError, MillraceError, StateError
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.rest.connection_limit import ConnectionLimit
@@ -58,7 +59,7 @@ class ServerOptions:
     allow_uploads: bool = False
     programs: Path | None = None
     configuration: Mapping[str, str] = field(default_factory=dict)
-    """Options ``high-availability.*``."""
+    """Options ``high-availability.*`` and ``jobstore.*``."""
     advertised: str | None = None
     """The URL under which others reach it; None: as it is bound."""
 
@@ -102,7 +103,9 @@ def serve(options: ServerOptions, ready: Callable[[ServerAddress], None]) -> Non
     try:
         settings = options.settings()
         log_to(settings.log)
-        server = JobServer(settings, registry, Supervisor(registry, settings.jobs))
+        capacity = Configuration(options.configuration).get(JOB_STORE_CAPACITY)
+        supervisor = Supervisor(registry, settings.jobs, capacity=capacity)
+        server = JobServer(settings, registry, supervisor)
         http = http_server(options, server, tokens)
         server.end = http.end
         url = options.advertised or http.url

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from sqlalchemy import (
+    Column,
     Connection,
     Engine,
     RowMapping,
@@ -149,6 +150,23 @@ class SqlRegistry:
         }
         self._put(JOBS, values)
 
+    def forget_jobs(self, keep: int) -> list[str]:
+        is_open = TRIGGERS.c.result.is_(None) & TRIGGERS.c.error.is_(None)
+        query = (
+            select(JOBS.c.id)
+            .where(JOBS.c.ended.is_not(None))
+            .order_by(JOBS.c.ended.desc(), JOBS.c.id)
+            .offset(keep)
+        )
+        with self.engine.connect() as connection:
+            waiting = set(connection.execute(select(TRIGGERS.c.job).where(is_open)).scalars())
+            ids = [id for id in connection.execute(query).scalars() if id not in waiting]
+        for id in ids:
+            # the job last: a server that is killed in between leaves it to be found again
+            for column in (ATTEMPTS.c.job, TRIGGERS.c.job, JOBS.c.id):
+                self._delete(column, id)
+        return ids
+
     def attempts(self, job: str) -> list[ProcessAttempt]:
         with self.engine.connect() as connection:
             query = select(ATTEMPTS).where(ATTEMPTS.c.job == job).order_by(ATTEMPTS.c.number)
@@ -176,6 +194,14 @@ class SqlRegistry:
 
     def put_trigger(self, trigger: TriggeredOperation) -> None:
         self._put(TRIGGERS, asdict(trigger))
+
+    def _delete(self, column: Column[str], value: str) -> None:
+        """Delete the rows with a value, if the token is still the greatest."""
+        leads = select(FENCE.c.id).where(FENCE.c.token == self._token).exists()
+        with self._at_once.connect() as connection:
+            connection.execute(column.table.delete().where(column == value, leads))
+            if self.last_token() != self._token:
+                raise LeadershipLostError("this server does not lead, so it forgets no job")
 
     def _put(self, table: Table, values: Mapping[str, Any]) -> None:
         """Insert a row, or replace the one of its key, if the token is still the greatest.
@@ -223,11 +249,13 @@ def _engine(url: str) -> Engine:
             f"a registry is sqlite:///PATH or postgresql+psycopg://HOST/DATABASE, not {kind}"
         )
     if kind == "sqlite":
-        engine = create_engine(parsed)
+        engine = create_engine(parsed, hide_parameters=True)
         event.listen(engine, "connect", _be_durable)
         return engine
     quick = {name: value for name, value in POSTGRESQL.items() if name not in parsed.query}
-    return create_engine(parsed.update_query_dict(quick), pool_pre_ping=True)
+    known = parsed.update_query_dict(quick)
+    # in what is logged of an error: arguments of programs may be secrets
+    return create_engine(known, pool_pre_ping=True, hide_parameters=True)
 
 
 def shown_url(url: str) -> str:

@@ -57,6 +57,7 @@ class Supervisor:
         command: how to call ``millrace``.
         clock: the time, in ms since the epoch of Unix.
         follows: whether it looks after the jobs by itself, in a thread; else `look` does.
+        capacity: how many jobs that have ended are remembered.
     """
 
     def __init__(
@@ -66,15 +67,17 @@ class Supervisor:
         command: Sequence[str] = COMMAND,
         clock: Clock | None = None,
         follows: bool = True,
+        capacity: int = 1_000,
     ) -> None:
         self._registry = registry
         self.follows = follows
         self._directory = directory
         self._command = command
+        self._capacity = capacity
         self._now = (clock or SystemClock()).now
         self._processes: dict[str, JobProcess] = {}
-        self._due: dict[str, int] = {}
-        """When jobs that wait for it are started again."""
+        self._due: dict[str, tuple[int, int]] = {}
+        """When jobs that wait for it are started again, and when that was noted."""
         self._told: dict[str, tuple[str, int]] = {}
         """Which run of a job that is to end was told so, and when."""
         self._term: Term | None = None
@@ -123,9 +126,11 @@ class Supervisor:
 
         Raises:
             LeadershipLostError: another server leads.
+            CheckpointError: the job can have no directory.
         """
         job = RegisteredJob(str(JobID.generate()), submission, created=self._now())
         with self._lock:
+            self._fence(job)  # first: a job whose directory cannot be had is refused, not kept
             self._registry.put_job(job)
             self._launch(job)
         return job
@@ -161,18 +166,25 @@ class Supervisor:
 
     def look(self) -> None:
         """See how the jobs are that have not ended, and do what is to be done."""
-        if self._term is None:
+        term = self._term
+        if term is None:
             return
         for job in self._registry.unfinished_jobs():
             try:
                 with self._lock:
                     self._look_after(self._registry.job(job.id) or job)
             except LeadershipLostError as error:
-                log.warning("the jobs are left to another server: %s", error)
-                self._term = None
+                self._leave(term, error)
                 return
             except Exception:  # one job's trouble is not the others'
                 log.exception("job %s could not be looked after", job.id)
+
+    def _leave(self, term: Term, error: LeadershipLostError) -> None:
+        """End a term that the registry knows to be over; one that only seems so may go on."""
+        with self._lock:
+            if self._term is term and term.leads():
+                log.warning("the jobs are left to another server: %s", error)
+                self._term = None
 
     def _look_after(self, job: RegisteredJob) -> None:
         process = self.process(job.id)
@@ -235,7 +247,7 @@ class Supervisor:
 
     def _take_end(self, job: RegisteredJob, process: JobProcess, attempt: ProcessAttempt) -> None:
         """See how a process has ended, and what follows for its job."""
-        code = process.exit_code()
+        code = process.exit_code(attempt.pid)
         record = process.record()
         own = record if record is not None and _is_of(record, attempt) else None
         status = JobStatus[own.status] if own is not None else None
@@ -253,7 +265,7 @@ class Supervisor:
         elif job.id in self._left:
             self._left.discard(job.id)
             self._close_attempt(attempt, "ended when its server led no more")
-        elif own is None and code is not None and code >= 0:
+        elif own is None and code is not None and (code == 0 or (code > 0 and record is None)):
             self._close_attempt(attempt, f"exit code {code}")
             done = JobStatus.FINISHED if code == 0 else JobStatus.FAILED
             self._end(job, done, "" if code == 0 else process.log_tail())
@@ -269,14 +281,16 @@ class Supervisor:
             self._end(job, JobStatus.FAILED, text + strategy.get_description())
             return
         log.warning("the process of job %s has died (%s); it is started again", job.id, death)
-        self._due[job.id] = start
+        self._due[job.id] = (start, self._now())
         self._registry.put_job(replace(job, status=JobStatus.RESTARTING))
 
     def _is_due(self, job: RegisteredJob) -> bool:
         if job.id not in self._due:  # an earlier server had to start it
             strategy = strategy_of(self.process(job.id).archive())
-            self._due[job.id] = next_start(strategy, self._registry.attempts(job.id)) or 0
-        return self._now() >= self._due[job.id]
+            start = next_start(strategy, self._registry.attempts(job.id)) or 0
+            self._due[job.id] = (start, self._now())
+        start, noted = self._due[job.id]
+        return not noted <= self._now() < start  # nor does it wait for a clock that was set back
 
     def _launch(self, job: RegisteredJob) -> None:
         # noted before it is done: a server that is killed in between finds out what came of it
@@ -318,6 +332,15 @@ class Supervisor:
     def _end(self, job: RegisteredJob, status: JobStatus, error: str = "") -> None:
         log.info("job %s has ended: %s", job.id, status.name)
         self._registry.put_job(replace(job, status=status, ended=self._now(), error=error))
+        self._forget_jobs()
+
+    def _forget_jobs(self) -> None:
+        for id in self._registry.forget_jobs(self._capacity):
+            log.info("job %s ended long ago and is forgotten; its directory stays", id)
+            self._processes.pop(id, None)
+            self._left.discard(id)
+            if self._term is not None:
+                self._term.fenced.discard(id)
 
 
 def _is_elsewhere(attempt: ProcessAttempt) -> bool:

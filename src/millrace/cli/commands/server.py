@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millrace.cli.arguments import UsageError, location, setting_pair
+from millrace.cli.arguments import UsageError, location, require_known, setting_pair
 from millrace.cli.commands.grammar import Commands
 from millrace.common.config.high_availability_options import HA_TYPE
 from millrace.common.errors import MillraceError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from millrace.server.server_address import ServerAddress
     from millrace.server.serving import ServerOptions
 
+OWN_OPTIONS = ("high-availability.", "jobstore.")
 EPILOG = """\
 exit codes: 0 it was ended, 1 it could not be started, 2 wrong usage
 
@@ -67,7 +68,7 @@ def register(commands: Commands) -> None:
         action="append",
         type=setting_pair,
         default=[],
-        help="an option high-availability.*; may be repeated",
+        help="an option high-availability.* or jobstore.*; may be repeated",
     )
     parser.add_argument(
         "--token-file", type=Path, metavar="F", help="with the token to operate (default: made)"
@@ -121,6 +122,12 @@ def options_of(args: argparse.Namespace) -> ServerOptions:
     if args.programs is not None and not args.programs.is_dir():
         raise UsageError(f"--programs: there is no directory {args.programs}")
     configuration = dict(args.conf)
+    for key in configuration:
+        require_known(key)
+        if not key.startswith(OWN_OPTIONS):
+            raise UsageError(
+                f"--conf: {key} is an option of jobs, not of the server; give it to 'millrace run'"
+            )
     if args.high_availability is not None:
         configuration[HA_TYPE.key] = args.high_availability
     return ServerOptions(

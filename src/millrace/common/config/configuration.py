@@ -7,8 +7,12 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-# both declare their options
-from millrace.common.config import high_availability_options, logging_options  # noqa: F401
+# all declare their options
+from millrace.common.config import (  # noqa: F401
+    high_availability_options,
+    logging_options,
+    server_options,
+)
 from millrace.common.config.config_options import ConfigOption, ConfigOptions, read_list
 from millrace.common.config.flink_options import OTHER_NAMES, WITHOUT_EFFECT, is_without_effect
 from millrace.common.config.metric_options import REPORTER_PREFIX

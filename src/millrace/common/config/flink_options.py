@@ -204,7 +204,7 @@ WITHOUT_EFFECT: dict[str, str] = {
     "high-availability.zookeeper.client.": "kazoo's defaults hold",
     "io.tmp.dirs": _CLUSTER,
     "jobmanager.": _CLUSTER,
-    "jobstore.": _CLUSTER,
+    "jobstore.": "a job server's registry keeps jobs, in its database",
     "kubernetes.": _CLUSTER,
     "metrics.": "the reporters and scopes that there are have options above",
     "pekko.": _CLUSTER,

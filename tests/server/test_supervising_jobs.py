@@ -1,0 +1,162 @@
+"""What a supervisor decides, without processes of its own: its jobs' are made up."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import gallery  # beside this file: tests are no packages
+import msgspec
+import pytest
+
+from millrace.common.errors import CheckpointError
+from millrace.server.job_process import JobProcess
+from millrace.server.registry import LeadershipLostError, Submission
+from millrace.server.sql_registry import SqlRegistry
+from millrace.server.supervisor import Supervisor
+
+ENDS = (sys.executable, "-c", "import sys; sys.exit(int(sys.argv[-1]))")
+"""A program that ends with the code that is its last argument."""
+
+
+class ManualClock:
+    """Shows what it is told."""
+
+    def __init__(self) -> None:
+        self.time = 1_000_000
+
+    def now(self) -> int:
+        return self.time
+
+
+class Scene:
+    """A supervisor whose clock stands still."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.clock = ManualClock()
+        self.leads = True
+        self.registry = SqlRegistry(f"sqlite:///{directory}/registry.db")
+        self.registry.enter(1)
+        self.supervisor = Supervisor(
+            self.registry, directory / "jobs", ENDS, self.clock, follows=False, capacity=2
+        )
+        self.supervisor.lead(1, lambda: self.leads)
+
+    def submit(self, code: int = 0) -> str:
+        return self.supervisor.submit(Submission("job.py", None, (str(code),))).id
+
+    def ended(self, id: str) -> str:
+        """How a job has ended, once its process has."""
+        process = self.supervisor.process(id)
+        assert process._child is not None
+        process._child.wait()
+        self.supervisor.look()
+        job = self.registry.job(id)
+        assert job is not None
+        return job.status.name
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    made = Scene(tmp_path)
+    yield made
+    made.registry.close()
+
+
+def test_only_the_last_jobs_that_ended_are_remembered(scene: Scene) -> None:
+    ids = []
+    for _ in range(4):
+        scene.clock.time += 1
+        ids.append(scene.submit())
+        assert scene.ended(ids[-1]) == "FINISHED"
+    assert [job.id for job in scene.registry.jobs()] == ids[2:]
+    assert all((scene.directory / "jobs" / id / "log.txt").exists() for id in ids)
+    assert set(scene.supervisor._processes) == set(ids[2:])
+
+
+def test_a_job_without_a_directory_is_refused_and_not_kept(scene: Scene) -> None:
+    """Else it would begin later, though whoever submitted it was told that it does not."""
+    (scene.directory / "jobs").write_text("in the way")
+    with pytest.raises(CheckpointError):
+        scene.submit()
+    assert scene.registry.jobs() == []
+
+
+def test_a_term_that_only_seemed_to_be_over_goes_on(scene: Scene) -> None:
+    id = scene.submit()
+    scene.supervisor.process(id)._child.wait()
+    scene.leads = False  # its lease was renewed late, under the same token
+    scene.supervisor.look()
+    assert not scene.registry.job(id).is_over
+    scene.leads = True
+    assert scene.ended(id) == "FINISHED"
+
+
+def test_a_term_that_the_registry_knows_to_be_over_ends(scene: Scene) -> None:
+    id = scene.submit()
+    scene.supervisor.process(id)._child.wait()
+    SqlRegistry(f"sqlite:///{scene.directory}/registry.db").enter(2)
+    scene.supervisor.look()
+    with pytest.raises(LeadershipLostError):
+        scene.submit()
+    # and does not take the next one along
+    scene.registry.enter(3)
+    scene.supervisor.lead(3, lambda: True)
+    assert scene.ended(id) == "FINISHED"
+
+
+def test_a_restart_does_not_wait_for_a_clock_that_was_set_back(scene: Scene) -> None:
+    id = scene.submit(1)
+    _has_run(scene, id)
+    assert scene.ended(id) == "RESTARTING"
+    scene.clock.time -= 86_400_000
+    scene.supervisor.look()
+    assert len(scene.registry.attempts(id)) == 2
+
+
+def test_a_job_that_has_run_before_is_restarted_when_its_program_fails(scene: Scene) -> None:
+    """It may be the disk that is full: its strategy decides, and not one failed start."""
+    id = scene.submit(1)
+    _has_run(scene, id)
+    assert scene.ended(id) == "RESTARTING"
+    assert scene.registry.attempts(id)[0].outcome == "crashed: exit code 1"
+
+
+def test_a_program_that_fails_at_once_has_failed(scene: Scene) -> None:
+    assert scene.ended(scene.submit(1)) == "FAILED"
+
+
+def test_the_exit_code_is_that_of_one_process(tmp_path: Path) -> None:
+    process = JobProcess(tmp_path / "job", ENDS)
+    pid = process.start(Submission("job.py", None, ("3",)))
+    process._child.wait()
+    assert (process.exit_code(pid), process.exit_code(pid + 1)) == (3, None)
+
+
+def test_a_process_that_has_hardly_begun_has_no_id(tmp_path: Path) -> None:
+    """That of the process before may be another program's by now."""
+    process = JobProcess(tmp_path / "job", ENDS)
+    process.start(Submission("job.py", None, ("0",)))
+    process._child.wait()
+    written = process._pid.read_text()
+    assert int(written)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "Popen", lambda *args, **kwargs: _NotYet())
+        process.start(Submission("job.py"))
+    assert not process._pid.exists()
+
+
+class _NotYet:
+    """A process whose shell has not run."""
+
+    pid = 1
+
+
+def _has_run(scene: Scene, id: str) -> None:
+    """A process before this one has left the record of a job."""
+    place = scene.directory / "jobs" / id / "clicks-00000000"
+    place.mkdir()
+    (place / "job.json").write_bytes(msgspec.json.encode(gallery.record()))
