@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 from millrace.server.access_tokens import AccessTokens
 from millrace.server.api_route import AccessRole, ApiRequest, ApiRoute
 from millrace.server.application import create_application
+from millrace.server.registry import LeadershipLostError
 from millrace.server.routes import ROUTES
 
 TOKENS = AccessTokens(read="r" * 20, operate="o" * 20)
@@ -78,11 +79,26 @@ def test_a_failing_route_says_no_more_than_that(job_server) -> None:
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+def test_a_leader_that_was_replaced_asks_for_patience(job_server) -> None:
+    def lose(server, request: ApiRequest) -> None:
+        raise LeadershipLostError("another server leads")
+
+    route = ApiRoute("GET", "/lose", lose, "Loses.", None, AccessRole.NOBODY)
+    answer = TestClient(create_application(job_server, TOKENS, [route])).get("/lose")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert answer.json() == {"errors": ["another server leads"]}
+
+
 def test_without_tokens_only_this_machines_pages(job_server) -> None:
     client = TestClient(create_application(job_server, AccessTokens()))
     assert client.get("/jobs").status_code == 200
     assert client.get("/jobs", headers={"Host": "evil.example"}).status_code == 403
     assert client.get("/jobs", headers={"Origin": "http://evil.example"}).status_code == 403
+    # what a picture, a form or a link on another page sends along
+    for site in ("cross-site", "same-site"):
+        assert client.get("/jobs", headers={"Sec-Fetch-Site": site}).status_code == 403
+    for site in ("none", "same-origin"):
+        assert client.get("/jobs", headers={"Sec-Fetch-Site": site}).status_code == 200
     same = {"Host": "localhost:8081", "Origin": "http://localhost:8081"}
     assert client.get("/jobs", headers=same).status_code == 200
 

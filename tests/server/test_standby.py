@@ -31,9 +31,9 @@ def test_the_leader_answers() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
 def test_a_standby_sends_everything_to_the_leader(method: str) -> None:
-    answer = client(Election(None, LEADER)).request(method, "/v1/jobs/a%20b?mode=cancel&x=%2F")
+    answer = client(Election(None, LEADER)).request(method, "/v1/jobs/a%20b%2Fc?mode=cancel&x=%2F")
     assert answer.status_code == 307
-    assert answer.headers["location"] == "https://leader:8081/v1/jobs/a%20b?mode=cancel&x=%2F"
+    assert answer.headers["location"] == "https://leader:8081/v1/jobs/a%20b%2Fc?mode=cancel&x=%2F"
 
 
 @pytest.mark.parametrize("leader", [None, ServerIdentity("a", "", "host", 1, "")])

@@ -29,6 +29,7 @@ from millrace.server.api_route import (
 )
 from millrace.server.job_server import JobServer
 from millrace.server.openapi import openapi_document
+from millrace.server.registry import LeadershipLostError
 from millrace.server.request_body import parsed_body, uploaded_file
 from millrace.server.response_headers import ResponseHeaders
 from millrace.server.routes import ROUTES
@@ -106,6 +107,8 @@ class _Endpoint:
             response = await self._answer(request)
         except ApiError as error:
             response = failure(error.status, str(error))
+        except LeadershipLostError as error:
+            response = failure(503, str(error), {"Retry-After": "1"})
         except MillraceError as error:
             response = failure(400, str(error))
         except Exception:
@@ -154,6 +157,9 @@ def _refused_page(request: Request) -> Response | None:
     host = urlsplit(f"//{request.headers.get('host', '')}")
     if host.hostname not in LOOPBACK_NAMES:
         return failure(403, "without tokens the server is only reached as localhost")
+    # a picture or a link of another page comes without an origin, but with this from any browser
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        return failure(403, "without tokens other sites cannot use the server")
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
         return failure(403, "without tokens other sites cannot use the server")

@@ -54,5 +54,7 @@ class Standby:
                 headers={"Retry-After": str(RETRY_AFTER)},
             )
         query = scope.get("query_string", b"").decode("latin-1")
-        url = leader.address.rstrip("/") + quote(path) + (f"?{query}" if query else "")
+        # as it came: a slash that was encoded is another one
+        raw = scope.get("raw_path", b"").decode("latin-1") or quote(path)
+        url = leader.address.rstrip("/") + raw + (f"?{query}" if query else "")
         return RedirectResponse(url, status_code=307)
