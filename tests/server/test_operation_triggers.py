@@ -153,6 +153,30 @@ def test_the_id_of_a_client_is_triggered_once(scene) -> None:
     assert scene.triggers.find("b" * 32) is None
 
 
+def test_a_directory_that_cannot_be_read_holds_up_no_other_job(scene, monkeypatch) -> None:
+    scene.begin()
+    ill, well = scene.trigger(), scene.trigger()
+    requests = {request.id: request for request in scene.box.requests()}
+    for id in requests:
+        scene.box.take(id)
+        scene.box.answer(MailboxAnswer(id, "done", {}))
+    unreadable = scene.registry.trigger(ill).message
+    receive = Mailbox.receive
+
+    def failing(self: Mailbox, message: str, remove: bool = True) -> MailboxAnswer | None:
+        if message == unreadable:
+            raise OSError("a stale handle")
+        return receive(self, message, remove=remove)
+
+    monkeypatch.setattr(Mailbox, "receive", failing)
+    scene.triggers.look()
+    assert scene.registry.trigger(well).result == "{}"
+    assert not scene.registry.trigger(ill).is_done
+    monkeypatch.undo()
+    scene.triggers.look()
+    assert scene.registry.trigger(ill).result == "{}"
+
+
 def test_work_of_the_server_itself(scene, eventually) -> None:
     go = Event()
 

@@ -140,7 +140,10 @@ class OperationTriggers:
         """Take the answers that have come."""
         with self._lock:
             for trigger in list(self._unanswered().values()):
-                self._look_after(trigger)
+                try:
+                    self._look_after(trigger)
+                except OSError:  # of one job's directory: the others are answered
+                    log.exception("trigger %s could not be followed", trigger.id)
 
     def _unanswered(self) -> dict[str, TriggeredOperation]:
         if self._open is None:
@@ -236,5 +239,7 @@ class OperationTriggers:
             log.exception("%s could not be done", trigger.kind)
             done = replace(trigger, error=f"{type(error).__name__}: {error}")
         with self._lock:
-            self._finish(done)
-            self._working.discard(trigger.id)
+            try:
+                self._finish(done)
+            finally:
+                self._working.discard(trigger.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import lzma
 import os
 import re
 import secrets
@@ -10,6 +11,7 @@ import shutil
 import stat
 import time
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,12 @@ MAX_SOURCE = 4 << 20
 """Bytes of a file whose description is read."""
 _ID = re.compile(r"[0-9a-f]{32}_[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+_UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError, OSError,
+)  # fmt: skip
+"""What `zipfile` raises for archives that are damaged, encrypted or of another kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +99,12 @@ class ProgramStore:
         Raises:
             ApiError: 400, it is no program.
         """
-        name = _NO_NAME.sub("_", os.path.basename(upload.name.replace("\\", "/"))).lstrip("._-")
-        name = name[-120:].lstrip("._-")
+        stem, kind = os.path.splitext(os.path.basename(upload.name.replace("\\", "/")))
+        name = (_NO_NAME.sub("_", stem)[-120:].strip("._-") or "program") + kind
         path = self._uploads / f"{secrets.token_hex(16)}_{name}"
         if name.endswith(".py"):
             _check_source(Path(upload.path), name)
-            shutil.copyfile(upload.path, path)
+            os.replace(upload.path, path)
         elif name.endswith(".zip"):
             _unpack(Path(upload.path), path, name)
         else:
@@ -187,7 +195,7 @@ def _unpack(archive: Path, to: Path, name: str) -> None:
             opened.extractall(directory)
         os.utime(directory, (now := time.time(), now))
         directory.rename(to)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
+    except _UNREADABLE as error:
         raise ApiError(400, f"{name} cannot be unpacked: {error}") from None
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -57,7 +57,7 @@ def upload(api: TestClient, name: str, content: bytes) -> str:
 
 def archive(**members: str) -> bytes:
     data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as opened:
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as opened:
         for name, content in members.items():
             opened.writestr(name.replace("__py", ".py").replace("UP", "../../"), content)
     return data.getvalue()
@@ -112,6 +112,28 @@ def test_an_archive(api, submitted, tmp_path) -> None:
     api.post(f"/jars/{id}/run", json={"entryClass": "other.py"})
     assert [each.program.rpartition("/")[2] for each in submitted] == ["__main__.py", "other.py"]
     assert api.post(f"/jars/{id}/run", json={"entryClass": "../x.py"}).status_code == 400
+
+
+@pytest.mark.parametrize("flag", [1, 0])
+def test_a_damaged_archive(api, tmp_path, flag: int) -> None:
+    """Also what `zipfile` tells in errors of other modules."""
+    data = bytearray(archive(__main____py="print(1)\n" * 500))
+    with zipfile.ZipFile(io.BytesIO(data)) as opened:
+        begins = opened.infolist()[0].header_offset + 30 + len("__main__.py")
+    data[begins : begins + 8] = bytes([flag]) * 8
+    answer = api.post("/jars/upload", files={"file": ("job.zip", bytes(data))})
+    assert answer.status_code == 400
+    assert "job.zip cannot be unpacked" in answer.json()["errors"][0]
+    assert list((tmp_path / "uploads").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("時計.py", "program.py"), (".py.py", "py.py"), ("a" * 300 + ".py", "a")]
+)
+def test_odd_names(api, given: str, kept: str) -> None:
+    id = upload(api, given, COUNT.encode())
+    assert id.partition("_")[2].startswith(kept)
+    assert [file["id"] for file in api.get("/jars").json()["files"]] == [id]
 
 
 def test_an_archive_stays_inside(api, tmp_path) -> None:
