@@ -4,7 +4,7 @@ import { Graph, layout } from "@dagrejs/dagre";
 import type { Dataflow } from "./dataflow";
 
 export const NODE_WIDTH = 232;
-export const NODE_HEIGHT = 108;
+export const NODE_HEIGHT = 118;
 const MARGIN = 20;
 
 export interface Place {

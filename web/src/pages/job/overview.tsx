@@ -60,7 +60,7 @@ export function OverviewTab({ job }: TabProps) {
           <Empty>The job has not told its graph yet.</Empty>
         )}
       </Panel>
-      <Course id={job.jid} over={job["end-time"] > 0} />
+      <History id={job.jid} over={job["end-time"] > 0} />
     </>
   );
 }
@@ -92,7 +92,7 @@ function Cause({ id }: { id: string }) {
   );
 }
 
-function Course({ id, over }: { id: string; over: boolean }) {
+function History({ id, over }: { id: string; over: boolean }) {
   const [minutes, setMinutes] = useState(15);
   const points = useHistory(id, over);
   const shown = useMemo(() => {
@@ -101,7 +101,7 @@ function Course({ id, over }: { id: string; over: boolean }) {
   }, [points, minutes]);
   const kinds = CHARTS.filter(({ measure, optional }) => !optional || shown.some((point) => point[measure] != null));
   return (
-    <Panel title="Course" tools={<Span minutes={minutes} choose={setMinutes} />}>
+    <Panel title="History" tools={<Span minutes={minutes} choose={setMinutes} />}>
       <div class="charts">
         {kinds.map((kind) => (
           <Line key={kind.measure} points={shown} kind={kind} />
