@@ -244,6 +244,10 @@ def test_refusals(tmp_path: Path) -> None:
         bulk.enable_compact(every(2), CONCAT)
     with pytest.raises(JobDefinitionError, match="files of Whole cannot be joined: make it a J"):
         FileSink.for_bulk_format(tmp_path, Whole()).enable_compact(every(2), RECORD_WISE)
+    with pytest.raises(JobDefinitionError, match="may differ, and cannot be joined: declare"):
+        FileSink.for_bulk_format(tmp_path, ParquetBulkWriters.for_row_type()).enable_compact(
+            every(2), RECORD_WISE
+        )
     assert bulk.enable_compact(every(2), FileCompactor.identical_file_compactor()) is bulk
     with pytest.raises(JobDefinitionError, match="takes a FileCompactStrategy and a FileCompactor"):
         builder(tmp_path).enable_compact(2, CONCAT)

@@ -223,6 +223,14 @@ class JoiningBulkWriterFactory(BulkWriterFactory[T]):
     A factory of yours need not be one, if its files are not to be compacted.
     """
 
+    def require_joinable(self) -> None:
+        """Called when compaction is switched on, to refuse it for files that may not fit each
+        other. By default they do.
+
+        Raises:
+            JobDefinitionError: they may not.
+        """
+
     @abstractmethod
     def join(self, files: Iterable[BinaryIO], target: BinaryIO) -> None:
         """Write one complete file with the records of several, in their order.

@@ -199,6 +199,7 @@ class BulkFormatBuilder:
                 f"files of {type(part_format.factory).__name__} cannot be joined: make it a "
                 "JoiningBulkWriterFactory, with a method join()"
             )
+        part_format.factory.require_joinable()
         self._compacting = strategy
 
     def disable_compact(self) -> Self:

@@ -74,6 +74,14 @@ class ParquetWriterFactory(RowDataBulkWriterFactory[Any]):
         file = ParquetFile(stream, self._compression)
         return TableBulkWriter(file, self._schema, "ParquetBulkWriters")
 
+    def require_joinable(self) -> None:
+        if self._schema is None:
+            raise JobDefinitionError(
+                "Parquet files whose columns are taken from their first records may differ, and "
+                "cannot be joined: declare the columns with "
+                "ParquetBulkWriters.for_row_type(Types.ROW_NAMED([names], [types]))"
+            )
+
     def join(self, files: Iterable[BinaryIO], target: BinaryIO) -> None:
         import pyarrow.parquet
 

@@ -76,3 +76,7 @@ def test_the_watermark_that_has_reached_the_operator() -> None:
     assert [row for _, row in subtask.epoch([batch])] == [(at(ms), None) for ms in (7, 8, 9)]
     subtask.epoch([], 8)
     assert [row for _, row in subtask.epoch([batch])] == [(at(7), at(8)), (at(8), at(8))]
+    calc.watermark = 2**63 - 1  # as at the end of the input, when groups are given
+    last = datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)
+    columns = calc._calc(batch.data, 0, calc.watermark)[0]
+    assert columns[1].to_pylist() == [last] * 3

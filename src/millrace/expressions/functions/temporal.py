@@ -317,6 +317,8 @@ def _temporal(
 
 _NO_WATERMARK = -(2**63)
 """Of an operator that none has reached yet."""
+_LAST_WATERMARK = 253_402_300_799_999
+"""In ms: the last that dates have, in place of that of the end of the input."""
 
 
 def _watermark_type(context: CallContext) -> LogicalType:
@@ -327,7 +329,7 @@ def _watermark_type(context: CallContext) -> LogicalType:
 def _current_watermark(site: CallSite, frame: Frame, time: Datum) -> Datum:
     if frame.watermark is None:
         raise ValueError("there are watermarks in SELECT and WHERE of streams only")
-    at = None if frame.watermark == _NO_WATERMARK else frame.watermark
+    at = None if frame.watermark == _NO_WATERMARK else min(frame.watermark, _LAST_WATERMARK)
     return pa.scalar(at, pa.int64()).cast(pa.timestamp("ms", site.arrow.tz))
 
 
@@ -481,7 +483,8 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         deterministic=False,
         category=CATEGORY,
         text="The watermark that has reached the row's operator, NULL before the first; of the "
-        "time attribute's type. For SELECT and WHERE of streams.",
+        "time attribute's type. At the end of the input it is the last instant of the year 9999. "
+        "For SELECT and WHERE of streams.",
     ),
     _clock("PROCTIME", "TIMESTAMP_LTZ(3)", "Processing time: the instant of the epoch."),
 )
