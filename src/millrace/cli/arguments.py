@@ -188,6 +188,14 @@ def setting_pair(text: str) -> tuple[str, str]:
     return key.strip(), value
 
 
+def port(text: str) -> int:
+    """A port on a command line."""
+    number = int(text)
+    if not 0 <= number < 1 << 16:
+        raise ValueError
+    return number
+
+
 def _existing(path: Path) -> Path:
     if not path.exists():
         raise UsageError(f"--py-files names {path}, which does not exist")

@@ -78,3 +78,10 @@ def test_a_cluster_is_told_how_to_find_the_driver(monkeypatch: pytest.MonkeyPatc
     settings = {"spark.master": "spark://elsewhere:1", "spark.driver.host": "localhost"}
     found = Examination(Configuration(settings), "/checkpoints")._this_machine(settings)
     assert "others cannot reach" in {result.check: result.found for result in found}["host name"]
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "http"])
+def test_a_port_that_is_none(millrace: Any, port: str) -> None:
+    told = millrace("doctor", f"--port={port}")
+    assert told.code == 2
+    assert f"invalid port value: '{port}'" in told.err

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from millrace.cli.arguments import UsageError, require_known, setting_pair
+from millrace.cli.arguments import UsageError, port, require_known, setting_pair
 from millrace.cli.commands.grammar import Commands, add_command
 from millrace.common.errors import ConfigurationError
 
@@ -46,7 +46,7 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--host", default="127.0.0.1", help="the server's address (default: 127.0.0.1)"
     )
-    parser.add_argument("--port", type=int, default=8081, help="the server's port (default: 8081)")
+    parser.add_argument("--port", type=port, default=8081, help="the server's port (default: 8081)")
     parser.add_argument(
         "--timeout",
         metavar="S",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millrace.cli.arguments import UsageError, location, require_known, setting_pair
+from millrace.cli.arguments import UsageError, location, port, require_known, setting_pair
 from millrace.cli.commands.grammar import Commands
 from millrace.common.config.high_availability_options import HA_TYPE
 from millrace.common.errors import MillraceError
@@ -38,7 +38,7 @@ def register(commands: Commands) -> None:
         "--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1)"
     )
     parser.add_argument(
-        "--port", type=_port, default=8081, metavar="N", help="0: any (default: 8081)"
+        "--port", type=port, default=8081, metavar="N", help="0: any (default: 8081)"
     )
     parser.add_argument(
         "--directory",
@@ -153,10 +153,3 @@ def _greet(address: ServerAddress) -> None:
     if address.token is not None and sys.stderr.isatty():
         print(f"millrace: log in with {address.url}/#token={address.token}", file=sys.stderr)
     sys.stderr.flush()
-
-
-def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port < 1 << 16:
-        raise ValueError
-    return port
