@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 from millrace.common.errors import CheckpointError
 from millrace.server.job_process import JobProcess
 from millrace.server.registry import LeadershipLostError, Submission
+from millrace.server.resources.logs import log_part
 from millrace.server.sql_registry import SqlRegistry
 from millrace.server.supervisor import Supervisor
 
@@ -147,6 +149,61 @@ def test_a_process_that_has_hardly_begun_has_no_id(tmp_path: Path) -> None:
         patch.setattr(subprocess, "Popen", lambda *args, **kwargs: _NotYet())
         process.start(Submission("job.py"))
     assert not process._pid.exists()
+
+
+PRINTS = "import sys\nfor line in sys.stdin: print(line.strip() * 100, flush=True)\n"
+
+
+def test_a_log_that_is_long_is_begun_anew(scene: Scene, monkeypatch) -> None:
+    """The process goes on writing to it, and who follows it reads on from its beginning."""
+    monkeypatch.setattr("millrace.server.job_process.LOG_BYTES", 100)
+    process = JobProcess(scene.directory / "job")
+    process.directory.mkdir()
+    with process.log.open("ab") as output:
+        job = subprocess.Popen(
+            [sys.executable, "-c", PRINTS], stdin=subprocess.PIPE, stdout=output, text=True
+        )
+    for text in ("a", "b"):
+        job.stdin.write(f"{text}\n")
+        job.stdin.flush()
+        while text not in process.log_tail():
+            assert job.poll() is None
+        process.rotate_log()
+        assert process.log.read_text() == ""
+        assert process.log.with_name("log.txt.1").read_text() == text * 100 + "\n"
+    before = log_part(process.log, 101)
+    job.communicate("c\n")
+    after = log_part(process.log, before.next)
+    assert after.text == "c" * 100 + "\n"
+    process.log.write_text("short")
+    process.rotate_log()
+    assert process.log.read_text() == "short"
+
+
+def test_a_log_that_fills_the_disk_is_begun_anew_all_the_same(scene: Scene, monkeypatch) -> None:
+    monkeypatch.setattr("millrace.server.job_process.LOG_BYTES", 100)
+    process = JobProcess(scene.directory / "job")
+    process.directory.mkdir()
+    process.log.write_text("x" * 200)
+
+    def full(source: Path, target: Path) -> None:
+        target.write_text("x")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfile", full)
+    process.rotate_log()
+    assert [path.name for path in process.directory.iterdir()] == ["log.txt"]
+    assert process.log.read_text() == ""
+
+
+def test_the_supervisor_looks_after_logs(scene: Scene, monkeypatch) -> None:
+    rotated: list[Path] = []
+    monkeypatch.setattr(JobProcess, "is_alive", lambda self: True)
+    monkeypatch.setattr(JobProcess, "rotate_log", lambda self: rotated.append(self.log))
+    id = scene.submit()
+    scene.supervisor.process(id)._child.wait()
+    scene.supervisor.look()
+    assert rotated == [scene.directory / "jobs" / id / "log.txt"]
 
 
 class _NotYet:

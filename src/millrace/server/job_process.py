@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,7 +30,11 @@ from millrace.server.registry import Submission
 
 __all__ = ["COMMAND", "JobProcess"]
 
+log = logging.getLogger(__name__)
+
 COMMAND = (sys.executable, "-m", "millrace")
+LOG_BYTES = 64 << 20
+"""Of a log that is begun anew."""
 _SHELL = 'echo $$ >"$0" && exec "$@"'
 """Notes the process id before the program begins, whatever becomes of the server meanwhile."""
 
@@ -79,19 +85,19 @@ class JobProcess:
         words = ["run", "--resume", "--checkpoint-dir", str(self.directory)]
         words += [f"--name={submission.name}"] if submission.name else []
         words += [*submission.options, submission.program, *submission.arguments]
-        log = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             return subprocess.Popen(
                 ["/bin/sh", "-c", _SHELL, str(self._pid), *self._command, *words],
                 stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
+                stdout=output,
+                stderr=output,
                 env={**os.environ, FENCING_TOKEN: str(token), RUN_LOG: str(self.log)},
                 pass_fds=(lock,),
                 start_new_session=True,
             )
         finally:
-            os.close(log)
+            os.close(output)
 
     def is_alive(self) -> bool:
         """Whether the job has a process, of this server or of one before it."""
@@ -163,6 +169,23 @@ class JobProcess:
         """The mailbox of the job."""
         directory = self.job_directory()
         return None if directory is None else Mailbox(directory)
+
+    def rotate_log(self) -> None:
+        """Begin the log anew when it is long; its former content is in ``log.txt.1``. Who writes it
+        appends, and goes on at its new end. What is written in between is lost."""
+        try:
+            if self.log.stat().st_size < LOG_BYTES:
+                return
+            former = self.log.with_name(f"{self.log.name}.1")
+            try:
+                shutil.copyfile(self.log, former)
+                former.chmod(0o600)
+            except OSError as error:  # the disk may be full, of this log
+                log.warning("the former content of %s is not kept: %s", self.log, error)
+                former.unlink(missing_ok=True)
+            os.truncate(self.log, 0)
+        except OSError as error:
+            log.warning("%s cannot be begun anew: %s", self.log, error)
 
     def log_tail(self, length: int = 4_000) -> str:
         """The end of what the process has printed."""

@@ -215,6 +215,7 @@ class Supervisor:
     def _follow_process(
         self, job: RegisteredJob, process: JobProcess, attempt: ProcessAttempt
     ) -> None:
+        process.rotate_log()
         if job.goal is Goal.END:
             self._tell_to_end(job, process)
             return
