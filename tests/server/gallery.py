@@ -35,6 +35,8 @@ from millrace.server.sql_registry import SqlRegistry
 from millrace.server.supervisor import Supervisor
 
 NO_TOKENS = AccessTokens()
+LOCAL = "http://localhost"
+"""Where a server without tokens is reached."""
 NOW = 1_700_000_100_000
 BEGUN = 1_700_000_000_000
 RUNNING, FAILED, NEW, FINISHED = ("1" * 32, "2" * 32, "3" * 32, "4" * 32)

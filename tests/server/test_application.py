@@ -90,9 +90,10 @@ def test_a_leader_that_was_replaced_asks_for_patience(job_server) -> None:
 
 
 def test_without_tokens_only_this_machines_pages(job_server) -> None:
-    client = TestClient(create_application(job_server, AccessTokens()))
+    client = TestClient(create_application(job_server, AccessTokens()), gallery.LOCAL)
     assert client.get("/jobs").status_code == 200
-    assert client.get("/jobs", headers={"Host": "evil.example"}).status_code == 403
+    for host in ("evil.example", "testserver", "localhost.evil.example"):
+        assert client.get("/jobs", headers={"Host": host}).status_code == 403
     assert client.get("/jobs", headers={"Origin": "http://evil.example"}).status_code == 403
     # what a picture, a form or a link on another page sends along
     for site in ("cross-site", "same-site"):

@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 VERSIONS = ("", "/v1")
 """What every path may begin with."""
-LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1", "testserver")
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
 def create_application(

@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -27,6 +28,8 @@ __all__ = ["ProgramPlan", "plan_of"]
 TIMEOUT = 60.0
 """Seconds that a program has to build its graph."""
 _SHOWN = 4_000
+_MOST_BYTES = 64 << 20
+"""Of a plan."""
 _ERROR = 3
 
 
@@ -45,14 +48,7 @@ def plan_of(program: Path, arguments: Sequence[str], parallelism: int | None) ->
     """
     command = [sys.executable, "-m", __name__, str(parallelism or 0), str(program), *arguments]
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            timeout=TIMEOUT,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
+        done = _run(command)
     except subprocess.TimeoutExpired:
         raise ApiError(400, f"{program.name} made no job within {TIMEOUT:.0f} s") from None
     if done.returncode != 0:
@@ -62,6 +58,25 @@ def plan_of(program: Path, arguments: Sequence[str], parallelism: int | None) ->
         return msgspec.json.decode(done.stdout, type=ProgramPlan)
     except msgspec.MsgspecError:
         raise ApiError(400, f"{program.name} has no job that it executes") from None
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    """Run a program, and keep of what it prints only what is asked for: it may be endless."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        done = subprocess.run(
+            command,
+            timeout=TIMEOUT,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=errors,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        out.seek(0)
+        errors.seek(max(0, errors.seek(0, os.SEEK_END) - 4 * _SHOWN))
+        return subprocess.CompletedProcess(
+            command, done.returncode, out.read(_MOST_BYTES), errors.read()
+        )
 
 
 class _PlannedError(BaseException):

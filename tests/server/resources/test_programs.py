@@ -45,7 +45,7 @@ def api(tmp_path, submitted) -> TestClient:
         upload_limit=100_000,
         programs=(tmp_path / "programs").resolve(),
     )
-    yield TestClient(create_application(server, gallery.NO_TOKENS))
+    yield TestClient(create_application(server, gallery.NO_TOKENS), gallery.LOCAL)
     server.registry.close()
 
 
@@ -205,7 +205,7 @@ def test_programs_that_are_there(api, submitted, tmp_path) -> None:
 
 
 def test_both_are_off_unless_asked_for(job_server: JobServer) -> None:
-    api = TestClient(create_application(job_server, gallery.NO_TOKENS))
+    api = TestClient(create_application(job_server, gallery.NO_TOKENS), gallery.LOCAL)
     assert api.post("/jars/upload", files={"file": ("a.py", b"1")}).status_code == 403
     assert api.post("/programs/run", json={"program": "a.py"}).status_code == 403
     assert api.get("/jars").json()["files"] == api.get("/programs").json()["files"] == []

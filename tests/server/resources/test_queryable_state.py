@@ -30,7 +30,7 @@ class Last(KeyedProcessFunction):
 
 def test_a_key_with_a_slash(tmp_path: Path) -> None:
     server = gallery.server_of(tmp_path, jobs_are_written=False)
-    api = TestClient(create_application(server, gallery.NO_TOKENS))
+    api = TestClient(create_application(server, gallery.NO_TOKENS), gallery.LOCAL)
     assert api.get(f"/jobs/{NEW}/state").status_code == 409
     configuration = Configuration({"rest.enabled": "true"})
     jobs = str(server.settings.jobs / RUNNING)

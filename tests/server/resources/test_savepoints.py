@@ -52,7 +52,7 @@ def test_tree_and_comparison(tmp_path, savepoints) -> None:
     server.registry.put_trigger(
         TriggeredOperation("d" * 32, gallery.RUNNING, "savepoint", 0, result=result)
     )
-    api = TestClient(create_application(server, gallery.NO_TOKENS))
+    api = TestClient(create_application(server, gallery.NO_TOKENS), gallery.LOCAL)
     tree = {node["path"]: node for node in api.get("/savepoints").json()["savepoints"]}
     assert {first, second} <= tree.keys()
     assert tree[second]["parent"] == tree[first]["id"]
