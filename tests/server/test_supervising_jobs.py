@@ -14,8 +14,8 @@ import pytest
 
 from millrace.common.errors import CheckpointError
 from millrace.server.job_process import JobProcess
+from millrace.server.log_part import log_part
 from millrace.server.registry import LeadershipLostError, Submission
-from millrace.server.resources.logs import log_part
 from millrace.server.sql_registry import SqlRegistry
 from millrace.server.supervisor import Supervisor
 

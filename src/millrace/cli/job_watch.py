@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from collections.abc import Callable
 
 from millrace.cli.job_overview import JobOverview, overview_of_archive, overview_of_server
 from millrace.cli.operated_job import DirectoryJob, OperatedJob
@@ -11,11 +10,9 @@ from millrace.cli.served_job import ServedJob
 from millrace.cli.state_directory import state_directory
 from millrace.common.errors import JobControlError
 from millrace.engine.archived_job import read_archive
+from millrace.server.log_part import log_part
 
-__all__ = ["LogReader", "job_overview", "log_reader"]
-
-BLOCK = 64 << 10
-"""Most bytes of a log that are read at once."""
+__all__ = ["job_overview", "log_reader"]
 
 
 def job_overview(job: OperatedJob) -> JobOverview:
@@ -37,35 +34,9 @@ def job_overview(job: OperatedJob) -> JobOverview:
     return overview_of_archive(job.id, archive)
 
 
-class LogReader:
-    """Reads the log of a job from an offset on."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __call__(self, offset: int) -> tuple[str, int]:
-        """What was written since ``offset`` bytes (negative: from the end), and where it goes on.
-
-        Raises:
-            JobControlError: the file cannot be read.
-        """
-        try:
-            with self._path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                start = max(0, size + offset) if offset < 0 else offset
-                start = 0 if start > size else start  # it was begun anew
-                file.seek(start)
-                data = file.read(BLOCK)
-        except OSError as error:
-            raise JobControlError(f"the log cannot be read: {error}") from None
-        whole = data.decode(errors="ignore").encode()
-        # bytes at the end that are no character may be the beginning of one
-        taken = len(whole) if data.startswith(whole) and len(data) - len(whole) < 4 else len(data)
-        return data[:taken].decode(errors="replace"), start + taken
-
-
-def log_reader(job: OperatedJob) -> LogReader:
-    """The log of a job that runs alone.
+def log_reader(job: OperatedJob) -> Callable[[int], tuple[str, int]]:
+    """Reads the log of a job that runs alone: from an offset (negative: from the end) what was
+    written, and where it goes on.
 
     Raises:
         JobControlError: it was not started by ``millrace run``, or its log is gone.
@@ -78,4 +49,10 @@ def log_reader(job: OperatedJob) -> LogReader:
         raise JobControlError(
             f"job '{job.name}' has no log here: it was not started by 'millrace run', or not by you"
         )
-    return LogReader(max(logs, key=lambda path: path.stat().st_mtime))
+    newest = max(logs, key=lambda path: path.stat().st_mtime)
+
+    def read(offset: int) -> tuple[str, int]:
+        part = log_part(newest, offset)
+        return part.text, part.next
+
+    return read

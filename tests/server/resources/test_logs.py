@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gallery import NEW, RUNNING
 
-from millrace.server.resources.logs import log_part
+from millrace.server.log_part import log_part
 
 
 def test_a_log_is_followed(tmp_path) -> None:

@@ -1,0 +1,58 @@
+"""A part of a log that may still be written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["DEFAULT_BYTES", "LogPart", "log_part"]
+
+DEFAULT_BYTES = 64 << 10
+
+
+class LogPart(msgspec.Struct, frozen=True):
+    """A part of a log; ask for ``next`` to go on."""
+
+    offset: int
+    """Where the text begins, in bytes."""
+    next: int
+    """Where what follows it begins."""
+    size: int
+    """Of the whole log."""
+    text: str
+
+
+def log_part(path: Path, offset: int, limit: int = DEFAULT_BYTES) -> LogPart:
+    """A part of a log that may still be written; empty if there is no such file.
+
+    Args:
+        offset: in bytes; negative: from its end. Beyond its end the log was begun anew, and is
+            read from its beginning.
+        limit: most bytes of the text.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            start = max(0, size + offset) if offset < 0 else offset
+            if start > size:
+                start = 0
+            file.seek(start)
+            data = file.read(min(limit, max(0, size - start)))
+    except (FileNotFoundError, NotADirectoryError):
+        return LogPart(0, 0, 0, "")
+    data = _whole_characters(data, more=start + len(data) < size or limit >= len(data))
+    return LogPart(start, start + len(data), size, data.decode(errors="replace"))
+
+
+def _whole_characters(data: bytes, more: bool) -> bytes:
+    """Without the first bytes of a character whose others are still to come."""
+    for back in range(1, min(4, len(data)) + 1):
+        byte = data[-back]
+        if byte & 0xC0 == 0x80:
+            continue
+        length = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
+        cut = more and length > back and len(data) > back
+        return data[:-back] if cut else data
+    return data
