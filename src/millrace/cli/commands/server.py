@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from millrace.server.serving import ServerOptions
 
 OWN_OPTIONS = ("high-availability.", "jobstore.")
+REGISTRY_VARIABLE = "MILLRACE_REGISTRY"
 EPILOG = """\
 exit codes: 0 it was ended, 1 it could not be started, 2 wrong usage
 
@@ -49,8 +51,8 @@ def register(commands: Commands) -> None:
     parser.add_argument(
         "--registry",
         metavar="URL",
-        help="postgresql+psycopg://HOST/DATABASE or sqlite:///PATH (default: SQLite in the "
-        "directory)",
+        help="postgresql+psycopg://HOST/DATABASE or sqlite:///PATH (default: from "
+        "MILLRACE_REGISTRY, which no list of processes shows; else SQLite in the directory)",
     )
     parser.add_argument(
         "--high-availability",
@@ -101,6 +103,9 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
         raise MillraceError(
             f"millrace server needs the package {error.name}: pip install 'millrace[server]'"
         ) from None
+    # taken out: processes of jobs inherit the environment, and it has a password in it
+    registry = os.environ.pop(REGISTRY_VARIABLE, None)
+    args.registry = args.registry or registry
     serve(options_of(args), _greet)
     return 0
 
