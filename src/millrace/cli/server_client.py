@@ -15,13 +15,17 @@ from millrace.server.server_address import ServerAddress
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["TOKEN_VARIABLE", "ServerClient", "server_address"]
+__all__ = ["TOKEN_VARIABLE", "ServerAwayError", "ServerClient", "server_address"]
 
 TOKEN_VARIABLE = "MILLRACE_TOKEN"
 REQUEST_TIMEOUT = 30.0
 """Seconds for an answer; uploads have as long as they need."""
 MOST_REDIRECTS = 3
 """How often a request follows the leadership of several servers."""
+
+
+class ServerAwayError(JobControlError):
+    """Nobody answers, or nobody leads; ask again in a while."""
 
 
 def server_address(
@@ -141,7 +145,10 @@ class ServerClient:
                 return response.json()
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             reason = str(error) or type(error).__name__
-            raise JobControlError(f"no answer from the server at {self._url}: {reason}") from None
+            asked, self._url = self._url, self.address.url  # who leads may have changed
+            raise ServerAwayError(f"no answer from the server at {asked}: {reason}") from None
+        if response.status_code == 503:
+            raise ServerAwayError(_refusal(response))
         raise JobControlError(_refusal(response))
 
     def _follow(self, response: httpx.Response) -> None:

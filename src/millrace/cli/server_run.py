@@ -6,16 +6,17 @@ import argparse
 import tempfile
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from millrace.cli.arguments import UsageError, no_file, require_known
 from millrace.cli.commands.grammar import server_client
 from millrace.cli.commands.job_request import say_waiting
 from millrace.cli.imports import sibling_modules
 from millrace.cli.served_job import ServedJob, find_served_job
-from millrace.cli.server_client import ServerClient
+from millrace.cli.server_client import ServerAwayError, ServerClient
 from millrace.cli.terminal import Terminal
 from millrace.common.config import options
 from millrace.common.errors import JobControlError
@@ -23,8 +24,11 @@ from millrace.common.job import JobStatus
 
 __all__ = ["packed_program", "run_on_server", "run_request"]
 
+T = TypeVar("T")
 POLL = 0.5
 """Seconds between two looks at the job."""
+PATIENCE = 60.0
+"""Seconds in which a server that is away may come back, or another one take over."""
 FINISHED, FAILED, INTERRUPTED = 0, 1, 130
 
 
@@ -126,15 +130,15 @@ def _follow(client: ServerClient, job: ServedJob, terminal: Terminal) -> int:
 
     offset, waits = 0, ""
     while True:
-        status = JobStatus[client.get(f"/jobs/{job.id}/status")["status"]]
-        text, offset = job.log(offset)
+        status = JobStatus[_await(lambda: client.get(f"/jobs/{job.id}/status"), terminal)["status"]]
+        text, offset = _await(partial(job.log, offset), terminal)
         if text:
             terminal.write(printable(text, keep="\n\t"))
             continue
         if status.is_terminal_state():
             break
         if status is JobStatus.RUNNING:
-            reason = client.get(f"/jobs/{job.id}")["waits-for"]
+            reason = _await(lambda: client.get(f"/jobs/{job.id}"), terminal)["waits-for"]
             if reason and reason != waits:
                 say_waiting(reason)
             waits = reason
@@ -143,3 +147,23 @@ def _follow(client: ServerClient, job: ServedJob, terminal: Terminal) -> int:
     if status is JobStatus.FAILED:
         raise JobControlError(f"see millrace logs --server {client.address.url} {job.id}")
     return FINISHED
+
+
+def _await(ask: Callable[[], T], terminal: Terminal) -> T:
+    """An answer, also of a server that is away for a while: a standby takes over in seconds.
+
+    Raises:
+        ServerAwayError: it stays away.
+    """
+    deadline = time.monotonic() + PATIENCE
+    said = False
+    while True:
+        try:
+            return ask()
+        except ServerAwayError as error:
+            if time.monotonic() > deadline:
+                raise
+            if not said:
+                terminal.say(f"{error}; the job goes on, and the server is asked again")
+            said = True
+            time.sleep(POLL)

@@ -1,0 +1,62 @@
+"""Following the job that a server runs."""
+
+from __future__ import annotations
+
+import io
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from millrace.cli import server_run
+from millrace.cli.server_client import ServerAwayError
+from millrace.cli.terminal import Terminal
+from millrace.common.errors import JobControlError
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Time goes on only while somebody sleeps."""
+    clock = SimpleNamespace(now=0.0)
+
+    def sleep(seconds: float) -> None:
+        clock.now += seconds
+
+    monkeypatch.setattr(
+        server_run, "time", SimpleNamespace(monotonic=lambda: clock.now, sleep=sleep)
+    )
+    return clock
+
+
+def asked(ask: Any) -> tuple[Any, str]:
+    out = io.StringIO()
+    return server_run._await(ask, Terminal(out)), out.getvalue()
+
+
+def test_a_server_that_comes_back_is_waited_for(clock: SimpleNamespace) -> None:
+    def ask() -> str:
+        if clock.now < 20:
+            raise ServerAwayError("no answer")
+        return "here"
+
+    answer, said = asked(ask)
+    assert answer == "here"
+    assert said == "millrace: no answer; the job goes on, and the server is asked again\n"
+
+
+def test_one_that_stays_away_is_given_up(clock: SimpleNamespace) -> None:
+    def ask() -> None:
+        raise ServerAwayError("no answer")
+
+    with pytest.raises(ServerAwayError, match="no answer"):
+        asked(ask)
+    assert clock.now >= server_run.PATIENCE
+
+
+def test_a_refusal_is_final(clock: SimpleNamespace) -> None:
+    def ask() -> None:
+        raise JobControlError("there is no such job")
+
+    with pytest.raises(JobControlError, match="no such job"):
+        asked(ask)
+    assert clock.now == 0
