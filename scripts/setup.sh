@@ -102,6 +102,8 @@ make_venv() {
     "$python" -m venv --clear "$VENV"
     "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
         --constraint constraints.txt --editable '.[demo,dev]'
+    # the wheel of flink-rest-client has a package `tests` in it, which would hide ours from workers
+    rm -rf "$VENV"/lib/python3*/site-packages/tests
     fingerprint >"$STAMP"
 }
 
