@@ -481,7 +481,7 @@ def test_errors_say_what_to_do(
 
 def test_what_python_looks_for_is_no_column(orders: Table) -> None:
     """Copying, pickling and notebooks ask for names with underscores."""
-    assert not hasattr(orders, "_repr_html_")
+    assert not hasattr(orders, "_repr_latex_")
     assert not hasattr(col("a"), "__wrapped__")
     with pytest.raises(TypeError, match="no rows before it is run"):
         list(orders)
