@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from millrace.cli.commands.grammar import checkpoint_dir, job_name, server_client
+from millrace.cli.job_overview import JobOverview, overview_of_archive
 from millrace.cli.jobs import Job, find_job, read_job
 from millrace.cli.served_job import find_served_job
+from millrace.cli.state_directory import state_directory
 from millrace.common.errors import JobControlError
+from millrace.server.log_part import log_part
 
 __all__ = ["DirectoryJob", "OperatedJob", "operated_job"]
 
@@ -34,7 +38,7 @@ class OperatedJob(Protocol):
         command: str,
         arguments: dict[str, Any],
         timeout: float,
-        waiting: Callable[[str], None] = ...,
+        waiting: Callable[[str], None],
     ) -> dict[str, Any]:
         """What the job answers to one of `millrace.engine.control_commands.COMMANDS`."""
 
@@ -43,6 +47,13 @@ class OperatedJob(Protocol):
 
     def failure(self) -> str:
         """How the last run failed, in a few words; empty: it did not."""
+
+    def overview(self) -> JobOverview:
+        """How it and its operators are doing, at most a second ago."""
+
+    def log(self, offset: int) -> tuple[str, int]:
+        """What it has logged since ``offset`` bytes (negative: from the end), and where it goes
+        on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +81,7 @@ class DirectoryJob:
         command: str,
         arguments: dict[str, Any],
         timeout: float,
-        waiting: Callable[[str], None] = lambda reason: None,
+        waiting: Callable[[str], None],
     ) -> dict[str, Any]:
         """What the job answers.
 
@@ -95,6 +106,41 @@ class DirectoryJob:
             return ""
         where = f" in operator '{record.operator}'" if record.operator else ""
         return f": it failed{where}: {record.error.strip().splitlines()[-1]}"
+
+    def overview(self) -> JobOverview:
+        """How it is doing, from what it tells in its directory.
+
+        Raises:
+            JobControlError: it tells nothing of itself.
+        """
+        from millrace.engine.archived_job import read_archive
+
+        archive = read_archive(self.job.directory)
+        if archive is None:
+            raise JobControlError(
+                f"job '{self.name}' has told nothing of itself in {self.job.directory}"
+            )
+        return overview_of_archive(self.id, archive)
+
+    def log(self, offset: int) -> tuple[str, int]:
+        """What it has logged since ``offset`` bytes (negative: from the end), and where it goes on.
+
+        Raises:
+            JobControlError: it was not started by ``millrace run``, or its log is gone.
+        """
+        part = log_part(self._log_file(), offset)
+        return part.text, part.next
+
+    def _log_file(self) -> Path:
+        run, record = self.job.run, self.job.record
+        pid = run.pid if run is not None else record.pid if record is not None else None
+        logs = list((state_directory() / "logs").glob(f"*-{pid}.log")) if pid is not None else []
+        if not logs:
+            raise JobControlError(
+                f"job '{self.name}' has no log here: it was not started by 'millrace run', or not "
+                "by you"
+            )
+        return max(logs, key=lambda path: path.stat().st_mtime)
 
     def _resume_hint(self) -> str:
         newest = self.job.newest

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from millrace.cli.job_overview import JobOverview, overview_of_server
 from millrace.cli.jobs import SHORTEST
 from millrace.cli.server_client import ServerClient
 from millrace.common.errors import JobControlError
@@ -44,7 +45,7 @@ class ServedJob:
         command: str,
         arguments: dict[str, Any],
         timeout: float,
-        waiting: Callable[[str], None] = lambda reason: None,
+        waiting: Callable[[str], None],
     ) -> dict[str, Any]:
         """What the job answers to a command, as `millrace.engine.control_client.ask` gives it.
 
@@ -74,6 +75,17 @@ class ServedJob:
         """How it has failed, in a few words; empty: it has not."""
         error = str(self.client.get(f"/jobs/{self.id}").get("error") or "")
         return f": it failed: {error.strip().splitlines()[-1]}" if error.strip() else ""
+
+    def overview(self) -> JobOverview:
+        """How it is doing.
+
+        Raises:
+            JobControlError: its server does not answer.
+        """
+        path, get = f"/jobs/{self.id}", self.client.get
+        return overview_of_server(
+            get(path), get(f"{path}/checkpoints"), get(f"{path}/exceptions")
+        )
 
     def log(self, offset: int) -> tuple[str, int]:
         """What the job has printed and logged since ``offset`` bytes (negative: from the end), and

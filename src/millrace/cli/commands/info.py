@@ -27,11 +27,10 @@ def register(commands: Commands) -> None:
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Show what the job tells of itself."""
-    from millrace.cli.job_watch import job_overview
     from millrace.cli.operated_job import operated_job
     from millrace.cli.printing import print_json, print_lines
 
-    overview = job_overview(operated_job(args))
+    overview = operated_job(args).overview()
     if args.json:
         print_json(asdict(overview))
     else:

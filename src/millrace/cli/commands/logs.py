@@ -39,14 +39,11 @@ def register(commands: Commands) -> None:
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     """Print the log, and what is added to it."""
-    from millrace.cli.job_watch import log_reader
     from millrace.cli.operated_job import operated_job
-    from millrace.cli.served_job import ServedJob
 
     job = operated_job(args)
-    read: Read = job.log if isinstance(job, ServedJob) else log_reader(job)
     try:
-        follow_log(read, -args.bytes if args.bytes > 0 else 0, args.follow)
+        follow_log(job.log, -args.bytes if args.bytes > 0 else 0, args.follow)
     except KeyboardInterrupt:
         return 0
     return 0

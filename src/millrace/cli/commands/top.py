@@ -79,7 +79,6 @@ def running_jobs(args: argparse.Namespace, client: ServerClient | None) -> list[
     Raises:
         JobControlError: the one that is named does not run.
     """
-    from millrace.cli.job_watch import job_overview
     from millrace.cli.jobs import jobs_in
     from millrace.cli.operated_job import DirectoryJob, OperatedJob
     from millrace.cli.served_job import served_jobs
@@ -96,7 +95,7 @@ def running_jobs(args: argparse.Namespace, client: ServerClient | None) -> list[
     overviews = []
     for job in wanted:
         try:
-            overviews.append(job_overview(job))
+            overviews.append(job.overview())
         except JobControlError:
             if client is not None:
                 raise
