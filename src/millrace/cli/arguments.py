@@ -111,14 +111,7 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
         default=[],
         help="modules (.py) and archives (.zip, .egg, .whl) that the job's workers import",
     )
-    run.add_argument(
-        "--conf",
-        metavar="K=V",
-        action="append",
-        type=setting_pair,
-        default=[],
-        help="a setting of millrace or, if it begins with 'spark.', of Spark; may be repeated",
-    )
+    add_settings(run, "a setting of millrace or, if it begins with 'spark.', of Spark")
     run.add_argument(
         "--progress",
         action=argparse.BooleanOptionalAction,
@@ -133,6 +126,18 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
     )
     run.add_argument("job", type=location, metavar="job.py", help="the job file")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
+
+
+def add_settings(parser: argparse.ArgumentParser, description: str) -> None:
+    """Add the option ``--conf``, which may be repeated."""
+    parser.add_argument(
+        "--conf",
+        metavar="K=V",
+        action="append",
+        type=_setting_pair,
+        default=[],
+        help=f"{description}; may be repeated",
+    )
 
 
 def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
@@ -180,7 +185,7 @@ def _files(text: str) -> list[Path]:
     return [location(part) for part in text.split(",") if part]
 
 
-def setting_pair(text: str) -> tuple[str, str]:
+def _setting_pair(text: str) -> tuple[str, str]:
     """A setting on a command line: its key and its value."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():

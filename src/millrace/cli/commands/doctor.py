@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from millrace.cli.arguments import UsageError, port, require_known, setting_pair
+from millrace.cli.arguments import UsageError, add_settings, port, require_known
 from millrace.cli.commands.grammar import Commands, add_command
 from millrace.common.errors import ConfigurationError
 
@@ -35,14 +35,7 @@ def register(commands: Commands) -> None:
         metavar="D",
         help="where jobs keep their checkpoints (default: under your state directory)",
     )
-    parser.add_argument(
-        "--conf",
-        metavar="K=V",
-        action="append",
-        type=setting_pair,
-        default=[],
-        help="a setting of the run, as 'millrace run' takes it; may be repeated",
-    )
+    add_settings(parser, "a setting of the run, as 'millrace run' takes it")
     parser.add_argument(
         "--host", default="127.0.0.1", help="the server's address (default: 127.0.0.1)"
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from millrace.cli.arguments import UsageError, location, port, require_known, setting_pair
+from millrace.cli.arguments import UsageError, add_settings, location, port, require_known
 from millrace.cli.commands.grammar import Commands
 from millrace.common.config.high_availability_options import HA_TYPE
 from millrace.common.errors import MillraceError
@@ -64,14 +64,7 @@ def register(commands: Commands) -> None:
         metavar="URL",
         help="where the other servers' users reach this one (default: host and port)",
     )
-    parser.add_argument(
-        "--conf",
-        metavar="K=V",
-        action="append",
-        type=setting_pair,
-        default=[],
-        help="an option high-availability.* or jobstore.*; may be repeated",
-    )
+    add_settings(parser, "an option high-availability.* or jobstore.*")
     parser.add_argument(
         "--token-file", type=Path, metavar="F", help="with the token to operate (default: made)"
     )
