@@ -1,6 +1,6 @@
 """Measures speed against the bars and writes ``benchmarks/RESULTS.md``. See ``make bench``.
 
-    python benchmarks/run.py                    everything (about half an hour)
+    python benchmarks/run.py                    everything but soak (about half an hour)
     python benchmarks/run.py --only latency     one bar (may be given more than once)
     python benchmarks/run.py --report           only write the table from what is there
     python benchmarks/run.py --quick            tiny sizes, to see that everything works
@@ -28,8 +28,10 @@ import jdbc_upserts
 import kafka_latency
 import kafka_source
 import latency
+import leader_kills
 import loop_pattern
 import loops
+import many_jobs
 import memory
 import memory_per_key
 import metrics_overhead
@@ -40,9 +42,11 @@ import postgres_changes
 import queryable_state
 import reading
 import rescale
+import rest_load
 import restore_2gb
 import rocksdb_20m
 import savepoint
+import soak
 import sql_first_row
 import sql_join
 import sql_latency
@@ -112,9 +116,17 @@ BARS: dict[str, Bar] = {
             rocksdb_20m,
             restore_2gb,
             web_ui,
+            rest_load,
+            many_jobs,
+            leader_kills,
+            soak,
         )
     },
 }
+
+
+WHEN_NAMED = frozenset({"soak"})
+"""They take too long to run each time."""
 
 
 def arguments() -> argparse.Namespace:
@@ -155,7 +167,8 @@ def tell(name: str, result: dict[str, Any]) -> None:
 def main() -> int:
     args = arguments()
     failed = False
-    for name in [] if args.report else args.only or BARS:
+    by_default = [name for name in BARS if name not in WHEN_NAMED]
+    for name in [] if args.report else args.only or by_default:
         print(f"measuring {name} ...", flush=True)
         result = measure(name, args.quick)
         save(name, result, args.quick)

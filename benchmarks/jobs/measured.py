@@ -17,6 +17,7 @@ import time
 from unittest.mock import patch
 from urllib.request import urlopen
 
+from cpu_seconds import cpu_seconds
 from discarding_sink import DiscardingSink
 from workload import PARALLELISM, keyed_count
 
@@ -54,13 +55,17 @@ def scrape(port: int, end: threading.Event, scrapes: list[int]) -> None:
             continue
 
 
-def seconds_of(config: Configuration, n: int) -> float:
+def run(config: Configuration, n: int) -> dict[str, float]:
+    """Seconds on the clock, and of the processors: without the compiler, which is another one in
+    each virtual machine."""
     env = StreamExecutionEnvironment.get_execution_environment(config)
     env.set_parallelism(PARALLELISM)
     keyed_count(env, n).sink_to(DiscardingSink())
     started = time.perf_counter()
     env.execute("keyed_count")
-    return time.perf_counter() - started
+    seconds = time.perf_counter() - started
+    spent = cpu_seconds()
+    return {"seconds": seconds, "cpu": spent["python"] + spent["jvm"]}
 
 
 def main() -> None:
@@ -76,13 +81,11 @@ def main() -> None:
         threading.Thread(target=scrape, args=(port, end, scrapes), daemon=True).start()
     if args.seen == "bare":
         with patch("millrace.datastream.job_launcher.JobArchive", lambda *known: JobObserver()):
-            seconds = seconds_of(config, args.n)
+            ran = run(config, args.n)
     else:
-        seconds = seconds_of(config, args.n)
+        ran = run(config, args.n)
     end.set()
-    print(
-        json.dumps({"seconds": seconds, "scrapes": len(scrapes), "bytes": max(scrapes, default=0)})
-    )
+    print(json.dumps({**ran, "scrapes": len(scrapes), "bytes": max(scrapes, default=0)}))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -20,6 +21,8 @@ from millrace.server.server_address import ServerAddress
 JOBS = Path(__file__).parent / "jobs"
 DEADLINE = 120.0
 LEASE = "high-availability.postgresql.leader-election"
+OTHER_MACHINE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+"""Process ids of its own: its processes are neither seen nor adopted."""
 QUICK = (f"{LEASE}.lease-duration=4 s", f"{LEASE}.retry-period=300 ms")
 
 
@@ -86,65 +89,29 @@ class ServerProcess:
         return (self.directory / "server.log").read_text()
 
 
-class ServerGroup:
-    """Servers of one registry, which share a directory; and a job that counts into files."""
+@dataclass(frozen=True)
+class CountingJob:
+    """A job that writes 1, 2, 3 and so on into files of a directory."""
 
-    def __init__(self, directory: Path, *options: str) -> None:
-        self.directory = directory
-        self.options = options
-        self.servers: list[ServerProcess] = []
-        self.output = directory / "out"
-
-    def start(self, registry: str, kind: str, before: Sequence[str] = ()) -> ServerProcess:
-        """Start one more."""
-        options = [f"high-availability.storage-dir={self.directory / 'shared'}", *self.options]
-        arguments = ["--registry", registry, "--high-availability", kind]
-        arguments += [word for option in options for word in ("--conf", option)]
-        place = self.directory / f"server-{len(self.servers)}"
-        server = ServerProcess(place, arguments, before)
-        self.servers.append(server)
-        return server
-
-    def count(self, leader: ServerProcess) -> str:
-        """Let a leader run the job; its id."""
-        with (JOBS / "counting.py").open("rb") as program:
-            sent = httpx.post(
-                f"{leader.url}/jars/upload", files={"jarfile": ("counting.py", program)}, timeout=60
-            )
-        jar = sent.json()["filename"].rpartition("/")[2]
-        asked = {"programArgsList": [str(self.output)]}
-        return str(
-            httpx.post(f"{leader.url}/jars/{jar}/run", json=asked, timeout=60).json()["jobid"]
-        )
-
-    def count_within(self, namespace: str, leader: ServerProcess) -> str:
-        """`count`, of a leader in another network."""
-        script = (
-            "import sys; from pathlib import Path; from types import SimpleNamespace\n"
-            "sys.path.insert(0, sys.argv[1]); from server_group import ServerGroup\n"
-            "group = ServerGroup(Path(sys.argv[2]))\n"
-            "print(group.count(SimpleNamespace(url=sys.argv[3])))\n"
-        )
-        command = ["ip", "netns", "exec", namespace, sys.executable, "-c", script]
-        command += [str(Path(__file__).parent), str(self.directory), leader.url]
-        ran = subprocess.run(command, capture_output=True, text=True, check=True)
-        return ran.stdout.strip()
+    id: str
+    output: Path
 
     def written(self) -> list[int]:
-        """What the job has made visible, in order of size."""
+        """What it has made visible, in order of size."""
         parts = [path for path in self.output.rglob("part-*") if "inprogress" not in path.name]
         return sorted(int(line) for path in parts for line in path.read_text().split())
 
     def await_progress(self, records: int = 20) -> None:
-        """Wait until the job has written more."""
+        """Wait until it has written more."""
         before = len(self.written())
         await_that(lambda: len(self.written()) >= before + records, "progress of the job")
 
-    def stop(self, leader: ServerProcess, job: str) -> None:
-        """Let the job end with a savepoint: all that it has counted is visible then."""
-        asked = {"targetDirectory": str(self.directory / "savepoints"), "drain": False}
-        httpx.post(f"{leader.url}/jobs/{job}/stop", json=asked, timeout=60).raise_for_status()
-        last = lambda: leader.get(f"/jobs/{job}/attempts").json()["attempts"][-1]  # noqa: E731
+    def stop(self, leader: ServerProcess) -> None:
+        """Let it end with a savepoint: all that it has counted is visible then."""
+        asked = {"targetDirectory": str(self.output.parent / "savepoints"), "drain": False}
+        sent = httpx.post(f"{leader.url}/jobs/{self.id}/stop", json=asked, timeout=60)
+        sent.raise_for_status()
+        last = lambda: leader.get(f"/jobs/{self.id}/attempts").json()["attempts"][-1]  # noqa: E731
         await_that(lambda: last()["outcome"], "the end of the job's process")
         assert last()["outcome"] == "finished"
 
@@ -156,6 +123,49 @@ class ServerGroup:
         missing = sorted(set(range(1, max(times) + 1)) - set(times))
         assert not doubled, f"{len(doubled)} were written twice: {doubled[:20]}"
         assert not missing, f"{len(missing)} below {max(times)} are missing: {missing[:20]}"
+
+
+class ServerGroup:
+    """Servers of one registry, which share a directory."""
+
+    def __init__(self, directory: Path, *options: str) -> None:
+        self.directory = directory
+        self.options = options
+        self.servers: list[ServerProcess] = []
+
+    def start(self, registry: str, kind: str, before: Sequence[str] = ()) -> ServerProcess:
+        """Start one more."""
+        options = [f"high-availability.storage-dir={self.directory / 'shared'}", *self.options]
+        arguments = ["--registry", registry, "--high-availability", kind]
+        arguments += [word for option in options for word in ("--conf", option)]
+        place = self.directory / f"server-{len(self.servers)}"
+        server = ServerProcess(place, arguments, before)
+        self.servers.append(server)
+        return server
+
+    def count(self, leader: ServerProcess, output: str = "out") -> CountingJob:
+        """Let a leader run a job that counts into a directory."""
+        with (JOBS / "counting.py").open("rb") as program:
+            sent = httpx.post(
+                f"{leader.url}/jars/upload", files={"jarfile": ("counting.py", program)}, timeout=60
+            )
+        jar = sent.json()["filename"].rpartition("/")[2]
+        asked = {"programArgsList": [str(self.directory / output)]}
+        ran = httpx.post(f"{leader.url}/jars/{jar}/run", json=asked, timeout=60)
+        return CountingJob(str(ran.json()["jobid"]), self.directory / output)
+
+    def count_within(self, namespace: str, leader: ServerProcess) -> CountingJob:
+        """`count`, of a leader in another network."""
+        script = (
+            "import sys; from pathlib import Path; from types import SimpleNamespace\n"
+            "sys.path.insert(0, sys.argv[1]); from server_group import ServerGroup\n"
+            "group = ServerGroup(Path(sys.argv[2]))\n"
+            "print(group.count(SimpleNamespace(url=sys.argv[3])).id)\n"
+        )
+        command = ["ip", "netns", "exec", namespace, sys.executable, "-c", script]
+        command += [str(Path(__file__).parent), str(self.directory), leader.url]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True)
+        return CountingJob(ran.stdout.strip(), self.directory / "out")
 
     def close(self) -> None:
         for server in self.servers:

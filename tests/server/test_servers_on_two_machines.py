@@ -13,11 +13,9 @@ from pathlib import Path
 
 import pytest
 from running import unavailable
-from server_group import QUICK, ServerGroup, ServerProcess, await_that
+from server_group import OTHER_MACHINE, QUICK, ServerGroup, ServerProcess, await_that
 
 pytestmark = [pytest.mark.fault, pytest.mark.torture]
-OTHER_MACHINE = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
-"""Process ids of its own: its processes are neither seen nor adopted."""
 
 
 def run(*command: str) -> None:
@@ -105,19 +103,19 @@ def test_the_process_of_a_stopped_machine_is_fenced_off(group: ServerGroup, post
     await_that(first.leads, "the first election")
     second = group.start(registry, "postgresql")
     job = group.count(first)
-    group.await_progress()
+    job.await_progress()
     first.signal(signal.SIGSTOP)  # the server alone: the job's process knows nothing of it
     assert await_that(second.leads, "the takeover") < 60
-    await_that(lambda: len(outcomes(second, job)) == 2, "the second process")
-    assert outcomes(second, job)[0].startswith("left behind on ")
-    log = group.directory / "shared" / "jobs" / job / "log.txt"
+    await_that(lambda: len(outcomes(second, job.id)) == 2, "the second process")
+    assert outcomes(second, job.id)[0].startswith("left behind on ")
+    log = group.directory / "shared" / "jobs" / job.id / "log.txt"
     await_that(lambda: "newer leader" in log.read_text(), "the end of the first process")
     first.signal(signal.SIGCONT)
     await_that(lambda: "leads no more" in first.log(), "the insight of the former leader")
-    group.await_progress()
-    assert outcomes(second, job)[1:] == [""]
-    group.stop(second, job)
-    group.require_exactly_once()
+    job.await_progress()
+    assert outcomes(second, job.id)[1:] == [""]
+    job.stop(second)
+    job.require_exactly_once()
 
 
 def test_a_partition(group: ServerGroup, postgresql) -> None:
@@ -133,16 +131,16 @@ def test_a_partition(group: ServerGroup, postgresql) -> None:
         second = group.start(near, "postgresql")
         await_that(lambda: not second.leads(), "the standby")
         job = group.count_within(network.namespace, first)
-        group.await_progress()
+        job.await_progress()
         network.pull()
         assert await_that(second.leads, "the takeover") < 60
         await_that(lambda: "is ended" in first.log(), "the end of the processes of its side")
-        await_that(lambda: len(outcomes(second, job)) == 2, "the second process")
-        group.await_progress()
+        await_that(lambda: len(outcomes(second, job.id)) == 2, "the second process")
+        job.await_progress()
         network.plug()
-        group.await_progress()
+        job.await_progress()
         assert second.leads()
-        group.stop(second, job)
-        group.require_exactly_once()
+        job.stop(second)
+        job.require_exactly_once()
     finally:
         network.close()
