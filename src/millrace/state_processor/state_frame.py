@@ -15,7 +15,7 @@ from millrace.common.types.type_information import TypeInformation
 from millrace.state.serialization.payload import decode, encode
 from millrace.state_processor.arrow_columns import FrameColumn, arrow_batches, column_type
 
-__all__ = ["SAMPLE", "StateQuery", "frame_of", "frame_of_values"]
+__all__ = ["SAMPLE", "StateQuery", "frame_of", "frame_of_values", "inferred_types"]
 
 SAMPLE = 1000
 """The number of entries from which the types of undeclared columns are inferred, by default."""
@@ -51,7 +51,7 @@ def frame_of(
     """
     types = dict(known)
     if not types.keys() >= set(names):
-        found = _inferred_types(spark, query, len(names), sample)
+        found = inferred_types(spark, query, len(names), sample)
         types = {name: known.get(name, kind) for name, kind in zip(names, found, strict=True)}
     return _frame(spark, query, [FrameColumn(name, types[name]) for name in names])
 
@@ -67,7 +67,7 @@ def frame_of_values(
     query = _Records(query)
     kind = None if output_type is None else column_type(output_type)
     if kind is None:
-        (kind,) = _inferred_types(spark, query, 1, sample)
+        (kind,) = inferred_types(spark, query, 1, sample)
     if not isinstance(kind, RowType):
         return _frame(spark, query, [FrameColumn("value", kind)])
     columns = [FrameColumn(field.name, field.type) for field in kind]
@@ -119,9 +119,15 @@ def _frame(spark: Any, query: StateQuery, columns: list[FrameColumn]) -> Any:
     return frame_from_tasks(spark, query.tasks, make, ddl)
 
 
-def _inferred_types(
+def inferred_types(
     spark: Any, query: StateQuery, width: int, sample: int | None
 ) -> list[LogicalType]:
+    """The types of columns as their values have them.
+
+    Args:
+        width: how many columns there are.
+        sample: the number of rows to look at; None: all, in a Spark job.
+    """
     if sample is not None:
         rows = (row for task in range(query.tasks) for row in query.rows(task))
         return _types_of_rows(width, islice(rows, sample))

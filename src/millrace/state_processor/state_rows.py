@@ -108,6 +108,9 @@ def _row_maker(info: StateInfo) -> Callable[[Entry], Row]:
         return lambda entry: (entry.value,)
     if info.has_ttl:
         return lambda entry: (entry.key, entry.value, entry.written)
+    if info.kind.columnar is not None:
+        # a key of no columns, as of GROUP BY (), is no value
+        return lambda entry: (None if entry.key == () else entry.key, entry.value)
     return lambda entry: (entry.key, entry.value)
 
 
