@@ -33,6 +33,7 @@ from rabbitmq_server import RabbitMQServer
 from redis_server import RedisServer
 from running import fixture_of, unavailable
 from seaweedfs import SeaweedFS
+from zookeeper_server import ZooKeeperServer
 
 from millrace.filesystem import registry
 from millrace.filesystem.file_system import FileSystem
@@ -105,6 +106,8 @@ prometheus_server = fixture_of(PrometheusServer)
 """A real Prometheus on loopback, without targets."""
 chromium = fixture_of(Chromium)
 """A browser without a window."""
+zookeeper = fixture_of(ZooKeeperServer)
+"""A real ZooKeeper server on loopback."""
 azurite = fixture_of(Azurite)
 """An emulator of Azure's object store on loopback."""
 

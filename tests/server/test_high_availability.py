@@ -11,7 +11,7 @@ import httpx
 import pytest
 from server_group import QUICK, ServerGroup, ServerProcess, await_that
 
-pytestmark = [pytest.mark.fault, pytest.mark.torture]
+pytestmark = pytest.mark.fault
 GENEROUS = 30.0
 """Seconds; it takes about two, on a machine that has nothing else to do."""
 
@@ -59,6 +59,7 @@ def test_a_standby_takes_over_from_a_killed_leader(group: ServerGroup, registry:
     job.require_exactly_once()
 
 
+@pytest.mark.torture
 def test_a_leader_that_was_stopped_wakes_up(group: ServerGroup, registry: str) -> None:
     """It may do nothing, and leaves the job's process to the new leader of the same machine."""
     first = group.start(registry, "postgresql")

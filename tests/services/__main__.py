@@ -29,6 +29,7 @@ from rabbitmq_server import RabbitMQServer
 from redis_server import RedisServer
 from seaweedfs import SeaweedFS
 from service import Service, ServiceUnavailableError
+from zookeeper_server import ZooKeeperServer
 
 SERVICES: dict[str, type[Service]] = {
     "azure": Azurite,
@@ -48,6 +49,7 @@ SERVICES: dict[str, type[Service]] = {
     "rabbitmq": RabbitMQServer,
     "redis": RedisServer,
     "s3": SeaweedFS,
+    "zookeeper": ZooKeeperServer,
 }
 
 

@@ -149,6 +149,8 @@ class LatencyDetails(NamedTuple):
     max: float
     quantiles: Mapping[float, float]
     """Per share of the markers, what so many of them did not exceed."""
+    last: float = 0.0
+    """Of the newest marker."""
 
 
 class OperatorDetails(NamedTuple):

@@ -76,10 +76,11 @@ def _reached(program: Program, source: int) -> set[int]:
     return reached
 
 
-def _details(source: str, stage: str, subtask: int, seen: Iterable[float]) -> LatencyDetails:
+def _details(source: str, stage: str, subtask: int, seen: Sequence[float]) -> LatencyDetails:
     ordered = sorted(seen)
     last = len(ordered) - 1
     quantiles = {share: ordered[min(int(share * len(ordered)), last)] for share in SHARES}
+    least, most = ordered[0], ordered[-1]
     return LatencyDetails(
-        source, stage, subtask, len(ordered), sum(ordered), ordered[0], ordered[-1], quantiles
+        source, stage, subtask, len(seen), sum(ordered), least, most, quantiles, last=seen[-1]
     )

@@ -20,8 +20,8 @@ PERIOD = 1.0
 """Seconds between two points."""
 SPAN = 3_600_000
 """Milliseconds that points are kept."""
-_POINT = struct.Struct("<q6d")
-"""A sixth of what a tuple of them takes."""
+_POINT = struct.Struct("<q7d")
+"""A fraction of what a tuple of them takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,9 @@ class HistoryPoint:
     watermark_lag_ms: float | None = None
     busy_ratio: float | None = None
     """Of the busiest subtask."""
+    latency_ms: float | None = None
+    """Of the newest latency marker that took longest; without markers, of the newest epoch: so long
+    a record takes that is read as it begins."""
 
     def packed(self) -> bytes:
         """In few bytes."""
@@ -48,6 +51,7 @@ class HistoryPoint:
             self.checkpoint_bytes,
             self.watermark_lag_ms,
             self.busy_ratio,
+            self.latency_ms,
         )
         return _POINT.pack(self.time, *(math.nan if value is None else value for value in values))
 
@@ -67,6 +71,7 @@ def point_of(job: ObservedJob) -> HistoryPoint | None:
     sources = {vertex.uid for vertex in job.vertices if not vertex.inputs}
     read = [stage.records_in_per_second for stage in details.stages if stage.uid in sources]
     busy = [stage.busy_ms_per_second / 1_000 for stage in details.stages]
+    latency = max((each.last for each in details.latencies), default=details.epoch_ms)
     has_lag = details.watermark is not None and job.is_running
     return HistoryPoint(
         time=job.now,
@@ -76,6 +81,7 @@ def point_of(job: ObservedJob) -> HistoryPoint | None:
         checkpoint_bytes=newest.full_size if newest is not None else None,
         watermark_lag_ms=max(0, job.now - (details.watermark or 0)) if has_lag else None,
         busy_ratio=min(max(busy), 1.0) if busy and job.is_running else None,
+        latency_ms=latency if details.epochs and job.is_running else None,
     )
 
 

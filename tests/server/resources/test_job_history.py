@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from threading import Thread
 
 import gallery
+import msgspec
 from gallery import BEGUN, FAILED, NEW, NOW, RUNNING
 
 from millrace.engine.control_mailbox import Mailbox, MailboxAnswer, RunNote
+from millrace.engine.job_details import LatencyDetails
 from millrace.server.history_sampler import SPAN, HistoryPoint, HistorySampler, point_of
 from millrace.server.resources import stacks
 
@@ -24,10 +27,22 @@ def test_points(api, job_server) -> None:
         "checkpoint-bytes": 5_000.0,
         "watermark-lag-ms": 3_000.0,
         "busy-ratio": 0.9,
+        "latency-ms": 500.0,
     }
     assert api.get(f"/jobs/{RUNNING}/history?since={NOW}").json() == {"series": []}
     assert api.get(f"/jobs/{NEW}/history").json() == {"series": []}
     assert api.get(f"/jobs/{FAILED}/history?since=x").status_code == 400
+
+
+def test_latency_is_that_of_the_slowest_marker(job_server) -> None:
+    job = job_server._observed.observe(job_server.registry.job(RUNNING))
+    markers = tuple(
+        LatencyDetails("read", "count", subtask, 2, 90.0, last, 80.0, {}, last)
+        for subtask, last in enumerate((10.0, 25.0))
+    )
+    details = replace(job.details, latencies=markers)
+    marked = replace(job, archive=msgspec.structs.replace(job.archive, details=details))
+    assert point_of(marked).latency_ms == 25.0
 
 
 def test_what_is_unknown_stays_so() -> None:

@@ -22,6 +22,7 @@ class SeriesPoint(msgspec.Struct, frozen=True, rename="kebab"):
     checkpoint_bytes: float | None
     watermark_lag_ms: float | None
     busy_ratio: float | None
+    latency_ms: float | None
 
 
 class HistoryAnswer(msgspec.Struct, frozen=True):
@@ -58,6 +59,7 @@ def _point(point: HistoryPoint) -> SeriesPoint:
         point.checkpoint_bytes,
         point.watermark_lag_ms,
         point.busy_ratio,
+        point.latency_ms,
     )
 
 
