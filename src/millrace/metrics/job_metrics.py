@@ -186,13 +186,15 @@ _JOB_GAUGES: Mapping[str, Callable[[JobDetails], float | None]] = {
 
 def _latencies(details: JobDetails, variables: Mapping[str, str]) -> Iterator[Measurement]:
     stages = {stage.uid: stage for stage in details.stages}
-    for source, uid, subtask, number, total, low, high, quantiles in details.latencies:
-        stage = stages[uid]
+    for marked in details.latencies:
+        stage, subtask = stages[marked.stage], marked.subtask
         worker = stage.subtasks[subtask].worker if subtask < len(stage.subtasks) else ""
         host = worker.rpartition(":")[0] or variables["<host>"]
         scope = MetricScope(TM_JOB, {**variables, "<host>": host, "<tm_id>": worker or host})
-        value = HistogramValue(number, total, low, high, quantiles)
-        first = next(iter(stages[source].operators))
+        value = HistogramValue(
+            marked.number, marked.sum, marked.min, marked.max, marked.quantiles
+        )
+        first = next(iter(stages[marked.source].operators))
         for operator in stage.operators:
             place = {
                 "source_id": first,
