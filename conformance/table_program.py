@@ -5,6 +5,9 @@ A page is a module in ``conformance/table``. Each of its functions whose first p
 say what else there is to know: ``@in_batch``, ``@changelog`` (the changes are compared one by one),
 ``@setting(key, value)`` and ``@differs(reason)``. A program with a parameter ``directory`` gets an
 empty one of its own.
+
+By ``@twin(statements)`` each program names the SQL that has the same plan, or ``@no_twin(reason)``
+says why there is none.
 """
 
 from __future__ import annotations
@@ -28,6 +31,20 @@ _NOTES = "conformance_notes"
 
 
 @dataclass(frozen=True)
+class Twin:
+    """What does the same in SQL.
+
+    Attributes:
+        statements: the last one is a query. Python objects that the program makes a table of are
+            the table ``elements``.
+        functions: of the page, under the names by which the statements call them.
+    """
+
+    statements: tuple[str, ...]
+    functions: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
 class Notes:
     """What decorators say about a program."""
 
@@ -35,6 +52,8 @@ class Notes:
     is_changelog: bool = False
     settings: tuple[tuple[str, str], ...] = ()
     difference: str = ""
+    twin: Twin | None = None
+    reason_without_twin: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,6 +120,16 @@ def setting(key: str, value: str) -> Callable[[Any], Any]:
 def differs(reason: str) -> Callable[[Any], Any]:
     """Millrace gives another result than Flink, for this reason."""
     return partial(_noted, difference=reason)
+
+
+def twin(statements: str, **functions: Any) -> Callable[[Any], Any]:
+    """The program has this twin in SQL; statements end with a semicolon at the end of a line."""
+    return partial(_noted, twin=Twin(tuple(statements.split(";\n")), tuple(functions.items())))
+
+
+def no_twin(reason: str) -> Callable[[Any], Any]:
+    """The program has no twin in SQL, for this reason."""
+    return partial(_noted, reason_without_twin=reason)
 
 
 def pages() -> list[str]:

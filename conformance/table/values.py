@@ -3,20 +3,23 @@
 import datetime
 from decimal import Decimal
 
-from conformance.table_program import changelog, differs
+from conformance.table_program import changelog, differs, no_twin, twin
 from pyflink.common import Row
 from pyflink.table import DataTypes, Schema, TableDescriptor
 from pyflink.table.expressions import array, col, lit, map_
 
 
+@twin("SELECT * FROM elements")
 def elements(t_env):
     return t_env.from_elements([(1, "a"), (2, "b"), (2, None)], ["n", "t"])
 
 
+@twin("SELECT * FROM elements")
 def elements_without_names(t_env):
     return t_env.from_elements([(1, "a", 2.5), (2, "b", 0.5)])
 
 
+@twin("SELECT SUM(n), MAX(t) FROM elements")
 def elements_with_types(t_env):
     types = DataTypes.ROW(
         [DataTypes.FIELD("n", DataTypes.TINYINT()), DataTypes.FIELD("t", DataTypes.STRING())]
@@ -24,16 +27,19 @@ def elements_with_types(t_env):
     return t_env.from_elements([(1, "a"), (2, "b")], types).select(col("n").sum, col("t").max)
 
 
+@twin("SELECT n, t FROM elements")
 @differs("fields of a Row with names are found by name; PyFlink gives NULL")
 def elements_of_rows(t_env):
     return t_env.from_elements([Row(n=1, t="x"), Row(n=2, t="y")])
 
 
+@twin("SELECT b, a FROM elements")
 @differs("columns of dictionaries stand in the order of their keys; PyFlink sorts them")
 def elements_of_dictionaries(t_env):
     return t_env.from_elements([{"b": 1, "a": "x"}, {"b": 2, "a": "y"}])
 
 
+@twin("SELECT flag, price, `day`, `at`, clock, data, many, named FROM elements")
 def elements_of_every_kind(t_env):
     types = DataTypes.ROW(
         [
@@ -60,16 +66,19 @@ def elements_of_every_kind(t_env):
     return t_env.from_elements([row, (None,) * 8], types)
 
 
+@twin("SELECT COUNT(n) FROM elements")
 def elements_of_nothing(t_env):
     types = DataTypes.ROW([DataTypes.FIELD("n", DataTypes.INT())])
     return t_env.from_elements([], types).select(col("n").count)
 
 
+@no_twin("values of Python are looked at before there is a plan")
 def elements_that_do_not_fit(t_env):
     types = DataTypes.ROW([DataTypes.FIELD("n", DataTypes.INT())])
     return t_env.from_elements([("text",)], types)
 
 
+@twin("SELECT e.home.city AS city FROM elements AS e")
 @differs("fields of a Row with names are found by name; PyFlink gives NULL")
 def nested_elements(t_env):
     return t_env.from_elements([(1, Row(city="Rome", zip=11))], ["n", "home"]).select(
@@ -77,11 +86,13 @@ def nested_elements(t_env):
     )
 
 
+@twin("SELECT k, SUM(v) AS s FROM elements GROUP BY k")
 def elements_grouped(t_env):
     made = t_env.from_elements([("a", 1), ("b", 2), ("a", 5)], ["k", "v"])
     return made.group_by(col("k")).select(col("k"), col("v").sum.alias("s"))
 
 
+@twin("SELECT n, t FROM elements")
 def pandas_frame(t_env):
     import pandas as pd
 
@@ -89,6 +100,7 @@ def pandas_frame(t_env):
     return t_env.from_pandas(frame).select(col("n"), col("t"))
 
 
+@twin("SELECT a, b FROM elements")
 def pandas_frame_with_types(t_env):
     import pandas as pd
 
@@ -98,11 +110,13 @@ def pandas_frame_with_types(t_env):
     return t_env.from_pandas(pd.DataFrame({"x": [1, 2], "y": ["p", "q"]}), types)
 
 
+@twin("SELECT n, t FROM elements")
 def to_pandas(t_env):
     frame = t_env.from_elements([(1, "a"), (2, None)], ["n", "t"]).to_pandas()
     return [str(list(frame.columns)), str(sorted(frame["n"])), str(len(frame))]
 
 
+@twin("SELECT CAST(1 AS INT), CAST('x' AS VARCHAR(5)), ARRAY[1, 2], MAP['k', 1.5e0] FROM elements")
 def constants(t_env):
     made = t_env.from_elements([(1,)], ["n"])
     return made.select(
@@ -113,17 +127,20 @@ def constants(t_env):
     )
 
 
+@twin("SELECT 1.25, 1099511627776, 1.5e0, -3 FROM elements")
 def constants_of_numbers(t_env):
     made = t_env.from_elements([(1,)], ["n"])
     return made.select(lit(Decimal("1.25")), lit(2**40), lit(1.5), lit(-3))
 
 
+@no_twin("it asks for names, and runs nothing")
 def names_of_a_query(t_env):
     made = t_env.from_elements([(1, "a", 2.5)], ["n", "t", "d"])
     some = made.select(col("n").cast(DataTypes.INT()), col("t").char_length, col("d") > 1)
     return some.get_schema().get_field_names()
 
 
+@no_twin("it asks for a schema, and runs nothing")
 def resolved_schema(t_env):
     t_env.execute_sql(
         "CREATE TABLE many (id INT NOT NULL, ts TIMESTAMP(3), moment TIMESTAMP_LTZ(3),"
@@ -134,6 +151,11 @@ def resolved_schema(t_env):
     return [*map(str, many.get_columns()), *map(str, some.get_columns()), *many.get_column_names()]
 
 
+@twin(
+    "CREATE TABLE numbers (n INT, b BOOLEAN) WITH ('connector' = 'datagen', 'number-of-rows' "
+    "= '5', 'fields.n.kind' = 'sequence', 'fields.n.start' = '1', 'fields.n.end' = '5');\n"
+    "SELECT n, b IS NOT NULL FROM numbers"
+)
 def generated(t_env):
     schema = (
         Schema.new_builder().column("n", DataTypes.INT()).column("b", DataTypes.BOOLEAN()).build()
@@ -150,6 +172,7 @@ def generated(t_env):
     return t_env.from_descriptor(descriptor).select(col("n"), col("b").is_not_null)
 
 
+@twin("INSERT INTO numbers SELECT CAST(n AS INT), t FROM elements;\nSELECT * FROM numbers")
 def described_table(t_env, directory):
     schema = (
         Schema.new_builder()
@@ -172,6 +195,7 @@ def described_table(t_env, directory):
     return t_env.from_path("numbers")
 
 
+@no_twin("it asks for names, and runs nothing")
 def described_twice(t_env):
     schema = Schema.new_builder().column("n", DataTypes.INT()).build()
     descriptor = TableDescriptor.for_connector("datagen").schema(schema).build()
@@ -180,6 +204,7 @@ def described_twice(t_env):
     return t_env.list_tables()
 
 
+@twin("SELECT * FROM numbers")
 def without_a_connector(t_env):
     schema = Schema.new_builder().column("n", DataTypes.INT()).build()
     t_env.create_temporary_table(
@@ -188,6 +213,7 @@ def without_a_connector(t_env):
     return t_env.from_path("numbers")
 
 
+@no_twin("it asks for names, and runs nothing")
 def names_of_tables(t_env):
     made = t_env.from_elements([(1,)], ["n"])
     t_env.create_temporary_view("one", made)
@@ -196,6 +222,7 @@ def names_of_tables(t_env):
     return sorted(t_env.list_tables())
 
 
+@no_twin("it asks for names, and runs nothing")
 def names_of_what_there_is(t_env):
     return [
         str(t_env.list_catalogs()),
@@ -205,6 +232,7 @@ def names_of_what_there_is(t_env):
     ]
 
 
+@twin("SELECT * FROM elements")
 def parts_of_a_result(t_env):
     result = t_env.from_elements([(1, "a")], ["n", "t"]).execute()
     with result.collect() as rows:
@@ -212,12 +240,14 @@ def parts_of_a_result(t_env):
     return [*found, *result.get_table_schema().get_field_names()]
 
 
+@twin("SELECT k, SUM(v) FROM elements GROUP BY k")
 @changelog
 def changes_of_a_sum(t_env):
     made = t_env.from_elements([("a", 1), ("a", 2)], ["k", "v"])
     return made.group_by(col("k")).select(col("k"), col("v").sum)
 
 
+@twin("SELECT * FROM elements")
 def kinds_of_rows(t_env):
     made = t_env.from_elements([("a", 1), ("b", 2)], ["k", "v"])
     with made.execute().collect() as rows:

@@ -1,7 +1,7 @@
 """Flink's page "Table API": group windows, OVER windows, deduplication by time."""
 
 from conformance.table_data import table
-from conformance.table_program import differs, in_batch
+from conformance.table_program import differs, in_batch, no_twin, twin
 from pyflink.table.expressions import (
     CURRENT_RANGE,
     CURRENT_ROW,
@@ -14,6 +14,10 @@ from pyflink.table.expressions import (
 from pyflink.table.window import Over, Session, Slide, Tumble
 
 
+@twin(
+    "SELECT TUMBLE_START(ts, INTERVAL '10' SECOND), TUMBLE_END(ts, INTERVAL '10' SECOND), "
+    "COUNT(id), SUM(price) FROM bids GROUP BY TUMBLE(ts, INTERVAL '10' SECOND)"
+)
 def tumble(t_env):
     windowed = table(t_env, "bids").window(Tumble.over(lit(10).seconds).on(col("ts")).alias("w"))
     return windowed.group_by(col("w")).select(
@@ -21,6 +25,10 @@ def tumble(t_env):
     )
 
 
+@twin(
+    "SELECT item, TUMBLE_START(ts, INTERVAL '1' MINUTE) AS `begin`, MAX(price), "
+    "COUNT(DISTINCT bidder) FROM bids GROUP BY TUMBLE(ts, INTERVAL '1' MINUTE), item"
+)
 def tumble_by_key(t_env):
     windowed = table(t_env, "bids").window(Tumble.over(lit(1).minutes).on(col("ts")).alias("w"))
     return windowed.group_by(col("w"), col("item")).select(
@@ -28,6 +36,11 @@ def tumble_by_key(t_env):
     )
 
 
+@twin(
+    "SELECT TUMBLE_START(rt, INTERVAL '1' HOUR), MAX(total), COUNT(total) FROM (SELECT item, "
+    "SUM(price) AS total, TUMBLE_ROWTIME(ts, INTERVAL '1' MINUTE) AS rt FROM bids GROUP BY "
+    "TUMBLE(ts, INTERVAL '1' MINUTE), item) GROUP BY TUMBLE(rt, INTERVAL '1' HOUR)"
+)
 def tumble_by_rowtime(t_env):
     windowed = table(t_env, "bids").window(Tumble.over(lit(1).minutes).on(col("ts")).alias("w"))
     first = windowed.group_by(col("w"), col("item")).select(
@@ -37,6 +50,10 @@ def tumble_by_rowtime(t_env):
     return again.group_by(col("h")).select(col("h").start, col("total").max, col("total").count)
 
 
+@twin(
+    "SELECT bidder, TUMBLE_END(ts, INTERVAL '1' MINUTE), COUNT(id) FROM bids GROUP BY "
+    "TUMBLE(ts, INTERVAL '1' MINUTE), bidder"
+)
 @in_batch
 def tumble_in_batch(t_env):
     windowed = table(t_env, "bids").window(Tumble.over(lit(1).minutes).on(col("ts")).alias("w"))
@@ -45,16 +62,22 @@ def tumble_in_batch(t_env):
     )
 
 
+@no_twin("a window that is not used is no mistake of SQL's: it has none")
 def window_without_group(t_env):
     windowed = table(t_env, "bids").window(Tumble.over(lit(10).seconds).on(col("ts")).alias("w"))
     return windowed.group_by(col("item")).select(col("item"))
 
 
+@twin("SELECT COUNT(id) FROM bids GROUP BY TUMBLE(price, INTERVAL '10' SECOND)")
 def window_of_a_number(t_env):
     windowed = table(t_env, "bids").window(Tumble.over(lit(10).seconds).on(col("price")).alias("w"))
     return windowed.group_by(col("w")).select(col("id").count)
 
 
+@twin(
+    "SELECT bidder, HOP_START(ts, INTERVAL '20' SECOND, INTERVAL '1' MINUTE), AVG(price) "
+    "FROM bids GROUP BY HOP(ts, INTERVAL '20' SECOND, INTERVAL '1' MINUTE), bidder"
+)
 def slide(t_env):
     windowed = table(t_env, "bids").window(
         Slide.over(lit(1).minutes).every(lit(20).seconds).on(col("ts")).alias("w")
@@ -64,6 +87,10 @@ def slide(t_env):
     )
 
 
+@twin(
+    "SELECT HOP_START(ts, INTERVAL '30' SECOND, INTERVAL '10' SECOND), COUNT(id) FROM bids "
+    "GROUP BY HOP(ts, INTERVAL '30' SECOND, INTERVAL '10' SECOND)"
+)
 def slide_with_gaps(t_env):
     windowed = table(t_env, "bids").window(
         Slide.over(lit(10).seconds).every(lit(30).seconds).on(col("ts")).alias("w")
@@ -71,6 +98,10 @@ def slide_with_gaps(t_env):
     return windowed.group_by(col("w")).select(col("w").start, col("id").count)
 
 
+@twin(
+    "SELECT item, HOP_START(ts, INTERVAL '30' MINUTE, INTERVAL '1' HOUR), MIN(price) FROM "
+    "bids GROUP BY HOP(ts, INTERVAL '30' MINUTE, INTERVAL '1' HOUR), item"
+)
 @differs("windows of a batch may be long and overlap")
 @in_batch
 def slide_in_batch(t_env):
@@ -82,6 +113,10 @@ def slide_in_batch(t_env):
     )
 
 
+@twin(
+    "SELECT bidder, SESSION_START(ts, INTERVAL '10' SECOND), SESSION_END(ts, INTERVAL '10' "
+    "SECOND), SUM(price) FROM bids GROUP BY SESSION(ts, INTERVAL '10' SECOND), bidder"
+)
 def session(t_env):
     windowed = table(t_env, "bids").window(
         Session.with_gap(lit(10).seconds).on(col("ts")).alias("w")
@@ -91,6 +126,10 @@ def session(t_env):
     )
 
 
+@twin(
+    "SELECT SESSION_START(ts, INTERVAL '15' SECOND), SESSION_END(ts, INTERVAL '15' SECOND), "
+    "COUNT(id) FROM bids GROUP BY SESSION(ts, INTERVAL '15' SECOND)"
+)
 def session_without_key(t_env):
     windowed = table(t_env, "bids").window(
         Session.with_gap(lit(15).seconds).on(col("ts")).alias("w")
@@ -98,6 +137,10 @@ def session_without_key(t_env):
     return windowed.group_by(col("w")).select(col("w").start, col("w").end, col("id").count)
 
 
+@twin(
+    "SELECT bidder, SESSION_START(ts, INTERVAL '10' SECOND), COUNT(id) FROM bids GROUP BY "
+    "SESSION(ts, INTERVAL '10' SECOND), bidder"
+)
 @differs("sessions work in a batch, too")
 @in_batch
 def session_in_batch(t_env):
@@ -109,6 +152,10 @@ def session_in_batch(t_env):
     )
 
 
+@twin(
+    "SELECT TUMBLE_START(ts, INTERVAL '1' MINUTE), SUM(twice) FROM (SELECT ts, price * 2 AS "
+    "twice FROM bids WHERE price > 10) GROUP BY TUMBLE(ts, INTERVAL '1' MINUTE)"
+)
 def filter_before_a_window(t_env):
     some = (
         table(t_env, "bids")
@@ -119,6 +166,10 @@ def filter_before_a_window(t_env):
     return windowed.group_by(col("w")).select(col("w").start, col("twice").sum)
 
 
+@twin(
+    "SELECT TUMBLE_START(ts, INTERVAL '1' HOUR) + INTERVAL '30' MINUTE, SUM(price) + 1 AS "
+    "more FROM bids GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)"
+)
 def property_in_an_expression(t_env):
     windowed = table(t_env, "bids").window(Tumble.over(lit(1).hours).on(col("ts")).alias("w"))
     return windowed.group_by(col("w")).select(
@@ -126,6 +177,10 @@ def property_in_an_expression(t_env):
     )
 
 
+@twin(
+    "SELECT item, TUMBLE_START(ts, INTERVAL '1' MINUTE) AS s, COUNT(id) AS n FROM bids GROUP "
+    "BY TUMBLE(ts, INTERVAL '1' MINUTE), item HAVING COUNT(id) > 3"
+)
 def having_of_a_window(t_env):
     windowed = table(t_env, "bids").window(Tumble.over(lit(1).minutes).on(col("ts")).alias("w"))
     counts = windowed.group_by(col("w"), col("item")).select(
@@ -134,6 +189,10 @@ def having_of_a_window(t_env):
     return counts.where(col("n") > 3)
 
 
+@twin(
+    "SELECT id, SUM(price) OVER w, MAX(price) OVER w FROM bids WINDOW w AS (PARTITION BY "
+    "bidder ORDER BY ts)"
+)
 def over_unbounded_range(t_env):
     windowed = table(t_env, "bids").over_window(
         Over.partition_by(col("bidder")).order_by(col("ts")).preceding(UNBOUNDED_RANGE).alias("w")
@@ -143,6 +202,10 @@ def over_unbounded_range(t_env):
     )
 
 
+@twin(
+    "SELECT id, COUNT(id) OVER (PARTITION BY bidder ORDER BY ts ROWS UNBOUNDED PRECEDING) AS "
+    "n FROM bids"
+)
 def over_unbounded_rows(t_env):
     windowed = table(t_env, "bids").over_window(
         Over.partition_by(col("bidder"))
@@ -154,6 +217,10 @@ def over_unbounded_rows(t_env):
     return windowed.select(col("id"), col("id").count.over(col("w")).alias("n"))
 
 
+@twin(
+    "SELECT id, AVG(price) OVER w, MIN(price) OVER w FROM bids WINDOW w AS (PARTITION BY "
+    "item ORDER BY ts ROWS BETWEEN 2 PRECEDING AND CURRENT ROW)"
+)
 def over_some_rows(t_env):
     windowed = table(t_env, "bids").over_window(
         Over.partition_by(col("item"))
@@ -167,6 +234,10 @@ def over_some_rows(t_env):
     )
 
 
+@twin(
+    "SELECT item, ts, SUM(price) OVER (PARTITION BY item ORDER BY ts RANGE BETWEEN INTERVAL "
+    "'20' SECOND PRECEDING AND CURRENT ROW) FROM bids"
+)
 def over_some_time(t_env):
     windowed = table(t_env, "bids").over_window(
         Over.partition_by(col("item"))
@@ -178,6 +249,10 @@ def over_some_time(t_env):
     return windowed.select(col("item"), col("ts"), col("price").sum.over(col("w")))
 
 
+@twin(
+    "SELECT id, COUNT(id) OVER (ORDER BY ts RANGE BETWEEN INTERVAL '5' SECOND PRECEDING AND "
+    "CURRENT ROW) FROM bids"
+)
 def over_without_partition(t_env):
     windowed = table(t_env, "bids").over_window(
         Over.order_by(col("ts")).preceding(lit(5).seconds).alias("w")
@@ -185,6 +260,7 @@ def over_without_partition(t_env):
     return windowed.select(col("id"), col("id").count.over(col("w")))
 
 
+@twin("SELECT id, SUM(amount) OVER (PARTITION BY product ORDER BY id) FROM orders")
 @differs("OVER windows of the Table API may be ordered by any column and be several, as in SQL")
 @in_batch
 def over_in_batch(t_env):
@@ -194,6 +270,10 @@ def over_in_batch(t_env):
     return windowed.select(col("id"), col("amount").sum.over(col("w")))
 
 
+@twin(
+    "SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY ts), SUM(price) OVER (PARTITION "
+    "BY item ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM bids"
+)
 @differs("OVER windows of the Table API may be ordered by any column and be several, as in SQL")
 def over_two_windows(t_env):
     windowed = table(t_env, "bids").over_window(
@@ -205,6 +285,7 @@ def over_two_windows(t_env):
     )
 
 
+@twin("SELECT id, MAX(price) OVER (PARTITION BY item ORDER BY ts) - price AS below FROM bids")
 def over_in_an_expression(t_env):
     windowed = table(t_env, "bids").over_window(
         Over.partition_by(col("item")).order_by(col("ts")).preceding(UNBOUNDED_RANGE).alias("w")
@@ -214,6 +295,7 @@ def over_in_an_expression(t_env):
     )
 
 
+@twin("SELECT id, SUM(price) OVER (PARTITION BY item ORDER BY price) FROM bids")
 @differs("OVER windows of the Table API may be ordered by any column and be several, as in SQL")
 def over_by_a_number(t_env):
     windowed = table(t_env, "bids").over_window(
