@@ -25,7 +25,12 @@ from millrace.table.expressions import (
     col,
     concat_ws,
     if_then_else,
+    json,
+    json_array,
+    json_array_agg,
     json_object,
+    json_object_agg,
+    json_string,
     lag,
     lit,
     map_,
@@ -141,6 +146,24 @@ TWINS: dict[str, Twin] = {
         "SELECT tags[1] AS a, CARDINALITY(tags) AS b, place.city AS c, place.zip AS d, "
         "ARRAY[1, 2] AS e, MAP['k', id] AS f, ROW(id, 'x') AS g, ARRAY_CONTAINS(tags, 'x') AS h, "
         "JSON_OBJECT(KEY 'k' VALUE id ABSENT ON NULL) AS i FROM orders",
+    ),
+    "made json": (
+        lambda o, p: o.select(
+            json_object(JsonOnNull.NULL, "k", o.id, "n", json_array(JsonOnNull.ABSENT, 1, o.who)),
+            json_array(JsonOnNull.NULL, o.amount, json("[1]")),
+            json_string(o.id),
+        ),
+        "SELECT JSON_OBJECT(KEY 'k' VALUE id, KEY 'n' VALUE JSON_ARRAY(1, who ABSENT ON NULL) "
+        "NULL ON NULL) AS `_c0`, JSON_ARRAY(amount, JSON('[1]') NULL ON NULL) AS `_c1`, "
+        "JSON_STRING(id) AS `_c2` FROM orders",
+    ),
+    "aggregates of json": (
+        lambda o, p: o.group_by(o.who).select(
+            json_object_agg(JsonOnNull.NULL, o.who, o.id).alias("a"),
+            json_array_agg(JsonOnNull.ABSENT, o.id).alias("b"),
+        ),
+        "SELECT JSON_OBJECTAGG(KEY who VALUE id NULL ON NULL) AS a, "
+        "JSON_ARRAYAGG(id ABSENT ON NULL) AS b FROM orders GROUP BY who",
     ),
     "group": (
         lambda o, p: o.group_by(o.who).select(

@@ -178,17 +178,21 @@ def test_one_after_the_other(env: TableEnvironment) -> None:
 
 def test_in_the_table_api(env: TableEnvironment) -> None:
     names, greeting = env.from_path("names"), udptf(Greeting())
-    expected = rows(env, "SELECT * FROM greeting(TABLE names PARTITION BY name, 'Ho')")
+    query = "SELECT * FROM greeting(TABLE names PARTITION BY name, 'Ho')"
+    expected, twin = rows(env, query), env.sql_query(query).explain()
     by_name = names.partition_by(col("name"))
+    with_uid = names.partition_by("name").process(greeting, "Ho", None, "uid")
     for table in (
         by_name.process(greeting, "Ho"),
         by_name.process("greeting", lit("Ho").as_argument("word")),
-        names.partition_by("name").process(greeting, "Ho", None, "uid"),
+        with_uid,
         env.from_call(greeting, lit("Ho").as_argument("word"), by_name.as_argument("names")),
     ):
         with table.execute().collect() as found:
             assert [tuple(row) for row in found] == expected
         assert table.get_schema().get_field_names() == ["name", "EXPR$0"]
+        if table is not with_uid:
+            assert table.explain().lower() == twin.lower()  # the object is a Greeting
     with names.process(above, 2).execute().collect() as found:
         assert [tuple(row) for row in found] == [(3, "BOB")]
     with env.from_call(above, names.as_argument("rows")).execute().collect() as found:
