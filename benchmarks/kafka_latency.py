@@ -18,7 +18,7 @@ def measure(quick: bool) -> Data:
     with broker() as servers:
         for topic in ("in", "out"):
             create(servers, topic, 2)
-        times = ("--seconds", seconds, "--warm-up", 10)
+        times = ("--seconds", seconds, "--warm-up", 5 if quick else 30)
         ours = run_ours("kafka_paced.py", servers, "in", "out", *times)
         return {**ours, "seconds": seconds, **_flink(servers, times)}
 
