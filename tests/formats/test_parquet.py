@@ -4,13 +4,18 @@ import io
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.serialization import (
+    BulkWriter,
+    JoiningBulkWriterFactory,
+    RowDataBulkWriterFactory,
+)
 from millrace.common.types import Row
 from millrace.common.types.typeinfo import Types
 from millrace.formats import FileRange, ParquetBulkWriters, ParquetColumnarRowInputFormat
@@ -180,3 +185,14 @@ def test_a_footer_with_names_that_are_no_text_is_damage(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"column", b"col\xffmn"))
     with pytest.raises(SerializationError, match="not a complete Parquet file"):
         ParquetColumnarRowInputFormat().open(str(path), FileRange(0, 1), None)
+
+
+def test_a_factory_of_a_row_type_need_not_join_files() -> None:
+    class Factory(RowDataBulkWriterFactory[Any]):
+        def create(self, stream: BinaryIO) -> BulkWriter[Any]:
+            raise NotImplementedError
+
+        def get_row_type(self) -> None:
+            return None
+
+    assert not isinstance(Factory(), JoiningBulkWriterFactory)

@@ -245,7 +245,7 @@ class JoiningBulkWriterFactory(BulkWriterFactory[T]):
         """
 
 
-class RowDataBulkWriterFactory(JoiningBulkWriterFactory[T]):
+class RowDataBulkWriterFactory(BulkWriterFactory[T]):
     """Creates writers of files whose columns are those of a row type."""
 
     @abstractmethod

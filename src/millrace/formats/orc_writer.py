@@ -8,7 +8,11 @@ from io import BytesIO
 from typing import Any, BinaryIO
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.serialization import BulkWriter, RowDataBulkWriterFactory
+from millrace.common.serialization import (
+    BulkWriter,
+    JoiningBulkWriterFactory,
+    RowDataBulkWriterFactory,
+)
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.formats.arrow_types import arrow_schema
@@ -76,7 +80,7 @@ class OrcBulkWriters:
         return OrcWriterFactory(None, schema, settings)
 
 
-class OrcWriterFactory(RowDataBulkWriterFactory[Any]):
+class OrcWriterFactory(RowDataBulkWriterFactory[Any], JoiningBulkWriterFactory[Any]):
     """Makes the writer of each part file; see `OrcBulkWriters`."""
 
     takes = BatchForm.EITHER

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.serialization import BulkWriter, RowDataBulkWriterFactory
+from millrace.common.serialization import (
+    BulkWriter,
+    JoiningBulkWriterFactory,
+    RowDataBulkWriterFactory,
+)
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.formats.arrow_types import arrow_schema
@@ -57,7 +61,7 @@ class ParquetBulkWriters:
         return ParquetWriterFactory(None, schema, compression)
 
 
-class ParquetWriterFactory(RowDataBulkWriterFactory[Any]):
+class ParquetWriterFactory(RowDataBulkWriterFactory[Any], JoiningBulkWriterFactory[Any]):
     """Makes the writer of each part file; see `ParquetBulkWriters`."""
 
     takes = BatchForm.EITHER

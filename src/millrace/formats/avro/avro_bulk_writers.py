@@ -7,7 +7,11 @@ from io import SEEK_END
 from typing import Any, BinaryIO
 
 from millrace.common.errors import JobDefinitionError, SerializationError
-from millrace.common.serialization import BulkWriter, RowDataBulkWriterFactory
+from millrace.common.serialization import (
+    BulkWriter,
+    JoiningBulkWriterFactory,
+    RowDataBulkWriterFactory,
+)
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.formats.avro.avro_row import RowEncoder
 from millrace.formats.avro.avro_schema import AvroSchema, require_avro_schema
@@ -63,7 +67,7 @@ class AvroBulkWriters:
         return AvroBulkWriters.for_generic_record(AvroSchema(avro_definition(row_type)), codec)
 
 
-class AvroWriterFactory(RowDataBulkWriterFactory[Any]):
+class AvroWriterFactory(RowDataBulkWriterFactory[Any], JoiningBulkWriterFactory[Any]):
     """Makes the writer of each part file; see `AvroBulkWriters`."""
 
     def __init__(self, schema: AvroSchema, codec: str) -> None:
