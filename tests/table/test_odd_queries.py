@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from millrace.common.errors import MillraceError
+from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.table_result import materialized
 from millrace.testing import run_local
@@ -187,3 +189,41 @@ def test_windows_of_times_in_seconds(batch_env: TableEnvironment) -> None:
     )
     [row] = batch_env.execute_sql(query).collect()
     assert [str(each) for each in row] == ["2024-01-01 10:01:00", "2024-01-01 10:00:59.999000", "1"]
+
+
+LAST = "ROW_NUMBER() OVER (PARTITION BY {} ORDER BY ts DESC) AS n"
+OF_TEXT = LAST.format("UPPER(s)")
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        f"SELECT UPPER(s) AS name, v, ts FROM (SELECT *, {OF_TEXT} FROM r) WHERE n = 1",
+        f"SELECT name, v, ts FROM (SELECT UPPER(s) AS name, v, ts, {OF_TEXT} FROM r) WHERE n = 1",
+        f"SELECT name, v, ts FROM (SELECT *, {LAST.format('name')} FROM "
+        "(SELECT UPPER(s) AS name, v, ts FROM r)) WHERE n = 1",
+    ],
+    ids=["above", "beside", "below"],
+)
+def test_versions_by_an_expression(t_env: TableEnvironment, view: str) -> None:
+    t_env.get_config().set("parallelism.default", "3")
+    for name in ("o", "r"):
+        t_env.execute_sql(
+            f"CREATE TABLE {name} (s STRING, v INT, ts AS TIMESTAMPADD(SECOND, v, TIMESTAMP "
+            "'2024-01-01 00:00:00.000'), WATERMARK FOR ts AS ts - INTERVAL '9' SECOND) WITH ("
+            f"'connector' = 'python', 'source' = '{__name__}:{name}')"
+        )
+    t_env.execute_sql(f"CREATE TEMPORARY VIEW rates AS {view}")
+    query = (
+        "SELECT o.s, o.v, rates.v FROM o LEFT JOIN rates FOR SYSTEM_TIME AS OF o.ts "
+        "ON UPPER(o.s) = rates.name"
+    )
+    assert sorted(rows(t_env, query), key=str) == [("A", 5, 4), ("a", 2, 1), ("b", 1, None)]
+
+
+def o() -> RecordBatchSource:
+    return RecordBatchSource(pa.record_batch({"s": ["a", "A", "b"], "v": [2, 5, 1]}))
+
+
+def r() -> RecordBatchSource:
+    return RecordBatchSource(pa.record_batch({"s": ["a", "A", "b"], "v": [1, 4, 3]}))

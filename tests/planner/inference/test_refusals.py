@@ -59,6 +59,14 @@ def checked(node: RelNode) -> None:
             "SELECT COUNT(*) FROM late GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)",
             "a time attribute",
         ),
+        ("SELECT CURRENT_WATERMARK(ts) FROM late", "must be a rowtime attribute, but ts is TIMES"),
+        ("SELECT CURRENT_WATERMARK(ts + INTERVAL '1' HOUR) FROM bid", "but +(ts, 1:00:00) is"),
+        ("SELECT price FROM bid WHERE CURRENT_WATERMARK(PROCTIME()) IS NULL", "but PROCTIME() is"),
+        (
+            "SELECT CASE WHEN CURRENT_WATERMARK(ts) < ts THEN 1 END FROM (SELECT MAX(ts) AS ts "
+            "FROM bid GROUP BY price)",
+            "must be a rowtime attribute",
+        ),
     ],
 )
 def test_refused_queries(query: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,6 +82,9 @@ def test_refused_queries(query: str, message: str, monkeypatch: pytest.MonkeyPat
         "SELECT ts, auction FROM bid ORDER BY ts, auction DESC",
         "SELECT a FROM t ORDER BY a LIMIT 3",
         "SELECT COUNT(*) OVER (PARTITION BY item ORDER BY ts) FROM bid",
+        "SELECT price FROM bid WHERE CURRENT_WATERMARK(ts) IS NULL OR ts > CURRENT_WATERMARK(ts)",
+        "SELECT CURRENT_WATERMARK(w) FROM (SELECT window_time AS w FROM TUMBLE(TABLE bid, "
+        "DESCRIPTOR(ts), INTERVAL '1' HOUR))",
     ],
 )
 def test_what_is_taken(query: str) -> None:

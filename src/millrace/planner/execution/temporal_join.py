@@ -91,7 +91,7 @@ def _versions(side: SnapshotSide) -> tuple[SnapshotSide, tuple[int, ...], int]:
     rows = side.rows
     # what nets the changes of an epoch would lose versions: the join itself keeps them by key
     if isinstance(rows, Deduplicate) and rows.rowtime and rows.keep_last and rows.window is None:
-        return side.over(rows.input), rows.keys, rows.time
+        return side.over(rows.input).computed_by(rows.keys), rows.keys, rows.time
     if isinstance(rows, ChangelogNormalize):
         keys = rows.keys
         side = side.over(rows.input)

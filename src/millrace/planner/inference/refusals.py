@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from millrace.common.errors import JobDefinitionError
 from millrace.expressions.process_table_functions import ArgumentTrait
+from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges
 from millrace.planner.inference.time_attributes import (
     joins_by_time,
@@ -17,7 +18,7 @@ from millrace.planner.inference.time_attributes import (
 )
 from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.process_table import ProcessTable
-from millrace.planner.relational.rel_node import Join, RelNode, Sort
+from millrace.planner.relational.rel_node import Filter, Join, Project, RelNode, Sort
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.planner.relational.stream_rel_nodes import (
     CountWindowAggregate,
@@ -62,6 +63,8 @@ def require_supported(root: RelNode, modes: ChangelogModes) -> None:
         pending += node.inputs
         _changes(node, modes)
         _time(node)
+        if isinstance(node, Project | Filter):
+            _watermarks(node)
         if isinstance(node, Join):
             _windows(node)
         if isinstance(node, ProcessTable):
@@ -169,6 +172,25 @@ def _process_table(node: ProcessTable, modes: ChangelogModes) -> None:
                     f"{node.function.name}: {what} requires a time attribute, but {field.name!r} "
                     f"is {field.type}: declare a WATERMARK for it in the table"
                 )
+
+
+def _watermarks(node: Project | Filter) -> None:
+    times = time_attributes(node.input)
+
+    def visit(expression: ResolvedExpression) -> None:
+        if isinstance(expression, Call) and expression.function == "CURRENT_WATERMARK":
+            (argument,) = expression.arguments
+            is_field = isinstance(argument, FieldReference)
+            if not is_field or times.get(argument.index) is not TimeAttribute.ROWTIME:
+                raise UnsupportedChangelogError(
+                    "The argument of CURRENT_WATERMARK() must be a rowtime attribute, but "
+                    f"{argument} is {argument.output_type}: give it a column with a WATERMARK"
+                )
+        for child in expression.children():
+            visit(child)
+
+    for each in node.expressions if isinstance(node, Project) else (node.condition,):
+        visit(each)
 
 
 def _windowed(rows: RelNode, time: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.resolved import FieldReference, ResolvedExpression
 from millrace.planner.relational.join_conditions import equal_sides
 from millrace.planner.relational.rel_node import Filter, Join, Project, RelNode
@@ -57,6 +58,26 @@ class SnapshotSide:
             side = below
         return side
 
+    def computed_by(self, keys: tuple[int, ...]) -> SnapshotSide:
+        """The same, with what computes a key once more in the key's place: a view of the last row
+        by an expression has that in SELECT and in PARTITION BY."""
+        rows = self.rows
+        if not isinstance(rows, Project):
+            return self
+        made = {
+            _nameless(rows.expressions[key]): rows.field(key)
+            for key in keys
+            if is_deterministic(rows.expressions[key])
+        }
+
+        def within(each: ResolvedExpression) -> ResolvedExpression:
+            if isinstance(each, FieldReference):
+                return each
+            below = substituted(each, lambda field: rows.expressions[field.index])
+            return made.get(_nameless(below), each)
+
+        return SnapshotSide(rows, tuple(map(within, self.columns)), self.conditions)
+
     def equalities(
         self, join: Join
     ) -> tuple[dict[int, ResolvedExpression], tuple[ResolvedExpression, ...]]:
@@ -75,6 +96,10 @@ class SnapshotSide:
             else:
                 equal[column.index] = sides[0]
         return equal, tuple(others)
+
+
+def _nameless(expression: ResolvedExpression) -> ResolvedExpression:
+    return substituted(expression, lambda field: FieldReference(field.index, field.type))
 
 
 def snapshot_side(join: Join) -> tuple[SnapshotSide, LogicalSnapshot] | None:
