@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from millrace.common.config.config_options import ConfigOptions
@@ -11,6 +11,7 @@ from millrace.common.functions.lookup_functions import (
     Key,
     LookupFunction,
     Rows,
+    ScanningLookupFunction,
 )
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import LookupRequest
@@ -57,6 +58,19 @@ class AsyncLookup(AsyncLookupFunction):
         return found(self._request, keys)
 
 
+class ScanningLookup(Lookup, ScanningLookupFunction):
+    """Gives all of `ROWS` too."""
+
+    def lookup(self, keys: Sequence[Key]) -> Rows:
+        raise AssertionError("all rows are kept")
+
+    def scan(self) -> Iterable[tuple[Key, Sequence[Any]]]:
+        names, columns = self._request
+        CALLS.append([])
+        for row in ROWS:
+            yield tuple(row[name] for name in names), [row[name] for name in columns]
+
+
 class LookupFactory(TableFactory):
     """``'connector' = 'looked-up'``."""
 
@@ -67,7 +81,7 @@ class LookupFactory(TableFactory):
     def create_lookup(
         self, request: LookupRequest, options: OptionValues
     ) -> LookupFunction | AsyncLookupFunction:
-        kind = {"sync": Lookup, "async": AsyncLookup}[options.get(MODE)]
+        kind = {"sync": Lookup, "async": AsyncLookup, "scan": ScanningLookup}[options.get(MODE)]
         return kind(request.keys, request.columns.names)
 
     def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:

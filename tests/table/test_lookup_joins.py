@@ -53,11 +53,20 @@ def rows(query: str, more: str = "", streaming: bool = True) -> Counter[tuple[An
     return Counter(tuple(row) for row in materialized(iter(found)))
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
+FULL = ", 'mode' = 'scan', 'lookup.cache' = 'FULL'"
+PERIODIC = f"{FULL}, 'lookup.full-cache.periodic-reload.interval' = '1 h'"
+TIMED = (
+    f"{FULL}, 'lookup.full-cache.reload-strategy' = 'TIMED', "
+    "'lookup.full-cache.timed-reload.iso-time' = '10:15', "
+    "'lookup.full-cache.timed-reload.interval-in-days' = '7'"
+)
+
+
+@pytest.mark.parametrize("more", [", 'mode' = 'sync'", ", 'mode' = 'async'", PERIODIC, TIMED])
 @pytest.mark.parametrize("streaming", [True, False])
-def test_rows_get_what_the_table_has(mode: str, streaming: bool) -> None:
+def test_rows_get_what_the_table_has(more: str, streaming: bool) -> None:
     query = f"SELECT o.id, c.name, c.big FROM {JOIN.format(kind='LEFT')} o.customer = c.id"
-    found = rows(query, f", 'mode' = '{mode}'", streaming)
+    found = rows(query, more, streaming)
     assert found == Counter(
         [
             (10, "ada", True),
@@ -72,6 +81,33 @@ def test_rows_get_what_the_table_has(mode: str, streaming: bool) -> None:
     )
     asked = [key for call in lookup_tables.CALLS for key in call]
     assert (None,) not in asked
+    if "FULL" in more:
+        assert lookup_tables.CALLS == [[]]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (", 'lookup.cache' = 'ALL'", "'lookup.cache' is NONE or PARTIAL or FULL, not 'ALL'"),
+        (FULL, "= 'PERIODIC' needs 'lookup.full-cache.periodic-reload.interval'"),
+        (PERIODIC.replace("1 h", "0 s"), "interval' is more than 0 ms"),
+        (PERIODIC.replace("scan", "sync"), "does not read the whole table"),
+        (TIMED.replace("10:15", "noon"), "such as '10:15' or '10:15\\+01:00', not 'noon'"),
+        (TIMED.replace("'7'", "'0'"), "interval-in-days"),
+        (TIMED.replace("TIMED", "NEVER"), "reload-strategy' is PERIODIC or TIMED, not 'NEVER'"),
+        (
+            f"{FULL}, 'lookup.full-cache.reload-strategy' = 'TIMED'",
+            "needs 'lookup.full-cache.timed",
+        ),
+        (
+            f"{PERIODIC}, 'lookup.full-cache.periodic-reload.schedule-mode' = 'X'",
+            "schedule-mode' is FIXED_DELAY or FIXED_RATE",
+        ),
+    ],
+)
+def test_wrong_options_of_a_full_cache(more: str, message: str) -> None:
+    with pytest.raises(JobDefinitionError, match=message):
+        rows(f"SELECT o.id FROM {JOIN.format(kind='LEFT')} o.customer = c.id", more)
 
 
 def test_conditions_choose_among_what_was_found() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.connectors.jdbc.databases import Database
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions.lookup_functions import LookupFunction
+from millrace.common.functions.lookup_functions import LookupFunction, ScanningLookupFunction
 from millrace.common.types.logical.logical_type import BigIntType, RowType, VarCharType
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import LookupRequest
@@ -145,6 +145,8 @@ def test_keys_are_looked_up_together(database: Database) -> None:
         (1,): [(1, "n1"), (6, "n6")],
         (3,): [(3, "n3"), (8, "n8")],
     }
+    assert isinstance(function, ScanningLookupFunction)
+    assert sorted(function.scan()) == sorted(((i % 5,), (i, f"n{i}")) for i in range(10))
     function.close()
 
 

@@ -7,10 +7,10 @@ are asked for many keys at a time.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["AsyncLookupFunction", "Key", "LookupFunction", "Rows"]
+__all__ = ["AsyncLookupFunction", "Key", "LookupFunction", "Rows", "ScanningLookupFunction"]
 
 Key = tuple[Any, ...]
 """A value per key column, in their order, as Arrow's ``to_pylist`` gives it; none is null."""
@@ -45,6 +45,29 @@ class LookupFunction(ABC):
 
     def close(self) -> None:
         """Disconnect; must not raise."""
+
+
+class ScanningLookupFunction(LookupFunction):
+    """A look-up that can also read the whole table, for ``'lookup.cache' = 'FULL'``. Flink:
+    ``FullCachingLookupProvider``.
+
+    Example:
+        >>> class Squares(ScanningLookupFunction):
+        ...     def lookup(self, keys):
+        ...         return {(n,): [(n, n * n)] for (n,) in keys}
+        ...     def scan(self):
+        ...         return (((n,), (n, n * n)) for n in range(3))
+        >>> list(Squares().scan())
+        [((0,), (0, 0)), ((1,), (1, 1)), ((2,), (2, 4))]
+    """
+
+    @abstractmethod
+    def scan(self) -> Iterable[tuple[Key, Sequence[Any]]]:
+        """All rows, each with its key, in which there may be nulls.
+
+        Raises:
+            Exception: any; it is then read again or the job fails, as its options say.
+        """
 
 
 class AsyncLookupFunction(ABC):

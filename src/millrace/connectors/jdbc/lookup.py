@@ -185,34 +185,50 @@ class JdbcLookups:
         Raises:
             JdbcError: the rows cannot be read, or the function was closed.
         """
-        try:
-            with self._lock:
-                if self._closed:
-                    raise JdbcError(f"the look-ups in {self._settings.table} were closed")
-                return self._rows(keys)
-        finally:
-            if self._closed:
-                self.close()
-
-    def _rows(self, keys: list[Key]) -> dict[Key, list[Row]]:
-        settings = self._settings
-        found = self._session.transaction(lambda c: self._select(c, keys), settings.max_retries)
-        width = len(settings.key)
+        found = self._asked(lambda connection: self._select(connection, keys))
+        width = len(self._settings.key)
         names = tuple(column.name for column in self._columns[width:])
         rows: dict[Key, list[Row]] = {}
         for row in found:
             rows.setdefault(tuple(row[:width]), []).append(named_row(names, row[width:]))
         return rows
 
-    def _select(self, connection: Connection, keys: list[Key]) -> Sequence[Any]:
-        from sqlalchemy import select, tuple_
+    def all_rows(self) -> list[tuple[Key, tuple[Any, ...]]]:
+        """All rows, each with its key.
+
+        Raises:
+            JdbcError: the rows cannot be read, or the function was closed.
+        """
+        found = self._asked(lambda connection: connection.execute(self._selected(connection)).all())
+        width = len(self._settings.key)
+        return [(tuple(row[:width]), tuple(row[width:])) for row in found]
+
+    def _asked(self, query: Callable[[Connection], Sequence[Any]]) -> Sequence[Any]:
+        try:
+            with self._lock:
+                if self._closed:
+                    raise JdbcError(f"the look-ups in {self._settings.table} were closed")
+                return self._session.transaction(query, self._settings.max_retries)
+        finally:
+            if self._closed:
+                self.close()
+
+    def _selected(self, connection: Connection) -> Any:
+        """The query of the columns of all rows."""
+        from sqlalchemy import select
 
         settings = self._settings
         if not self._columns:
             table = reflected(connection, settings.table)
             names = settings.columns or tuple(table.columns.keys())
             self._columns = chosen(table, settings.table, [*settings.key, *names])
-        width = len(settings.key)
+        return select(*(column.label(f"c{i}") for i, column in enumerate(self._columns)))
+
+    def _select(self, connection: Connection, keys: list[Key]) -> Sequence[Any]:
+        from sqlalchemy import tuple_
+
+        query = self._selected(connection)
+        width = len(self._settings.key)
         key_columns = self._columns[:width]
         # few lengths: the server knows most of these statements already
         length = 1 << (len(keys) - 1).bit_length()
@@ -221,8 +237,7 @@ class JdbcLookups:
             condition = key_columns[0].in_([key for (key,) in padded])
         else:
             condition = tuple_(*key_columns).in_(padded)
-        labelled = [column.label(f"c{i}") for i, column in enumerate(self._columns)]
-        return connection.execute(select(*labelled).where(condition)).all()
+        return connection.execute(query.where(condition)).all()
 
     def close(self) -> None:
         self._closed = True

@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import partial
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.functions.lookup_functions import ScanningLookupFunction
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
 from millrace.planner.catalog_reader import ResolvedTable
@@ -68,8 +69,14 @@ def lookup_join(
         node.kind is JoinKind.LEFT,
         node.row_type,
     )
-    settings = lookup_behaviour(path, options, hint)
     session = translator.settings.session or SessionSettings()
+    settings = lookup_behaviour(path, options, hint, session.time_zone)
+    if settings.reload is not None and not isinstance(function, ScanningLookupFunction):
+        raise JobDefinitionError(
+            f"table {path}: its connector looks up by key but does not read the whole table for "
+            "'lookup.cache' = 'FULL'; take 'PARTIAL', or make its look-up a "
+            "ScanningLookupFunction"
+        )
     source = translator.keyed(left, keys) if hint["shuffle"] else translator.input(left)
     return translator.stateless(
         "LookupJoin",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from datetime import time
 from difflib import get_close_matches
 from math import inf
 from typing import Any
@@ -14,11 +15,34 @@ from typing import Any
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.errors import ConfigurationError, JobDefinitionError
 from millrace.common.time.amounts import Duration
+from millrace.runtime.table.full_cache import CacheReload, PeriodicReload, TimedReload
 from millrace.runtime.table.lookups import CacheSettings, LookupBehaviour
 
 __all__ = ["LOOKUP_OPTIONS", "lookup_hint", "lookup_behaviour"]
 
 CACHE = ConfigOptions.key("lookup.cache").string_type().default_value("NONE")
+RELOAD = (
+    ConfigOptions.key("lookup.full-cache.reload-strategy").string_type().default_value("PERIODIC")
+)
+RELOAD_INTERVAL = (
+    ConfigOptions.key("lookup.full-cache.periodic-reload.interval")
+    .duration_type()
+    .no_default_value()
+)
+RELOAD_MODE = (
+    ConfigOptions.key("lookup.full-cache.periodic-reload.schedule-mode")
+    .string_type()
+    .default_value("FIXED_DELAY")
+)
+RELOAD_TIME = (
+    ConfigOptions.key("lookup.full-cache.timed-reload.iso-time").string_type().no_default_value()
+)
+RELOAD_DAYS = (
+    ConfigOptions.key("lookup.full-cache.timed-reload.interval-in-days")
+    .int_type()
+    .default_value(1)
+    .at_least(1)
+)
 
 MAX_CACHED = (
     ConfigOptions.key("lookup.partial-cache.max-rows").int_type().no_default_value().at_least(1)
@@ -39,6 +63,11 @@ LOOKUP_OPTIONS: tuple[ConfigOption[Any], ...] = (
     AFTER_WRITE,
     AFTER_ACCESS,
     MISSING,
+    RELOAD,
+    RELOAD_INTERVAL,
+    RELOAD_MODE,
+    RELOAD_TIME,
+    RELOAD_DAYS,
     MAX_RETRIES,
     ConfigOptions.key("lookup.async").boolean_type().default_value(False),
 )
@@ -100,18 +129,20 @@ def _read(values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def lookup_behaviour(
-    table: str, options: Mapping[str, str], hint: Mapping[str, Any]
+    table: str, options: Mapping[str, str], hint: Mapping[str, Any], zone: str = "UTC"
 ) -> LookupBehaviour:
     """How to look up.
+
+    Args:
+        table: its name.
+        options: of the table.
+        hint: as `lookup_hint` gives it.
+        zone: of times of the day without an offset.
 
     Raises:
         JobDefinitionError: an option is wrong, or asks for what there is not.
     """
-    kind = _value(CACHE, options).upper()
-    if kind not in ("NONE", "PARTIAL"):
-        raise JobDefinitionError(
-            f"table {table}: 'lookup.cache' is NONE or PARTIAL here, not {kind!r}"
-        )
+    kind = _word(table, CACHE, options, ("NONE", "PARTIAL", "FULL"))
     cache = None
     if kind == "PARTIAL":
         cache = CacheSettings(
@@ -124,12 +155,54 @@ def lookup_behaviour(
     return LookupBehaviour(
         table,
         cache,
+        _reload(table, options, zone) if kind == "FULL" else None,
         max_retries=_value(MAX_RETRIES, options),
         capacity=hint["capacity"],
         timeout_s=_seconds(hint["timeout"]),
         miss_attempts=hint["max-attempts"] or 0,
         miss_delay_s=0.0 if delay is None else _seconds(delay),
     )
+
+
+def _reload(table: str, options: Mapping[str, str], zone: str) -> CacheReload:
+    """When a cache of the whole table is read again."""
+    if _word(table, RELOAD, options, ("PERIODIC", "TIMED")) == "PERIODIC":
+        mode = _word(table, RELOAD_MODE, options, ("FIXED_DELAY", "FIXED_RATE"))
+        interval: Duration = _required(table, RELOAD_INTERVAL, options)
+        if interval.to_millis() <= 0:
+            raise JobDefinitionError(f"table {table}: '{RELOAD_INTERVAL.key}' is more than 0 ms")
+        return PeriodicReload(interval.to_millis(), mode == "FIXED_RATE")
+    text: str = _required(table, RELOAD_TIME, options)
+    try:
+        at = time.fromisoformat(text)
+    except ValueError:
+        raise JobDefinitionError(
+            f"table {table}: '{RELOAD_TIME.key}' is a time of the day such as '10:15' or "
+            f"'10:15+01:00', not {text!r}"
+        ) from None
+    return TimedReload(at, zone, _value(RELOAD_DAYS, options))
+
+
+def _required(table: str, option: ConfigOption[Any], options: Mapping[str, str]) -> Any:
+    value = _value(option, options)
+    if value is None:
+        strategy = _value(RELOAD, options).upper()
+        raise JobDefinitionError(
+            f"table {table}: 'lookup.cache' = 'FULL' with '{RELOAD.key}' = '{strategy}' needs "
+            f"'{option.key}'"
+        )
+    return value
+
+
+def _word(
+    table: str, option: ConfigOption[Any], options: Mapping[str, str], words: tuple[str, ...]
+) -> str:
+    word: str = _value(option, options).upper()
+    if word not in words:
+        raise JobDefinitionError(
+            f"table {table}: '{option.key}' is {' or '.join(words)}, not {word!r}"
+        )
+    return word
 
 
 def _seconds(duration: Duration | None) -> float:

@@ -137,7 +137,7 @@ class LookupJoinOperator(Operator):
     def _found(self, keys: list[tuple[Any, ...]]) -> tuple[list[pa.Array], Numbers]:
         """The right side's columns of the rows of all keys, and how many rows each key has."""
         kind = self._spec.types[1]
-        of_keys = self._lookups.rows(keys)
+        of_keys = self._lookups.rows(keys, self._now)
         rows = [row for found in of_keys for row in found]
         counts: Numbers = np.array([len(found) for found in of_keys], np.int64)
         arrays = [

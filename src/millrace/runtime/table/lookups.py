@@ -17,9 +17,11 @@ from millrace.common.functions.lookup_functions import (
     Key,
     LookupFunction,
     Rows,
+    ScanningLookupFunction,
 )
 from millrace.runtime.lookup_cache import LookupCache
 from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
+from millrace.runtime.table.full_cache import CacheReload, FullCache, rows_by_key
 
 __all__ = ["CacheSettings", "LookupBehaviour", "Lookups"]
 
@@ -44,6 +46,8 @@ class LookupBehaviour:
 
     Attributes:
         table: its name, for messages.
+        cache: of what was found.
+        reload: when all rows are read again, which are then kept instead; None: they are not.
         max_retries: how often what failed is tried again.
         capacity: keys of an asynchronous function that are under way at a time.
         timeout_s: of one call of such a function.
@@ -52,6 +56,7 @@ class LookupBehaviour:
 
     table: str
     cache: CacheSettings | None = None
+    reload: CacheReload | None = None
     max_retries: int = 3
     capacity: int = 100
     timeout_s: float = 180.0
@@ -83,15 +88,21 @@ class Lookups:
             self._cache = LookupCache(
                 given.max_rows, given.ttl_s, given.missing, idle_s=given.idle_s
             )
+        self._full = None if settings.reload is None else FullCache(settings.reload)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._opened = False
 
-    def rows(self, keys: Sequence[Key]) -> list[Sequence[Sequence[Any]]]:
+    def rows(self, keys: Sequence[Key], now: int = 0) -> list[Sequence[Sequence[Any]]]:
         """The rows of each of distinct keys.
+
+        Args:
+            now: when the epoch began, in ms since 1970.
 
         Raises:
             JobExecutionError: they could not be had.
         """
+        if self._full is not None:
+            return self._of_all(self._full, keys, now)
         found: dict[Key, Sequence[Sequence[Any]]] = {}
         if self._cache is not None:
             for key in keys:
@@ -121,13 +132,28 @@ class Lookups:
         if self._loop is not None:
             self._loop.close()
 
+    def _of_all(
+        self, full: FullCache, keys: Sequence[Key], now: int
+    ) -> list[Sequence[Sequence[Any]]]:
+        if full.is_due(now):
+            self._open()
+            function = self._function
+            assert isinstance(function, ScanningLookupFunction)
+            full.fill(self._tried(lambda: rows_by_key(function.scan())), now)
+            self._loads.inc()
+        self._hits.inc(len(keys))
+        return [full.get(key) for key in keys]
+
+    def _open(self) -> None:
+        if not self._opened:
+            self._opened = True
+            self._function.open()
+
     def _loaded(self, keys: list[Key]) -> dict[Key, Sequence[Sequence[Any]]]:
         """Rows from the table; what fails is tried again."""
         if not keys:
             return {}
-        if not self._opened:
-            self._opened = True
-            self._function.open()
+        self._open()
         size = max(1, self._function.batch_size)
         chunks = [keys[start : start + size] for start in range(0, len(keys), size)]
         if isinstance(self._function, AsyncLookupFunction):

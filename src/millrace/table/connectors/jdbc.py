@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.errors import JobDefinitionError
-from millrace.common.functions.lookup_functions import Key, LookupFunction
+from millrace.common.functions.lookup_functions import Key, ScanningLookupFunction
 from millrace.common.functions.lookup_functions import Rows as FoundRows
 from millrace.common.sink import Sink
 from millrace.common.source import Source
@@ -92,7 +92,9 @@ class JdbcFactory(TableFactory):
             builder.set_split_column(column, parts)
         return builder.build()
 
-    def create_lookup(self, request: LookupRequest, options: OptionValues) -> LookupFunction:
+    def create_lookup(
+        self, request: LookupRequest, options: OptionValues
+    ) -> ScanningLookupFunction:
         _require_columns(request.table)
         settings = LookupSettings(
             _connection(options),
@@ -129,18 +131,24 @@ class JdbcFactory(TableFactory):
         change_rows(_connection(options), target, rows, deletes=False)
 
 
-class _JdbcTableLookup(LookupFunction):
-    """Looks many keys up in one query."""
+class _JdbcTableLookup(ScanningLookupFunction):
+    """Looks many keys up in one query, or reads all rows."""
 
     def __init__(self, settings: LookupSettings) -> None:
         self._settings = settings
         self._lookups: JdbcLookups | None = None
 
     def lookup(self, keys: Sequence[Key]) -> FoundRows:
+        found = self._connected().rows(list(keys))
+        return {key: [tuple(row) for row in rows] for key, rows in found.items()}
+
+    def scan(self) -> Iterable[tuple[Key, Sequence[Any]]]:
+        return self._connected().all_rows()
+
+    def _connected(self) -> JdbcLookups:
         if self._lookups is None:
             self._lookups = JdbcLookups(self._settings)
-        found = self._lookups.rows(list(keys))
-        return {key: [tuple(row) for row in rows] for key, rows in found.items()}
+        return self._lookups
 
     def close(self) -> None:
         if self._lookups is not None:

@@ -1,0 +1,115 @@
+"""`FullCache`: all rows of a looked-up table, which are read again from time to time.
+
+It is filled when the first keys are looked up, and read again by the first look-up of an epoch that
+begins when it is due; until then rows are as they were. Flink: ``LookupFullCache``, with
+``PeriodicCacheReloadTrigger`` and ``TimedCacheReloadTrigger``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Any, Protocol
+from zoneinfo import ZoneInfo
+
+from millrace.common.functions.lookup_functions import Key, Rows
+
+__all__ = ["CacheReload", "FullCache", "PeriodicReload", "TimedReload", "rows_by_key"]
+
+
+class CacheReload(Protocol):
+    """When a cache is read again."""
+
+    def next(self, now: int, due: int | None) -> int:
+        """The time from which it is, in ms since 1970.
+
+        Args:
+            now: when it was read.
+            due: when it should have been; None: it was the first time.
+        """
+
+
+@dataclass(frozen=True)
+class PeriodicReload:
+    """After an interval in ms: from when it was read, or with ``fixed_rate`` from when it was due.
+
+    Example:
+        >>> PeriodicReload(100).next(250, 200), PeriodicReload(100, True).next(250, 200)
+        (350, 300)
+    """
+
+    interval: int
+    fixed_rate: bool = False
+
+    def next(self, now: int, due: int | None) -> int:
+        """See `CacheReload`."""
+        if not self.fixed_rate or due is None:
+            return now + self.interval
+        return due + ((now - due) // self.interval + 1) * self.interval
+
+
+@dataclass(frozen=True)
+class TimedReload:
+    """At a time of the day, every so many days.
+
+    Attributes:
+        at: the time; one without an offset is in ``zone``.
+        zone: name of a time zone.
+        days: from one to the next.
+    """
+
+    at: time
+    zone: str = "UTC"
+    days: int = 1
+
+    def next(self, now: int, due: int | None) -> int:
+        """See `CacheReload`."""
+        zone = self.at.tzinfo or ZoneInfo(self.zone)
+        here = datetime.fromtimestamp(now / 1000, UTC).astimezone(zone)
+        day = here.date()
+        if due is not None:
+            day = datetime.fromtimestamp(due / 1000, UTC).astimezone(zone).date()
+        step = timedelta(days=1 if due is None else self.days)
+        while (found := _millis(datetime.combine(day, self.at.replace(tzinfo=zone)))) <= now:
+            day += step
+        return found
+
+
+def _millis(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+class FullCache:
+    """The rows of a table by key.
+
+    Args:
+        reload: when they are read again.
+    """
+
+    def __init__(self, reload: CacheReload) -> None:
+        self._reload = reload
+        self._rows: Rows = {}
+        self._due: int | None = None
+
+    def is_due(self, now: int) -> bool:
+        """Whether the table is to be read before anything is looked up."""
+        return self._due is None or now >= self._due
+
+    def fill(self, rows: Rows, now: int) -> None:
+        """Take what was read in place of what there was."""
+        self._rows = rows
+        self._due = self._reload.next(now, self._due)
+
+    def get(self, key: Key) -> Sequence[Sequence[Any]]:
+        """The rows of a key."""
+        return self._rows.get(key, ())
+
+
+def rows_by_key(scanned: Iterable[tuple[Key, Sequence[Any]]]) -> Rows:
+    """Rows by key; those whose key has a null are found by none."""
+    found: dict[Key, list[Sequence[Any]]] = {}
+    for key, row in scanned:
+        if None not in key:
+            found.setdefault(key, []).append(row)
+    return found
