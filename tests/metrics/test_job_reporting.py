@@ -205,3 +205,37 @@ def test_wrong_parameters(parameter: str, value: str, message: str) -> None:
     }
     with pytest.raises(ConfigurationError, match=f"metrics.reporter.p.{parameter}.*{message}"):
         reporters_of(Configuration(described))
+
+
+def test_a_reporter_is_opened_when_what_it_needs_is_there(settings, caplog) -> None:
+    class Late(Recording):
+        missing = 3
+
+        def open(self, measure):
+            if self.missing:
+                self.missing -= 1
+                raise ConnectionRefusedError("nobody listens")
+            super().open(measure)
+
+    reporter = Late(settings(interval="1 ms"))
+    reporting = JobReporting(job(), "id", [reporter], patience=60)
+    reporting.started("")
+    assert reporter.calls.get(timeout=60) == "open"
+    assert reporter.calls.get(timeout=60) != "close"
+    reporting.ended(JobStatus.FINISHED, None)
+    assert len([r for r in caplog.records if "nobody listens" in r.message]) == 1
+
+
+def test_a_reporter_without_its_client_is_not_tried_again(settings) -> None:
+    tried: Queue = Queue()
+
+    class Clientless(Recording):
+        def open(self, measure):
+            tried.put(1)
+            raise ModuleNotFoundError("pip install it")
+
+    reporting = JobReporting(job(), "id", [Clientless(settings(interval="1 ms"))], patience=60)
+    reporting.started("")
+    reporting._threads[0].join(60)
+    assert not reporting._threads[0].is_alive()
+    assert tried.qsize() == 1

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from functools import partial
+from threading import Event, Semaphore
+
 import gallery
+import httpx
+from anyio.to_thread import current_default_thread_limiter
 from starlette.testclient import TestClient
 
 from millrace.server.access_tokens import AccessTokens
 from millrace.server.api_route import AccessRole, ApiRequest, ApiRoute
 from millrace.server.application import create_application
+from millrace.server.job_server import JobServer
 from millrace.server.registry import LeadershipLostError
 from millrace.server.routes import ROUTES
 
@@ -109,3 +116,36 @@ def test_openapi_names_every_route(api) -> None:
     named = {(m.upper(), path) for path, methods in document["paths"].items() for m in methods}
     assert named == {(route.method, route.path) for route in ROUTES}
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+
+
+def test_health_waits_for_nobody(job_server) -> None:
+    """It is answered while every thread that answers requests is busy."""
+    goes_on, busy = Event(), Semaphore(0)
+
+    def slow(server: JobServer, request: ApiRequest) -> dict[str, str]:
+        busy.release()
+        assert goes_on.wait(60)
+        return {}
+
+    routes = (*ROUTES, ApiRoute("GET", "/slow", slow, "Slow.", None, AccessRole.READ))
+    headers = {"Authorization": f"Bearer {TOKENS.read}"}
+    application = create_application(job_server, TOKENS, routes)
+
+    async def ask() -> tuple[int, list[int]]:
+        transport = httpx.ASGITransport(application)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            threads = int(current_default_thread_limiter().total_tokens)
+            ask_slowly = partial(client.get, "/slow", headers=headers)
+            waiting = [asyncio.create_task(ask_slowly()) for _ in range(threads + 5)]
+            for _ in range(threads):
+                while not busy.acquire(blocking=False):
+                    await asyncio.sleep(0)
+            try:
+                health = await asyncio.wait_for(client.get("/health"), 60)
+            finally:
+                goes_on.set()
+            return health.status_code, [(await each).status_code for each in waiting]
+
+    health, others = asyncio.run(ask())
+    assert health == 200
+    assert set(others) == {200}

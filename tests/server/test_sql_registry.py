@@ -150,3 +150,19 @@ def test_only_its_user_reads_it(tmp_path: Path) -> None:
 def test_other_databases_are_refused(url: str) -> None:
     with pytest.raises(ConfigurationError):
         SqlRegistry(url)
+
+
+def test_answered_triggers_are_remembered_for_a_while(url: str) -> None:
+    registry = SqlRegistry(url)
+    assert registry.claim()
+    for number in range(6):
+        trigger = TriggeredOperation(f"{number:032x}", JOB.id, "savepoint", number)
+        registry.put_trigger(replace(trigger, result="{}") if number else trigger)
+    registry.put_trigger(TriggeredOperation("e" * 32, "", "disposal", 0, error="gone"))
+    registry.forget_triggers(JOB.id, 2)
+    kept = [number for number in range(6) if registry.trigger(f"{number:032x}")]
+    assert kept == [0, 4, 5], "the first one has not been answered"
+    assert registry.trigger("e" * 32)
+    registry.forget_triggers("", 0)
+    assert registry.trigger("e" * 32) is None
+    registry.close()

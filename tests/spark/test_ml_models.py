@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -174,6 +175,24 @@ def test_categories_in_trees_and_labels_back(frame: Any, tmp_path: Path) -> None
     ).version  # fmt: skip
     with pytest.raises(JobDefinitionError, match="no model of Spark ML"):
         load_stages(str(tmp_path / "nothing"))
+
+
+def test_a_class_that_saved_metadata_names_is_not_imported(frame: Any, tmp_path: Path) -> None:
+    """Neither that of the model nor that of a stage in it."""
+    from pyspark.ml import PipelineModel
+    from pyspark.ml import feature as ml
+
+    scaler = ml.Normalizer(inputCol="a", outputCol="b")
+    PipelineModel([PipelineModel([scaler])]).write().save(str(tmp_path / "model"))
+    load_stages(str(tmp_path / "model"))
+    [metadata] = (tmp_path / "model" / "stages").glob("*/stages/*/metadata/part-*")
+    (tmp_path / "harmful.py").write_text("raise SystemExit('imported')")
+    for name in ("harmful.Stage", "pyspark.ml.pipeline.os", "pyspark.sql.functions.Normalizer"):
+        said = metadata.read_text().replace(json.loads(metadata.read_text())["class"], name)
+        metadata.write_text(said)
+        metadata.with_name(f".{metadata.name}.crc").unlink(missing_ok=True)
+        with pytest.raises(JobDefinitionError, match=f"{name}, which is not imported"):
+            load_stages(str(tmp_path / "model"))
 
 
 def test_what_is_refused(frame: Any) -> None:

@@ -24,6 +24,7 @@ from millrace.state.checkpoint.files import StrPath, opened
 
 __all__ = [
     "ARCHIVE",
+    "HIDDEN",
     "ArchivedJob",
     "ArchivedStage",
     "RestartSettings",

@@ -191,9 +191,7 @@ def _latencies(details: JobDetails, variables: Mapping[str, str]) -> Iterator[Me
         worker = stage.subtasks[subtask].worker if subtask < len(stage.subtasks) else ""
         host = worker.rpartition(":")[0] or variables["<host>"]
         scope = MetricScope(TM_JOB, {**variables, "<host>": host, "<tm_id>": worker or host})
-        value = HistogramValue(
-            marked.number, marked.sum, marked.min, marked.max, marked.quantiles
-        )
+        value = HistogramValue(marked.number, marked.sum, marked.min, marked.max, marked.quantiles)
         first = next(iter(stages[marked.source].operators))
         for operator in stage.operators:
             place = {

@@ -10,6 +10,7 @@ from dataclasses import replace
 from threading import Event, Lock, Thread
 
 from millrace.common.config.configuration import Configuration
+from millrace.common.errors import MillraceError
 from millrace.common.job import JobStatus
 from millrace.engine.control_commands import ControlledJob
 from millrace.engine.job_observer import JobObserver
@@ -109,13 +110,14 @@ class _ReporterThread(Thread):
         self._measure = measure
         self._end = Event()
         self._failure = ""
+        self._error: Exception | None = None
 
     def finish(self) -> None:
         """Report once more, and end."""
         self._end.set()
 
     def run(self) -> None:
-        if not self._tried(lambda: self.reporter.open(self._measure)):
+        if not self._opened():
             return
         interval = self.reporter.settings.interval if self.reporter.periodic else None
         while not self._end.wait(interval):
@@ -124,6 +126,15 @@ class _ReporterThread(Thread):
             self._report()
         with suppress(Exception):
             self.reporter.close()
+
+    def _opened(self) -> bool:
+        """Open it, at once or as soon as its host or port is there."""
+        while not self._tried(lambda: self.reporter.open(self._measure)):
+            is_final = isinstance(self._error, (ImportError, MillraceError))
+            if is_final or self._end.wait(self.reporter.settings.interval):
+                return False
+        self._failure = ""
+        return True
 
     def _report(self) -> None:
         if self._tried(lambda: self.reporter.report(self._measure())):
@@ -134,6 +145,7 @@ class _ReporterThread(Thread):
         try:
             act()
         except Exception as error:
+            self._error = error
             failure = f"{type(error).__name__}: {error}"
             if failure != self._failure:
                 self._failure = failure

@@ -113,6 +113,8 @@ class ApiRequest:
     raw_path: str = ""
     """The path as it came, with what is encoded in it."""
     raw_query: str = ""
+    role: AccessRole = AccessRole.OPERATE
+    """What the client may do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,3 +152,6 @@ class ApiRoute:
     """Whether the body is a form with a file."""
     ends_in_path: bool = False
     """Whether its last parameter may have slashes in it."""
+    waits_for_nothing: bool = False
+    """Whether `handler` reads neither disk nor registry: it is called at once, not in a thread, for
+    which it would have to wait while all of them are busy."""

@@ -5,6 +5,7 @@ Routes answer in threads: what they read from disk and registry keeps nobody els
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ log = logging.getLogger(__name__)
 
 VERSIONS = ("", "/v1")
 """What every path may begin with."""
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -111,7 +113,10 @@ class _Endpoint:
             response = failure(503, str(error), {"Retry-After": "1"})
         except MillraceError as error:
             response = failure(400, str(error))
-        except Exception:
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in NO_SPACE:
+                log.warning("%s %s: %s", request.method, request.url.path, error)
+                return await failure(507, _no_space(error))(scope, receive, send)
             log.exception("%s %s could not be answered", request.method, request.url.path)
             response = failure(500, "the server has failed; its log says how")
         await response(scope, receive, send)
@@ -122,7 +127,8 @@ class _Endpoint:
         if route is None:
             allowed = ", ".join([*self._routes, *(["HEAD"] if "GET" in self._routes else [])])
             return failure(405, f"only {allowed}", {"Allow": allowed})
-        refused = self._refused(request, route)
+        role = self._tokens.role_of(request.headers.get("authorization", ""))
+        refused = self._refused(request, route, role)
         if refused is not None:
             return refused
         async with uploaded_file(request, route, self._server.settings) as upload:
@@ -134,22 +140,30 @@ class _Endpoint:
                 address=str(request.base_url).rstrip("/"),
                 raw_path=request.scope.get("raw_path", b"").decode("ascii", "replace"),
                 raw_query=request.url.query,
+                role=role if self._tokens.are_required else AccessRole.OPERATE,
             )
-            answer = await run_in_threadpool(route.handler, self._server, asked)
+            if route.waits_for_nothing:
+                answer = route.handler(self._server, asked)
+            else:
+                answer = await run_in_threadpool(route.handler, self._server, asked)
         return response_of(answer, route.status)
 
-    def _refused(self, request: Request, route: ApiRoute) -> Response | None:
+    def _refused(self, request: Request, route: ApiRoute, role: AccessRole) -> Response | None:
         if route.role is AccessRole.NOBODY:
             return None
         if not self._tokens.are_required:
             return _refused_page(request)
-        role = self._tokens.role_of(request.headers.get("authorization", ""))
         if role is AccessRole.NOBODY:
             headers = {"WWW-Authenticate": "Bearer"}
             return failure(401, "the token is missing or wrong", headers)
         if role < route.role:
             return failure(403, "this token may only read; the one to operate is needed")
         return None
+
+
+def _no_space(error: OSError) -> str:
+    where = f" for {error.filename}" if error.filename else ""
+    return f"there is no space left on the server's disk{where}: nothing was kept; make room there"
 
 
 def _refused_page(request: Request) -> Response | None:

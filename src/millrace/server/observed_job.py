@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.options import RUNTIME_MODE
 from millrace.common.job import JobStatus
 from millrace.engine.archived_job import (
     ARCHIVE,
@@ -124,6 +126,14 @@ class ObservedJob:
         """Whether records flow."""
         return self.job.status in (JobStatus.RUNNING, JobStatus.CANCELLING)
 
+    @property
+    def is_stoppable(self) -> bool:
+        """Whether it can be stopped with a savepoint: it runs, and not as a batch."""
+        if self.archive is None or self.job.status is not JobStatus.RUNNING:
+            return False
+        mode = Configuration(self.archive.settings).get(RUNTIME_MODE)
+        return mode.upper() != "BATCH"
+
     @cached_property
     def vertices(self) -> tuple[ObservedVertex, ...]:
         """The stages of its graph, sources first."""
@@ -154,6 +164,7 @@ class _Found:
     """Time and size of the file."""
     archive: ArchivedJob | None = None
     measured: MeasuredJob | None = None
+    lock: Lock = field(default_factory=Lock)
 
 
 class ObservedJobs:
@@ -174,7 +185,11 @@ class ObservedJobs:
         """The job as it is now."""
         now = self._now()
         with self._lock:
-            found = self._found.setdefault(job.id, _Found(measured=MeasuredJob(job.id)))
+            found = self._found.get(job.id)
+            if found is None:
+                found = self._found[job.id] = _Found(measured=MeasuredJob(job.id))
+        # who waits for a slow disk waits for one job alone
+        with found.lock:
             self._refresh(job, found, now)
             return ObservedJob(job, found.archive, now, found.directory, found.measured)
 

@@ -28,6 +28,8 @@ PERIOD = 0.1
 """Seconds between two looks at what has not been answered."""
 PATIENCE = 60_000
 """Milliseconds in which a job must begin to take requests, or take one."""
+REMEMBERED = 1_000
+"""Answered triggers of each job: also the savepoints whose directories nobody else knows."""
 LOST = 5_000
 """Milliseconds after which a request that the job does not have will not be answered."""
 
@@ -219,6 +221,7 @@ class OperationTriggers:
 
     def _finish(self, trigger: TriggeredOperation) -> TriggeredOperation:
         self._keep(trigger)
+        self._registry.forget_triggers(trigger.job, REMEMBERED)
         self._commands.pop(trigger.id, None)
         self._missing.pop(trigger.id, None)
         return trigger

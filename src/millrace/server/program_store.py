@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import lzma
 import os
 import re
@@ -196,6 +197,8 @@ def _unpack(archive: Path, to: Path, name: str) -> None:
         os.utime(directory, (now := time.time(), now))
         directory.rename(to)
     except _UNREADABLE as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise  # it is not the archive
         raise ApiError(400, f"{name} cannot be unpacked: {error}") from None
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -176,3 +176,11 @@ class Registry(Protocol):
 
     def put_trigger(self, trigger: TriggeredOperation) -> None:
         """Keep a new trigger, or its answer."""
+
+    def forget_triggers(self, job: str, keep: int) -> None:
+        """Forget the triggers of a job that were answered, but the newest.
+
+        Args:
+            job: its id; empty: those that belong to no job.
+            keep: how many are remembered.
+        """

@@ -20,6 +20,7 @@ from millrace.server.resources import (
     savepoints,
     stacks,
     taskmanagers,
+    thread_dumps,
     vertices,
 )
 
@@ -43,4 +44,5 @@ ROUTES: tuple[ApiRoute, ...] = (
     *queryable_state.ROUTES,
     *logs.ROUTES,
     *taskmanagers.ROUTES,
+    *thread_dumps.ROUTES,
 )

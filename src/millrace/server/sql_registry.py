@@ -195,13 +195,26 @@ class SqlRegistry:
     def put_trigger(self, trigger: TriggeredOperation) -> None:
         self._put(TRIGGERS, asdict(trigger))
 
+    def forget_triggers(self, job: str, keep: int) -> None:
+        is_done = TRIGGERS.c.result.is_not(None) | TRIGGERS.c.error.is_not(None)
+        query = (
+            select(TRIGGERS.c.id)
+            .where(TRIGGERS.c.job == job, is_done)
+            .order_by(TRIGGERS.c.created.desc(), TRIGGERS.c.id)
+            .offset(keep)
+        )
+        with self.engine.connect() as connection:
+            ids = list(connection.execute(query).scalars())
+        for id in ids:
+            self._delete(TRIGGERS.c.id, id)
+
     def _delete(self, column: Column[str], value: str) -> None:
         """Delete the rows with a value, if the token is still the greatest."""
         leads = select(FENCE.c.id).where(FENCE.c.token == self._token).exists()
         with self._at_once.connect() as connection:
             connection.execute(column.table.delete().where(column == value, leads))
             if self.last_token() != self._token:
-                raise LeadershipLostError("this server does not lead, so it forgets no job")
+                raise LeadershipLostError("this server does not lead, so it forgets nothing")
 
     def _put(self, table: Table, values: Mapping[str, Any]) -> None:
         """Insert a row, or replace the one of its key, if the token is still the greatest.

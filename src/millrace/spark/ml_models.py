@@ -18,6 +18,8 @@ from millrace.runtime.ml import feature_stages as features
 from millrace.runtime.ml import prediction_stages as predictions
 from millrace.runtime.ml.model_frame import ModelStage
 
+_MODEL_MODULES = ("pyspark.ml.", "org.apache.spark.ml.")
+
 __all__ = ["SUPPORTED", "load_stages", "model_stages"]
 
 
@@ -35,11 +37,35 @@ def load_stages(path: str) -> list[ModelStage]:
     create_context("millrace", parallelism=2)
     session = SparkSession.builder.getOrCreate()
     try:
+        _require_known(path, session)
         model: Any = DefaultParamsReader.loadParamsInstance(path, session)
+    except JobDefinitionError:
+        raise
     except Exception as error:
         first = str(error).partition("\n")[0][:500]
         raise JobDefinitionError(f"there is no model of Spark ML at {path}: {first}") from error
     return model_stages(model)
+
+
+def _require_known(path: str, session: Any) -> None:
+    """Refuse a saved model of a class that is none of ours to read: Spark would import whatever its
+    metadata names, and a model may come from a stranger."""
+    from pyspark.ml.pipeline import PipelineSharedReadWrite
+    from pyspark.ml.util import DefaultParamsReader
+
+    metadata = DefaultParamsReader.loadMetadata(path, session)
+    named = str(metadata["class"])
+    module, _, name = named.rpartition(".")
+    if not f"{module}.".startswith(_MODEL_MODULES) or name not in SUPPORTED:
+        raise JobDefinitionError(
+            f"the model at {path} names the class {named}, which is not imported; "
+            f"these are supported: {', '.join(SUPPORTED)}"
+        )
+    if name == PipelineModel.__name__:
+        uids = metadata["paramMap"]["stageUids"]
+        for number, uid in enumerate(uids):
+            place = PipelineSharedReadWrite.getStagePath(uid, number, len(uids), f"{path}/stages")
+            _require_known(place, session)
 
 
 def model_stages(model: Any) -> list[ModelStage]:

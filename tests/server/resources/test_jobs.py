@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import gallery
-from gallery import BEGUN, FAILED, FINISHED, NEW, NOW, RUNNING
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Event
 
+import gallery
+import msgspec
+from gallery import BEGUN, FAILED, FINISHED, NEW, NOW, RUNNING
+from starlette.testclient import TestClient
+
+from millrace.server import observed_job
+from millrace.server.access_tokens import AccessTokens
+from millrace.server.application import create_application
 from millrace.server.observed_job import vertex_id
 
+TOKENS = AccessTokens(read="r" * 20, operate="o" * 20)
 SOURCE, COUNT = vertex_id("source"), vertex_id("count")
 
 
@@ -97,3 +107,44 @@ def test_the_server(api) -> None:
         ("host-a:11", "host-a", 2),
         ("host-b:12", "host-b", 1),
     ]
+
+
+def test_who_may_only_read_sees_no_arguments(api, job_server) -> None:
+    assert api.get(f"/jobs/{RUNNING}").json()["arguments"] == ["--fast"]
+    reading = {"Authorization": f"Bearer {TOKENS.read}"}
+    assert api.get(f"/jobs/{RUNNING}", headers=reading).json()["arguments"] == ["******"]
+    assert "--fast" not in api.get("/jobs/overview", headers=reading).text
+    open_to_all = TestClient(create_application(job_server, gallery.NO_TOKENS), gallery.LOCAL)
+    assert open_to_all.get(f"/jobs/{RUNNING}").json()["arguments"] == ["--fast"]
+
+
+def test_which_jobs_can_be_stopped(api, job_server) -> None:
+    ids = (RUNNING, FINISHED, NEW)
+    assert [api.get(f"/jobs/{id}").json()["isStoppable"] for id in ids] == [True, False, False]
+    job = job_server._observed.observe(job_server.registry.job(RUNNING))
+    settings = {"execution.runtime-mode": "BATCH"}
+    batch = replace(job, archive=msgspec.structs.replace(job.archive, settings=settings))
+    assert not batch.is_stoppable
+
+
+def test_a_slow_disk_holds_up_one_job(api, job_server, monkeypatch) -> None:
+    """While what one job tells is being read, the others are answered."""
+    reads, goes_on = Event(), Event()
+    read = observed_job.read_archive
+
+    def slowly(directory):
+        if RUNNING in str(directory):
+            reads.set()
+            assert goes_on.wait(60)
+        return read(directory)
+
+    monkeypatch.setattr(observed_job, "read_archive", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(api.get, f"/jobs/{RUNNING}")
+        assert reads.wait(60)
+        try:
+            assert api.get(f"/jobs/{FINISHED}").json()["name"] == "clicks"
+            assert not slow.done()
+        finally:
+            goes_on.set()
+        assert slow.result().json()["name"] == "clicks"

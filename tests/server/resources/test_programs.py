@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import zipfile
 from dataclasses import replace
 
@@ -10,6 +12,7 @@ import gallery
 import pytest
 from starlette.testclient import TestClient
 
+from millrace.server import request_body
 from millrace.server.application import create_application
 from millrace.server.job_server import JobServer
 
@@ -221,3 +224,26 @@ def test_the_plan_of_a_program(api) -> None:
     broken = upload(api, "broken.py", b"1 / 0")
     answer = api.get(f"/jars/{broken}/plan")
     assert (answer.status_code, "ZeroDivisionError" in answer.text) == (400, True)
+
+
+def test_a_full_disk(api, tmp_path, monkeypatch) -> None:
+    """It is said, and nothing is left of the upload."""
+    opened = os.fdopen
+
+    def full(descriptor: int, mode: str):
+        os.close(descriptor)
+        return open("/dev/full", mode)
+
+    monkeypatch.setattr(request_body.os, "fdopen", full)
+    answer = api.post("/jars/upload", files={"file": ("count.py", COUNT.encode())})
+    assert answer.status_code == 507
+    assert "no space left on the server's disk" in answer.json()["errors"][0]
+    monkeypatch.setattr(request_body.os, "fdopen", opened)
+
+    def no_room(self, path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(zipfile.ZipFile, "extractall", no_room)
+    data = archive(**{"__main__.py": COUNT})
+    assert api.post("/jars/upload", files={"file": ("many.zip", data)}).status_code == 507
+    assert list((tmp_path / "uploads").iterdir()) == []

@@ -126,7 +126,13 @@ ROUTES = (
     ApiRoute("GET", "/overview", get_overview, "The server and its jobs in figures.", Overview),
     ApiRoute("GET", "/config", get_config, "Settings of the web UI.", DashboardConfiguration),
     ApiRoute(
-        "GET", "/health", get_health, "Whether the server is well.", HealthAnswer, AccessRole.NOBODY
+        "GET",
+        "/health",
+        get_health,
+        "Whether the server is well.",
+        HealthAnswer,
+        AccessRole.NOBODY,
+        waits_for_nothing=True,
     ),
     ApiRoute(
         "DELETE",

@@ -8,7 +8,8 @@ from typing import Literal, cast
 import msgspec
 
 from millrace.common.job import JobStatus
-from millrace.server.api_route import ApiRequest, ApiRoute
+from millrace.engine.archived_job import HIDDEN
+from millrace.server.api_route import AccessRole, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob, ObservedVertex
 from millrace.server.resources.execution_states import execution_state, state_counts, task_counts
@@ -107,6 +108,7 @@ class JobAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     plan: JobPlan
     program: str
     arguments: tuple[str, ...]
+    """Stars for who may only read."""
     error: str
     epoch: int
     epoch_ms: float
@@ -147,14 +149,14 @@ def job_summary(job: ObservedJob) -> JobSummary:
     )
 
 
-def job_details(job: ObservedJob) -> JobAnswer:
-    """All about a job on one page."""
+def job_details(job: ObservedJob, role: AccessRole = AccessRole.OPERATE) -> JobAnswer:
+    """All about a job on one page; who may only read does not see what it was started with."""
     details = job.details
     vertices = [_vertex_summary(job, vertex) for vertex in job.vertices]
     return JobAnswer(
         jid=job.id,
         name=job.name,
-        is_stoppable=False,
+        is_stoppable=job.is_stoppable,
         state=_status(job),
         job_type="STREAMING",
         start_time=job.job.created,
@@ -167,7 +169,7 @@ def job_details(job: ObservedJob) -> JobAnswer:
         status_counts=state_counts(execution_state(job), len(vertices)),
         plan=job_plan(job),
         program=job.job.submission.program,
-        arguments=job.job.submission.arguments,
+        arguments=_shown_arguments(job, role),
         error=job.job.error,
         epoch=details.epoch,
         epoch_ms=details.epoch_ms,
@@ -202,6 +204,12 @@ def _vertex_summary(job: ObservedJob, vertex: ObservedVertex) -> VertexSummary:
         watermark=rates.watermark,
         watermark_lag_ms=rates.watermark_lag_ms,
     )
+
+
+def _shown_arguments(job: ObservedJob, role: AccessRole) -> tuple[str, ...]:
+    arguments = job.job.submission.arguments
+    # a password may be among them, as among settings
+    return arguments if role >= AccessRole.OPERATE else (HIDDEN,) * len(arguments)
 
 
 def _last_checkpoint(job: ObservedJob) -> int | None:
@@ -242,7 +250,7 @@ def get_overview(server: JobServer, request: ApiRequest) -> JobSummaries:
 
 def get_job(server: JobServer, request: ApiRequest) -> JobAnswer:
     """Answer ``GET /jobs/:jobid``."""
-    return job_details(server.observed(request))
+    return job_details(server.observed(request), request.role)
 
 
 def get_status(server: JobServer, request: ApiRequest) -> StatusAnswer:

@@ -13,7 +13,7 @@ from millrace.server.api_route import ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob
 
-__all__ = ["ROUTES"]
+__all__ = ["ROUTES", "stacks_of"]
 
 TIMEOUT = 5.0
 """Seconds that a job has to answer; then what it has told last is shown."""
@@ -51,15 +51,19 @@ class StacksAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     waits_for: str
 
 
-def get_stacks(server: JobServer, request: ApiRequest) -> StacksAnswer:
-    """Answer ``GET /jobs/:jobid/stacks``."""
-    job = server.observed(request)
+def stacks_of(job: ObservedJob) -> StacksAnswer:
+    """Where a job is: as it answers, or as it has told last."""
     if job.job.is_over or job.directory is None:
         return StacksAnswer([], None, None, "")
     try:
         return _answered(ask(job.directory, "stacks", {}, timeout=TIMEOUT))
     except JobControlError as error:
         return _last_told(job, str(error))
+
+
+def get_stacks(server: JobServer, request: ApiRequest) -> StacksAnswer:
+    """Answer ``GET /jobs/:jobid/stacks``."""
+    return stacks_of(server.observed(request))
 
 
 def _answered(answer: dict[str, Any]) -> StacksAnswer:

@@ -1,0 +1,82 @@
+"""What the threads of the server, and the workers of its jobs, are executing."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+
+import msgspec
+
+from millrace.server.api_route import ApiError, ApiRequest, ApiRoute
+from millrace.server.job_server import JobServer
+from millrace.server.observed_job import ObservedJob
+from millrace.server.resources.stacks import stacks_of
+from millrace.server.resources.taskmanagers import task_managers
+
+__all__ = ["ROUTES"]
+
+
+class ThreadInfo(msgspec.Struct, frozen=True, rename="camel"):
+    """A thread; of a worker: a subtask that has been running for long."""
+
+    thread_name: str
+    stringified_thread_info: str
+    """Its stack, the newest call last."""
+
+
+class ThreadDump(msgspec.Struct, frozen=True, rename="camel"):
+    """What ``/jobmanager/thread-dump`` and ``/taskmanagers/:id/thread-dump`` answer."""
+
+    thread_infos: list[ThreadInfo]
+
+
+def server_threads() -> Iterator[ThreadInfo]:
+    """The threads of this process."""
+    frames = sys._current_frames()
+    for thread in threading.enumerate():
+        frame = frames.get(thread.ident or 0)
+        if frame is not None:
+            yield ThreadInfo(thread.name, "".join(traceback.format_stack(frame)))
+
+
+def worker_threads(jobs: list[ObservedJob], worker: str) -> Iterator[ThreadInfo]:
+    """The subtasks that have been running for long in a worker, of all jobs."""
+    for job in jobs:
+        for subtask in stacks_of(job).subtasks:
+            if subtask.worker == worker:
+                name = f"{job.name}: {subtask.operator} ({subtask.subtask + 1})"
+                yield ThreadInfo(name, subtask.stack)
+
+
+def get_server_dump(server: JobServer, request: ApiRequest) -> ThreadDump:
+    """Answer ``GET /jobmanager/thread-dump``."""
+    return ThreadDump(list(server_threads()))
+
+
+def get_worker_dump(server: JobServer, request: ApiRequest) -> ThreadDump:
+    """Answer ``GET /taskmanagers/:taskmanagerid/thread-dump``."""
+    jobs, worker = server.all_observed(), request.path["taskmanagerid"]
+    found = next((each for each in task_managers(jobs) if each.id == worker), None)
+    if found is None:
+        raise ApiError(404, f"no job that runs has a worker {worker[:200]!r}")
+    return ThreadDump(list(worker_threads([job for job in jobs if job.id in found.jobs], worker)))
+
+
+ROUTES = (
+    ApiRoute(
+        "GET",
+        "/jobmanager/thread-dump",
+        get_server_dump,
+        "What the threads of the server are executing.",
+        ThreadDump,
+    ),
+    ApiRoute(
+        "GET",
+        "/taskmanagers/{taskmanagerid}/thread-dump",
+        get_worker_dump,
+        "What subtasks that have been running for long are executing in a worker.",
+        ThreadDump,
+    ),
+)
