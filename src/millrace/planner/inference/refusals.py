@@ -180,8 +180,8 @@ def _watermarks(node: Project | Filter) -> None:
     def visit(expression: ResolvedExpression) -> None:
         if isinstance(expression, Call) and expression.function == "CURRENT_WATERMARK":
             (argument,) = expression.arguments
-            is_field = isinstance(argument, FieldReference)
-            if not is_field or times.get(argument.index) is not TimeAttribute.ROWTIME:
+            index = argument.index if isinstance(argument, FieldReference) else -1
+            if times.get(index) is not TimeAttribute.ROWTIME:
                 raise UnsupportedChangelogError(
                     "The argument of CURRENT_WATERMARK() must be a rowtime attribute, but "
                     f"{argument} is {argument.output_type}: give it a column with a WATERMARK"
