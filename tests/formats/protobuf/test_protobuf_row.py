@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Field
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
 from hypothesis import given
 from hypothesis import strategies as st
 from shop_messages import SCALARS, shop_class, shop_set
@@ -230,3 +234,82 @@ def test_without_the_library_one_sentence_says_what_to_install(
     monkeypatch.setitem(sys.modules, "google.protobuf.message", None)
     with pytest.raises(JobDefinitionError, match=r"pip install 'millrace\[protobuf\]'"):
         ProtobufRowDeserializationSchema.for_class(FLAT)
+
+
+def settings_class() -> Any:
+    """Of proto2, where fields have defaults of their own."""
+    file = FileDescriptorProto(name="settings.proto", package="mill", syntax="proto2")
+    part = file.message_type.add(name="Part")
+    part.field.add(name="x", number=1, type=Field.TYPE_INT32, label=1, default_value="7")
+    message = file.message_type.add(name="Settings")
+    for number, (name, kind, default) in enumerate(
+        (
+            ("port", Field.TYPE_INT32, "80"),
+            ("host", Field.TYPE_STRING, "here"),
+            ("on", Field.TYPE_BOOL, "true"),
+            ("plain", Field.TYPE_DOUBLE, None),
+        ),
+        start=1,
+    ):
+        message.field.add(name=name, number=number, type=kind, label=1, default_value=default)
+    of_part = {"type": Field.TYPE_MESSAGE, "type_name": ".mill.Part"}
+    message.field.add(name="part", number=5, label=1, **of_part)
+    message.field.add(name="parts", number=6, label=3, **of_part)
+    pool = DescriptorPool()
+    pool.Add(file)
+    return GetMessageClass(pool.FindMessageTypeByName("mill.Settings"))
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_default_values(batch: bool) -> None:
+    reader = ProtobufRowDeserializationSchema.for_class(settings_class())
+    empty, lone = settings_class()(), settings_class()(port=0)
+    lone.parts.add()
+    messages = [each.SerializeToString() for each in (empty, lone)]
+
+    def read(schema: Any) -> list[Row]:
+        schema = pickle.loads(pickle.dumps(schema))
+        if batch:
+            return list(schema.deserialize_batch(messages).to_rows().values)
+        return list(map(schema.deserialize, messages))
+
+    assert [tuple(row) for row in read(reader)] == [
+        (None, None, None, None, None, []),
+        (0, None, None, None, None, [Row(x=None)]),
+    ]
+    assert [tuple(row) for row in read(reader.with_default_values())] == [
+        (80, "here", True, 0.0, Row(x=7), []),
+        (0, "here", True, 0.0, Row(x=7), [Row(x=7)]),
+    ]
+
+
+def test_columns_of_default_values() -> None:
+    reader = ProtobufRowDeserializationSchema.for_class(FLAT).with_default_values()
+    batch = reader.deserialize_batch([b""])
+    assert isinstance(batch, ColumnBatch)
+    [row] = batch.to_rows().values
+    assert (row.f_string, row.f_int64, row.maybe, row.tags) == ("", 0, 0, [])
+
+
+def test_nulls_in_lists_and_maps() -> None:
+    writer, reader = both(ORDER)
+    with_nulls = {
+        "counts": {"k": None},
+        "places": [None, Row(x=2)],
+        "known": {"here": None},
+        "shades": {None: None},
+        "colours": ["GREEN", None],
+    }
+    record = dict.fromkeys(ORDER_VALUES) | with_nulls
+    with pytest.raises(SerializationError, match="None in a list or a map"):
+        writer.serialize(record)
+    writer = pickle.loads(pickle.dumps(writer.with_null_text("-")))
+    row = reader.deserialize(writer.serialize(record))
+    assert row.counts == {"k": 0}
+    assert row.places == [Row(x=0), Row(x=2)]
+    assert row.known == {"here": Row(x=0)}
+    assert row.shades == {"-": "RED"}
+    assert row.colours == ["GREEN", "RED"]
+    flat, of_flat = both(FLAT)
+    tags = flat.with_null_text("?").serialize(dict.fromkeys(FLAT_VALUES) | {"tags": [None, "b"]})
+    assert of_flat.deserialize(tags).tags == ["?", "b"]

@@ -61,7 +61,8 @@ def test_fields_go_by_name(
     topic = topics.create()
     options = (
         f"'protobuf.descriptor-set' = '{descriptors}', "
-        "'protobuf.message-class-name' = 'mill.Order', 'protobuf.ignore-parse-errors' = 'true'"
+        "'protobuf.message-class-name' = 'mill.Order', 'protobuf.ignore-parse-errors' = 'true', "
+        "'protobuf.write-null-string-literal' = '-', 'protobuf.read-default-values' = 'true'"
     )
     declare(t_env, topics.bootstrap_servers, topic, COLUMNS, options)
     t_env.execute_sql(
@@ -75,6 +76,12 @@ def test_fields_go_by_name(
     found = [tuple(row) for row in t_env.execute_sql(query).collect()]
     assert found == [(1, "ab", 5, "y", 3, 0)]
     assert [tuple(row) for row in t_env.execute_sql("SELECT word FROM t").collect()] == [("ab",)]
+    t_env.execute_sql(
+        "INSERT INTO t SELECT 2, 'c', CAST(NULL AS ROW<x INT>), ARRAY['y', NULL], "
+        "MAP['n', CAST(NULL AS INT)]"
+    ).wait()
+    query = "SELECT part.x, tags[2], sizes['n'] FROM t WHERE id = 2"
+    assert [tuple(row) for row in t_env.execute_sql(query).collect()] == [(0, "-", 0)]
 
 
 @pytest.mark.parametrize(

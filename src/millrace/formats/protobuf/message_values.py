@@ -89,18 +89,19 @@ def _is_map(field: Any) -> bool:
 # -- from messages -------------------------------------------------------------------------
 
 
-def getter_of(field: Any) -> Get:
-    """Takes a field's value out of a message, as its type has it; None if it is not there."""
+def getter_of(field: Any, defaults: bool = False) -> Get:
+    """Takes a field's value out of a message, as its type has it; if it is not there None, or with
+    ``defaults`` the default of the field."""
     name, get = field.name, attrgetter(field.name)
     if _is_map(field):
-        key, value = (_reader_of(part) or _same for part in field.message_type.fields)
+        key, value = (_reader_of(part, defaults) or _same for part in field.message_type.fields)
         return lambda message: {key(k): value(v) for k, v in get(message).items()}
-    convert = _reader_of(field)
+    convert = _reader_of(field, defaults)
     if field.is_repeated:
         if convert is None:
             return lambda message: list(get(message))
         return lambda message: list(map(convert, get(message)))
-    if not field.has_presence:
+    if defaults or not field.has_presence:
         return get if convert is None else lambda message: convert(get(message))
     if convert is None:
         return lambda message: get(message) if message.HasField(name) else None
@@ -111,7 +112,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _reader_of(field: Any) -> Convert | None:
+def _reader_of(field: Any, defaults: bool) -> Convert | None:
     """From a single value of the field; None: it is what the type has."""
     if field.cpp_type == field.CPPTYPE_ENUM:
         names = {value.number: value.name for value in field.enum_type.values}
@@ -129,13 +130,13 @@ def _reader_of(field: Any) -> Convert | None:
         return _instant
     if name == _DURATION:
         return lambda value: timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
-    return row_reader(descriptor)
+    return row_reader(descriptor, defaults)
 
 
-def row_reader(descriptor: Any) -> Convert:
+def row_reader(descriptor: Any, defaults: bool = False) -> Convert:
     """From a message to its row."""
     names = tuple(field.name for field in descriptor.fields)
-    getters = list(map(getter_of, descriptor.fields))
+    getters = [getter_of(field, defaults) for field in descriptor.fields]
     return lambda message: named_row(names, [get(message) for get in getters])
 
 
@@ -152,19 +153,25 @@ def _json_text(value: Any) -> str:
 # -- into messages -------------------------------------------------------------------------
 
 
-def setter_of(field: Any) -> Set:
-    """Puts a value into a message."""
+def setter_of(field: Any, null_text: str | None = None) -> Set:
+    """Puts a value into a message.
+
+    Args:
+        null_text: what a text is that is None in a list or map, where Protobuf has no such thing;
+            other values are then the default of their type. None: it is refused.
+    """
     name, get = field.name, attrgetter(field.name)
     if _is_map(field):
-        return _map_setter(field)
-    fill = _filler_of(field)
+        return _map_setter(field, null_text)
+    fill = _filler_of(field, null_text)
     if fill is not None:
         if field.is_repeated:
+            fill_item = _filling(fill, null_text)
 
             def add(message: Any, values: Any) -> None:
                 items = get(message)
                 for value in values:
-                    fill(items.add(), _required(value))
+                    fill_item(items.add(), value)
 
             return add
 
@@ -174,32 +181,65 @@ def setter_of(field: Any) -> Set:
             fill(part, value)
 
         return fill_field
-    convert = _writer_of(field)
     if field.is_repeated:
-        return lambda message, values: get(message).extend(map(convert, map(_required, values)))
+        convert_item = _item_writer(field, null_text)
+        return lambda message, values: get(message).extend(map(convert_item, values))
+    convert = _writer_of(field)
     return lambda message, value: setattr(message, name, convert(value))
 
 
-def _map_setter(field: Any) -> Set:
+def _map_setter(field: Any, null_text: str | None) -> Set:
     get = attrgetter(field.name)
     key_field, value_field = field.message_type.fields
-    key, fill = _writer_of(key_field), _filler_of(value_field)
+    key, fill = _item_writer(key_field, null_text), _filler_of(value_field, null_text)
     if fill is not None:
+        fill_value = _filling(fill, null_text)
 
         def fill_entries(message: Any, entries: Any) -> None:
             found = get(message)
             for name, value in dict(entries).items():
-                fill(found[key(name)], _required(value))
+                fill_value(found[key(name)], value)
 
         return fill_entries
-    convert = _writer_of(value_field)
+    convert = _item_writer(value_field, null_text)
 
     def set_entries(message: Any, entries: Any) -> None:
         found = get(message)
         for name, value in dict(entries).items():
-            found[key(name)] = convert(_required(value))
+            found[key(name)] = convert(value)
 
     return set_entries
+
+
+def _item_writer(field: Any, null_text: str | None) -> Convert:
+    """To a value in a list or a map."""
+    convert = _writer_of(field)
+    if null_text is None:
+        return lambda value: convert(_required(value))
+    absent = _value_of_null(field, null_text)
+    return lambda value: absent if value is None else convert(value)
+
+
+def _filling(fill: Set, null_text: str | None) -> Set:
+    """Fills a message in a list or a map; of None it stays as it is made."""
+    if null_text is None:
+        return lambda message, value: fill(message, _required(value))
+
+    def fill_if(message: Any, value: Any) -> None:
+        if value is not None:
+            fill(message, value)
+
+    return fill_if
+
+
+def _value_of_null(field: Any, null_text: str) -> Any:
+    if field.type == field.TYPE_BYTES:
+        return b""
+    if field.cpp_type == field.CPPTYPE_STRING:
+        return null_text
+    if field.cpp_type == field.CPPTYPE_ENUM:
+        return field.enum_type.values[0].number
+    return False if field.cpp_type == field.CPPTYPE_BOOL else 0
 
 
 def _required(value: Any) -> Any:
@@ -227,25 +267,25 @@ def _writer_of(field: Any) -> Convert:
     return _same
 
 
-def _filler_of(field: Any) -> Callable[[Any, Any], None] | None:
+def _filler_of(field: Any, null_text: str | None) -> Set | None:
     """Fills a message that is the value of the field; None: it is no message."""
     if field.cpp_type != field.CPPTYPE_MESSAGE:
         return None
     descriptor = field.message_type
     name = descriptor.full_name
     if name in _WRAPPERS:
-        return setter_of(descriptor.fields[0])
+        return setter_of(descriptor.fields[0], null_text)
     if name in _JSON:
         return _parse_json
     if name == _TIMESTAMP:
         return _fill_timestamp
-    return _fill_duration if name == _DURATION else row_writer(descriptor)
+    return _fill_duration if name == _DURATION else row_writer(descriptor, null_text)
 
 
-def row_writer(descriptor: Any) -> Callable[[Any, Any], None]:
+def row_writer(descriptor: Any, null_text: str | None = None) -> Set:
     """Fills a message from a row, tuple, dict or dataclass instance."""
     names = tuple(field.name for field in descriptor.fields)
-    setters = list(map(setter_of, descriptor.fields))
+    setters = [setter_of(field, null_text) for field in descriptor.fields]
 
     def fill(message: Any, record: Any) -> None:
         values = field_values(names, record)

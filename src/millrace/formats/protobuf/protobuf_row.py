@@ -86,14 +86,24 @@ class ProtobufRowDeserializationSchema(
         Row(value='mill')
     """
 
-    def __init__(self, message_type: MessageType) -> None:
+    def __init__(self, message_type: MessageType, defaults: bool = False) -> None:
         super().__init__(message_type)
+        self._defaults = defaults
         self._class = message_type.message_class
         descriptor = self._class.DESCRIPTOR
         self._row_type = row_type_of(descriptor)
-        self._row = row_reader(descriptor)
-        self._getters = list(map(getter_of, descriptor.fields))
+        self._row = row_reader(descriptor, defaults)
+        self._getters = [getter_of(field, defaults) for field in descriptor.fields]
         self._columnar = bool(self._getters) and all(map(_has_column, self._row_type.types))
+
+    def with_default_values(self) -> Self:
+        """The same, where a field that a message does not have has its default (of proto2 the one
+        that is declared; of a message the row of its defaults), not None. Flink:
+        ``read-default-values``."""
+        return type(self)(self._message_type, True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._message_type, self._defaults)
 
     def deserialize(self, message: bytes) -> Row:
         """The row.
@@ -128,12 +138,17 @@ class ProtobufRowDeserializationSchema(
 
 
 class MessageEncoder:
-    """Writes rows as messages of a type."""
+    """Writes rows as messages of a type.
 
-    def __init__(self, message_type: MessageType) -> None:
+    Args:
+        message_type: the type.
+        null_text: see `ProtobufRowSerializationSchema.with_null_text`; None: it is refused.
+    """
+
+    def __init__(self, message_type: MessageType, null_text: str | None = None) -> None:
         self._name = message_type.name
         self._class = message_type.message_class
-        self._fill: Callable[[Any, Any], None] = row_writer(self._class.DESCRIPTOR)
+        self._fill: Callable[[Any, Any], None] = row_writer(self._class.DESCRIPTOR, null_text)
 
     def write(self, record: Any) -> bytes:
         """The bytes of a row.
@@ -162,9 +177,19 @@ class ProtobufRowSerializationSchema(_OfMessageType, SerializationSchema[Any]):
         b'\\x08\\x07'
     """
 
-    def __init__(self, message_type: MessageType) -> None:
+    def __init__(self, message_type: MessageType, null_text: str | None = None) -> None:
         super().__init__(message_type)
-        self._encoder = MessageEncoder(message_type)
+        self._null_text = null_text
+        self._encoder = MessageEncoder(message_type, null_text)
+
+    def with_null_text(self, text: str) -> Self:
+        """The same, where a None in a list or a map is this text, and of other types than texts
+        their default. Otherwise it is refused: Protobuf has no such thing. Flink:
+        ``write-null-string-literal``."""
+        return type(self)(self._message_type, text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._message_type, self._null_text)
 
     def serialize(self, value: Any) -> bytes:
         """The message.

@@ -29,12 +29,16 @@ __all__ = ["PROTOBUF_FORMATS"]
 CLASS = ConfigOptions.key("protobuf.message-class-name").string_type().no_default_value()
 DESCRIPTORS = ConfigOptions.key("protobuf.descriptor-set").string_type().no_default_value()
 IGNORES = ConfigOptions.key("protobuf.ignore-parse-errors").boolean_type().default_value(False)
+DEFAULTS = ConfigOptions.key("protobuf.read-default-values").boolean_type().default_value(False)
+NULL_TEXT = (
+    ConfigOptions.key("protobuf.write-null-string-literal").string_type().default_value("")
+)
 
 
 class ProtobufFormat(MessageFormat):
     """Fields by the columns' names; those that are no columns are left out."""
 
-    options = (CLASS, DESCRIPTORS, IGNORES)
+    options = (CLASS, DESCRIPTORS, IGNORES, DEFAULTS, NULL_TEXT)
     ignores = IGNORES
     text = False
 
@@ -42,11 +46,11 @@ class ProtobufFormat(MessageFormat):
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
         found = _message_type(physical, read)
-        rows = ProtobufRowDeserializationSchema(found)
+        rows = ProtobufRowDeserializationSchema(found, read(DEFAULTS))
         return RowsWithTimes(physical, rows) if _has_times(found, physical.names) else rows
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
-        written = ProtobufRowSerializationSchema(_message_type(columns, read))
+        written = ProtobufRowSerializationSchema(_message_type(columns, read), read(NULL_TEXT))
         return _NamedRows(columns.names, written)
 
 
