@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millrace.common.functions.metrics import MetricGroup
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.casting.cast import cast_may_fail, caster
@@ -39,6 +40,7 @@ from millrace.expressions.columns import (
 )
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.failing_row import tell_row
+from millrace.expressions.function_context import open_functions
 from millrace.expressions.function_definition import FunctionDefinition, FunctionResolutionError
 from millrace.expressions.registry import function
 from millrace.expressions.resolved import (
@@ -75,6 +77,10 @@ class Evaluator:
     def may_fail(self) -> bool:
         """Whether there may be rows for which it raises."""
         return self._node.may_fail
+
+    def open(self, metric_group: MetricGroup) -> None:
+        """Open the user's functions in it, for an operator with these metrics."""
+        open_functions((self.expression,), self.session.job_parameters, metric_group)
 
     def __call__(self, batch: pa.RecordBatch, instant: int | None = None) -> pa.Array:
         """A value per row.
@@ -130,6 +136,12 @@ class CompiledCalc:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CompiledCalc, self._arguments
+
+    def open(self, metric_group: MetricGroup) -> None:
+        """Open the user's functions in it, for an operator with these metrics."""
+        projections, condition, _, session = self._arguments
+        read = projections if condition is None else (condition, *projections)
+        open_functions(read, session.job_parameters, metric_group)
 
     def __call__(
         self, batch: pa.RecordBatch, instant: int | None = None, watermark: int | None = None

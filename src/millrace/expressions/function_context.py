@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-__all__ = ["FunctionContext"]
+from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
+from millrace.expressions.resolved import Call, ResolvedExpression
+
+__all__ = ["FunctionContext", "open_functions"]
 
 
 class FunctionContext:
-    """Passed to ``open``. PyFlink: ``FunctionContext``; metrics are not kept of functions in SQL.
+    """Passed to ``open``. PyFlink: ``FunctionContext``.
 
     Args:
         job_parameters: ``pipeline.global-job-parameters``.
+        metric_group: of the operator that calls the function; None: it is called outside a job, so
+            nobody collects its metrics.
 
     Example:
-        >>> FunctionContext({"rate": "2"}).get_job_parameter("rate", "1")
+        >>> context = FunctionContext({"rate": "2"})
+        >>> context.get_job_parameter("rate", "1")
         '2'
+        >>> calls = context.get_metric_group().counter("calls")
+        >>> calls.inc()
     """
 
-    def __init__(self, job_parameters: Mapping[str, str]) -> None:
+    def __init__(
+        self, job_parameters: Mapping[str, str], metric_group: MetricGroup | None = None
+    ) -> None:
         self._job_parameters = job_parameters
+        self._metric_group = metric_group or UnregisteredMetricGroup()
+
+    def get_metric_group(self) -> MetricGroup:
+        """Makes metrics of the operator that calls the function."""
+        return self._metric_group
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """A parameter of the job, or the default value."""
         return self._job_parameters.get(key, default_value)
+
+
+def open_functions(
+    expressions: Iterable[ResolvedExpression],
+    job_parameters: tuple[tuple[str, str], ...],
+    metric_group: MetricGroup,
+) -> None:
+    """Open the functions of the user that are called in expressions, before their first call."""
+    for each in expressions:
+        if isinstance(each, Call):
+            kernel = getattr(each.payload, "kernel", None)
+            if kernel is not None and hasattr(kernel, "open"):
+                kernel.open(job_parameters, metric_group)
+        open_functions(each.children(), job_parameters, metric_group)

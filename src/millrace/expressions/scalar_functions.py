@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from millrace.common.functions.metrics import MetricGroup
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.logical.parser import parse_type
@@ -119,7 +120,7 @@ class Adjustment:
 
 
 class _Kernel:
-    """Calls the function, which is opened at its first call in a process."""
+    """Calls the function, which is opened by its operator, or else at its first call."""
 
     def __init__(self, name: str, function: Any, kind: LogicalType, call: Body) -> None:
         self._name, self._function, self._kind, self._call = name, function, kind, call
@@ -134,7 +135,7 @@ class _Kernel:
         try:
             body = self._body
             if body is None or self._parameters != site.session.job_parameters:
-                body = self._opened(site)
+                body = self.open(site.session.job_parameters)
             made = self._call(body, columns, frame.length, site, self._kind)
         except _Misfit as misfit:
             raise EvaluationError(
@@ -154,10 +155,15 @@ class _Kernel:
             )
         return made
 
-    def _opened(self, site: CallSite) -> Body:
-        function, self._parameters = self._function, site.session.job_parameters
+    def open(
+        self,
+        job_parameters: tuple[tuple[str, str], ...],
+        metric_group: MetricGroup | None = None,
+    ) -> Body:
+        """Open the function for a job; what it is called by."""
+        function, self._parameters = self._function, job_parameters
         if hasattr(function, "open"):
-            function.open(FunctionContext(dict(self._parameters)))
+            function.open(FunctionContext(dict(job_parameters), metric_group))
         if hasattr(function, "close"):
             weakref.finalize(self, function.close)
         body: Body = getattr(function, "eval", function)

@@ -7,8 +7,6 @@ enough for every slot, and the slots that rows belong to.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.function_context import FunctionContext
 
 __all__ = ["ColumnAccumulator", "Columns", "Signs", "Slots"]
 
@@ -40,8 +39,8 @@ class ColumnAccumulator(ABC):
     in_order = False
     """Whether the value depends on the order of rows, so that slices are not put together."""
 
-    job_parameters: Mapping[str, str] = MappingProxyType({})
-    """``pipeline.global-job-parameters``, for functions of the user."""
+    context = FunctionContext({})
+    """For functions of the user."""
 
     def __init__(self, argument_types: tuple[LogicalType, ...], result_type: LogicalType) -> None:
         self.argument_types = argument_types

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,11 @@ class OpenedFunction:
         self.name, self._function = name, function
         self._opened = False
 
-    def get(self, job_parameters: Mapping[str, str]) -> Any:
+    def get(self, context: FunctionContext) -> Any:
         """The function, opened."""
         if not self._opened:
             if hasattr(self._function, "open"):
-                self._function.open(FunctionContext(dict(job_parameters)))
+                self._function.open(context)
             if hasattr(self._function, "close"):
                 weakref.finalize(self, self._function.close)
             self._opened = True
@@ -83,7 +83,7 @@ class ImperativeAccumulator(ColumnAccumulator):
     def accumulate(
         self, slots: Slots, columns: Columns, arguments: list[pa.Array], signs: Signs = None
     ) -> None:
-        function, held = self._function.get(self.job_parameters), columns[0]
+        function, held = self._function.get(self.context), columns[0]
         pairs = zip(arguments, self.argument_types, strict=True)
         values = [python_values(*pair) for pair in pairs]
         changing: dict[int, Any] = {}
@@ -109,7 +109,7 @@ class ImperativeAccumulator(ColumnAccumulator):
             held[slot] = accumulator
 
     def merge(self, slots: Slots, columns: Columns, other_slots: Slots, others: Columns) -> None:
-        function, held = self._function.get(self.job_parameters), columns[0]
+        function, held = self._function.get(self.context), columns[0]
         changed: set[int] = set()
         for slot, other in zip(slots.tolist(), others[0][other_slots].tolist(), strict=True):
             if other is None:
@@ -125,7 +125,7 @@ class ImperativeAccumulator(ColumnAccumulator):
                 raise
 
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
-        function = self._function.get(self.job_parameters)
+        function = self._function.get(self.context)
         values: list[Any] = []
         try:
             for accumulator in columns[0][slots].tolist():

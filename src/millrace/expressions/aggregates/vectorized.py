@@ -67,7 +67,7 @@ class VectorizedAccumulator(CollectingAccumulator):
         columns = [*zip(*rows, strict=True)] if rows else [()] * len(self._codecs)
         pairs = zip(self._codecs, columns, strict=True)
         given = [self._column(codec.array(column)) for codec, column in pairs]
-        function = self._function.get(self.job_parameters)
+        function = self._function.get(self.context)
         try:
             if not hasattr(function, "accumulate"):
                 return _plain(function(*given))

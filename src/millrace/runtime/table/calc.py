@@ -7,6 +7,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.evaluation import CompiledCalc
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
+from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import schema_of
 
@@ -35,6 +36,9 @@ class CalcOperator(Operator):
         self._calc = CompiledCalc(projections, condition, input_type, session)
         self._schema = schema_of(output_type)
         self._now = 0
+
+    def open(self) -> None:
+        self._calc.open(RegisteredGroup(self.context.metrics))
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._now = now

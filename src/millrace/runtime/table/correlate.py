@@ -23,6 +23,7 @@ from millrace.common.types.logical.logical_type import (
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
+from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import schema_of
 
@@ -70,6 +71,10 @@ class CorrelateOperator(Operator):
         self._arguments = [compiled(each, spec.input_type, session) for each in spec.arguments]
         self._types = tuple(each.output_type for each in spec.arguments)
         self._schema = schema_of(spec.output_type)
+
+    def open(self) -> None:
+        for argument in self._arguments:
+            argument.open(RegisteredGroup(self.context.metrics))
 
     def begin_epoch(self, epoch: int, now: int) -> None:
         self._now = now

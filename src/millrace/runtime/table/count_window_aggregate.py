@@ -17,6 +17,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions
@@ -66,7 +67,7 @@ class CountWindowAggregateOperator(Operator):
     def open(self) -> None:
         spec, state, uid = self._spec, self.context.state, self.context.uid
         self._accumulators = GroupAccumulators(
-            spec.calls, spec.input_type, False, _OWN, self.context.job_parameters
+            spec.calls, spec.input_type, False, _OWN, function_context(self.context)
         )
         key = tuple(arrow_type(spec.input_type.fields[index].type) for index in spec.groups)
         rows = ValueColumn(np.dtype(np.int64), name="rows")

@@ -7,7 +7,7 @@ only a value that comes or goes reaches the accumulator.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,7 @@ from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator
 from millrace.expressions.aggregates.accumulators import accumulator
+from millrace.expressions.function_context import FunctionContext
 from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.table.value_counts import ValueCounts
 from millrace.state.columns.hash_index import Positions
@@ -68,7 +69,7 @@ class GroupAccumulators:
         input_type: columns of the rows.
         retracts: whether rows may be taken back.
         offset: how many columns of the table are before theirs.
-        job_parameters: for functions of the user.
+        context: for functions of the user.
     """
 
     def __init__(
@@ -77,14 +78,14 @@ class GroupAccumulators:
         input_type: RowType,
         retracts: bool,
         offset: int = 0,
-        job_parameters: Mapping[str, str] | None = None,
+        context: FunctionContext | None = None,
     ) -> None:
         self._input_type = input_type
         self._aggregates: list[_Aggregate] = []
         for call in calls:
             types = tuple(input_type.fields[index].type for index in call.arguments)
             made = accumulator(call.function, types, call.type, call.payload, retracts)
-            made.job_parameters = job_parameters or {}
+            made.context = context or FunctionContext({})
             end = offset + len(made.columns())
             extreme = not made.retracts
             by_value = (call.distinct and not extreme) or (extreme and retracts)
@@ -181,9 +182,7 @@ class GroupAccumulators:
         if not came.all():
             self._recompute(aggregate, columns, np.unique(slots[~came]))
 
-    def running(
-        self, table: SlotTable, slots: Positions, batch: pa.RecordBatch
-    ) -> list[pa.Array]:
+    def running(self, table: SlotTable, slots: Positions, batch: pa.RecordBatch) -> list[pa.Array]:
         """Add rows in turn, those of a slot together and in their order; its slots were touched.
 
         Returns:

@@ -20,6 +20,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import same_rows, schema_of
+from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators, signs_of
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions, distinct
@@ -78,7 +79,7 @@ class GroupAggregateOperator(Operator):
     def open(self) -> None:
         spec = self._spec
         self._accumulators = GroupAccumulators(
-            spec.calls, spec.input_type, spec.retracts, _OWN, self.context.job_parameters
+            spec.calls, spec.input_type, spec.retracts, _OWN, function_context(self.context)
         )
         key = tuple(arrow_type(spec.input_type.fields[index].type) for index in spec.groups)
         uid = self.context.uid

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from millrace.common.functions.metrics import MetricGroup
 from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
@@ -62,13 +63,17 @@ class JoinPairs:
 
     Args:
         session: for the condition.
+        metric_group: for functions of the user in it.
     """
 
-    def __init__(self, spec: JoinSpec, session: SessionSettings, output: Output) -> None:
+    def __init__(
+        self, spec: JoinSpec, session: SessionSettings, output: Output, metric_group: MetricGroup
+    ) -> None:
         self._spec, self._output = spec, output
         columns = [field.type for each in spec.types for field in each.fields]
         both = RowType.of(*((f"f{index}", kind) for index, kind in enumerate(columns)))
         self._calc = CompiledCalc((), spec.condition, both, session)
+        self._calc.open(metric_group)
         self._schema = schema_of(spec.output_type)
 
     def log(self, state: SubtaskState, uid: str, side: int, *numbers: str) -> RowLog:

@@ -19,6 +19,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.evaluation import CompiledCalc
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
+from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import column_of, schema_of
 from millrace.runtime.table.join_pairs import without_null
@@ -85,6 +86,8 @@ class LookupJoinOperator(Operator):
         self._calc = CompiledCalc((), spec.condition, both, session)
 
     def open(self) -> None:
+        for calc in (self._right, self._calc):
+            calc.open(RegisteredGroup(self.context.metrics))
         self._lookups = Lookups(self._function, self._settings, self.context.metrics)
         self._schema = schema_of(self._spec.output_type)
         self._now = 0

@@ -23,6 +23,7 @@ from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators
 from millrace.runtime.table.over_values import once
 from millrace.runtime.table.ranking import Numbers, ranks_of, sorted_positions
@@ -106,7 +107,7 @@ class OverAggregateOperator(Operator):
         self._life = TimeToLive(self._log, _LAST_USED, spec.state_ttl)
         calls, rows = ((), spec.input_type) if spec.lags else _marked(spec)
         self._accumulators = GroupAccumulators(
-            calls, rows, False, _OWN, self.context.job_parameters
+            calls, rows, False, _OWN, function_context(self.context)
         )
         values = (LAST_USED, *self._accumulators.value_columns)
         self._frame_columns = ColumnsOf((pa.int64(),), values=values)

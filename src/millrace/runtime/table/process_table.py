@@ -26,7 +26,6 @@ from millrace.common.types.logical.python_values import arrow_column, python_val
 from millrace.common.types.row import Row, named_row
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.evaluation_error import EvaluationError
-from millrace.expressions.function_context import FunctionContext
 from millrace.expressions.process_table_functions import ProcessSignature
 from millrace.expressions.resolved import ResolvedExpression, SortKey
 from millrace.expressions.session_settings import SessionSettings
@@ -39,6 +38,7 @@ from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.process_contexts import (
     ProcessedEvent,
     ProcessTableContext,
@@ -155,7 +155,7 @@ class ProcessTableOperator(Operator):
         spec = self._spec
         function = spec.signature.function
         if hasattr(function, "open"):
-            function.open(FunctionContext(dict(spec.session.job_parameters)))
+            function.open(function_context(self.context))
         semantics = {
             each.name: TableSemantics(
                 each.row_type, each.partition, tuple(key.index for key in each.order), each.time

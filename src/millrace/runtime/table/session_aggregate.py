@@ -18,6 +18,7 @@ from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators
 from millrace.runtime.table.sessions import SESSION_BOUNDS, Sessions
 from millrace.runtime.table.window_time import EVENT_TIME, WindowTime
@@ -75,7 +76,7 @@ class SessionAggregateOperator(WindowingOperator):
         self._dropped = RegisteredGroup(context.metrics).counter("numLateRecordsDropped")
         bounds = len(SESSION_BOUNDS)
         self._accumulators = GroupAccumulators(
-            spec.calls, spec.input_type, False, bounds, self.context.job_parameters
+            spec.calls, spec.input_type, False, bounds, function_context(self.context)
         )
         key = [arrow_type(spec.input_type.fields[index].type) for index in spec.groups]
         self._log: RowLog = context.state.table(TableId(context.uid, "@sessions"), ROW_LOG)

@@ -21,6 +21,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.evaluation import CompiledCalc
 from millrace.expressions.resolved import fields_of
 from millrace.expressions.session_settings import SessionSettings
+from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.group_accumulators import signs_of
@@ -76,6 +77,7 @@ class StreamingJoinOperator(Operator):
         """The columns of pairs that the condition reads."""
 
     def open(self) -> None:
+        self._calc.open(RegisteredGroup(self.context.metrics))
         spec = self._spec
         self._now = 0
         self._schema = schema_of(spec.output_type)

@@ -21,6 +21,7 @@ from millrace.expressions.resolved import ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue
+from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.table.columns import schema_of
@@ -93,6 +94,7 @@ class TemporalJoinOperator(Operator):
         self._calc = CompiledCalc((), spec.condition, both, session)
 
     def open(self) -> None:
+        self._calc.open(RegisteredGroup(self.context.metrics))
         self._passed = DeclaredValue(self, _WATERMARK)
         self._logs = [self._log(side) for side in (0, 1)]
         self._life = TimeToLive(self._logs[1], _LAST_USED, self._spec.state_ttl)

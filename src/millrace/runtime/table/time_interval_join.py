@@ -16,6 +16,7 @@ from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.expressions.session_settings import SessionSettings
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue
+from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.table.expiry_queue import ExpiryQueue
@@ -72,7 +73,9 @@ class TimeIntervalJoinOperator(Operator):
     def open(self) -> None:
         spec, context = self._spec, self.context
         self._passed = DeclaredValue(self, _WATERMARK)
-        self._pairs = JoinPairs(spec.join, self._session, self.output)
+        self._pairs = JoinPairs(
+            spec.join, self._session, self.output, RegisteredGroup(self.context.metrics)
+        )
         self._logs = [
             self._pairs.log(context.state, context.uid, side, "time", "matched") for side in (0, 1)
         ]

@@ -20,6 +20,7 @@ from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators, signs_of
 from millrace.runtime.table.window_slices import Times, WindowSlices
 from millrace.runtime.table.window_time import EVENT_TIME, WindowTime
@@ -87,7 +88,7 @@ class WindowAggregateOperator(WindowingOperator):
         spec, context = self._spec, self.context
         self._dropped = RegisteredGroup(context.metrics).counter("numLateRecordsDropped")
         self._accumulators = GroupAccumulators(
-            spec.calls, spec.input_type, spec.retracts, _OWN, self.context.job_parameters
+            spec.calls, spec.input_type, spec.retracts, _OWN, function_context(self.context)
         )
         key = tuple(arrow_type(spec.input_type.fields[index].type) for index in spec.groups)
         rows = ValueColumn(np.dtype(np.int64), name="rows")

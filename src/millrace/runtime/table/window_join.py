@@ -71,7 +71,9 @@ class WindowJoinOperator(WindowingOperator):
         self._dropped = [
             metrics.counter(f"{side}NumLateRecordsDropped") for side in ("left", "right")
         ]
-        self._pairs = JoinPairs(self._spec.join, self._session, self.output)
+        self._pairs = JoinPairs(
+            self._spec.join, self._session, self.output, RegisteredGroup(self.context.metrics)
+        )
         self._logs = [
             self._pairs.log(context.state, context.uid, side, "matched") for side in (0, 1)
         ]

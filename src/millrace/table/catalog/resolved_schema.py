@@ -64,9 +64,9 @@ class Column(ABC):
         """The same column with a comment."""
         return replace(self, comment=comment)
 
-    def copy(self, new_data_type: LogicalType) -> Self:
+    def copy(self, new_type: LogicalType) -> Self:
         """The column with another type."""
-        return replace(self, data_type=new_data_type)
+        return replace(self, data_type=new_type)
 
     def rename(self, new_name: str) -> Self:
         """The column under another name."""
