@@ -101,10 +101,23 @@ def test_metadata_is_refused(t_env: TableEnvironment, options: str) -> None:
         t_env.execute_sql("SELECT * FROM t")
 
 
-def test_rows_of_delta_are_deleted_and_updated(
-    t_env: TableEnvironment, batch_env: TableEnvironment, tmp_path: Path
+def version_of(options: str, name: str = "t") -> int:
+    """The number of a table's version or snapshot."""
+    if "'delta'" in options:
+        return DeltaTable(options.rpartition("= '")[2].rstrip("'").replace("TABLE", name)).version()
+    return len(opened(options, name).snapshots())
+
+
+def opened(options: str, name: str) -> Any:
+    """An Iceberg table."""
+    given = dict(pair.split("' = '") for pair in options.strip("'").split("', '"))
+    properties = {key: given[key] for key in ("uri", "warehouse")}
+    return load_catalog("tests", type="sql", **properties).load_table(f"shop.{name}")
+
+
+def test_rows_are_deleted_and_updated(
+    t_env: TableEnvironment, batch_env: TableEnvironment, options: str
 ) -> None:
-    options = f"'connector' = 'delta', 'table-path' = '{tmp_path}/TABLE'"
     columns = "name STRING, id BIGINT, at_time TIMESTAMP(3), dt DATE"
     key = ", PRIMARY KEY (id, name) NOT ENFORCED"
     declare(batch_env, options, columns + key, more="PARTITIONED BY (dt)")
@@ -114,7 +127,8 @@ def test_rows_of_delta_are_deleted_and_updated(
         for name, id in values
     )
     batch_env.execute_sql(f"INSERT INTO t VALUES {listed}")
-    assert rows(batch_env, "SHOW PARTITIONS t") == [("dt=2024-02-01",), ("dt=2024-02-02",)]
+    if "'delta'" in options:
+        assert rows(batch_env, "SHOW PARTITIONS t") == [("dt=2024-02-01",), ("dt=2024-02-02",)]
     batch_env.execute_sql(
         "DELETE FROM t WHERE name = 'a' AND at_time < TIMESTAMP '2025-01-01 00:00:00'"
     )
@@ -123,11 +137,50 @@ def test_rows_of_delta_are_deleted_and_updated(
         ("b", 1, "2024-02-29 01:02:03.004"),
         ("b", 2, "2025-01-01 00:00:00.500"),
     ]
-    version = DeltaTable(f"{tmp_path}/t").version()
+    version = version_of(options)
     batch_env.execute_sql("DELETE FROM t WHERE name = 'c'")
-    assert DeltaTable(f"{tmp_path}/t").version() == version
+    batch_env.execute_sql("UPDATE t SET dt = NULL WHERE name = 'c'")
+    assert version_of(options) == version
     batch_env.execute_sql("TRUNCATE TABLE t")
     assert rows(batch_env, "SELECT * FROM t") == []
     declare(t_env, options, columns + key)
     with pytest.raises(JobDefinitionError, match="is for batch mode"):
         t_env.execute_sql("DELETE FROM t")
+
+
+KEYS = {
+    "DATE": ("DATE '2024-02-29'", "DATE '1969-12-31'"),
+    "TIMESTAMP(3)": ("TIMESTAMP '2024-02-29 01:02:03.004'", "TIMESTAMP '1969-12-31 23:00:00.001'"),
+    "TIMESTAMP_LTZ(3)": ("TO_TIMESTAMP_LTZ(1500, 3)", "TO_TIMESTAMP_LTZ(-1, 3)"),
+    "DECIMAL(10, 2)": ("2.50", "-0.01"),
+    "STRING": ("'it''s'", "''"),
+    "BYTES": ("X'00ff'", "X''"),
+    "BOOLEAN": ("TRUE", "FALSE"),
+    "INT": ("-1", "2147483647"),
+    "DOUBLE": ("CAST(0.1 AS DOUBLE)", "CAST(1e300 AS DOUBLE)"),
+}
+
+
+@pytest.mark.parametrize("kind", list(KEYS))
+def test_keys_of_types(batch_env: TableEnvironment, options: str, kind: str) -> None:
+    one, two = KEYS[kind]
+    declare(batch_env, options, f"k {kind}, n INT, PRIMARY KEY (k) NOT ENFORCED")
+    batch_env.execute_sql(
+        f"INSERT INTO t SELECT CAST({one} AS {kind}), 1 UNION ALL SELECT CAST({two} AS {kind}), 2"
+    )
+    batch_env.execute_sql(f"UPDATE t SET n = n + 10 WHERE k = CAST({two} AS {kind})")
+    assert rows(batch_env, "SELECT n FROM t") == [(1,), (12,)]
+    batch_env.execute_sql(f"DELETE FROM t WHERE k = CAST({one} AS {kind})")
+    assert rows(batch_env, "SELECT n FROM t") == [(12,)]
+
+
+def test_columns_that_are_not_declared_stay(batch_env: TableEnvironment, options: str) -> None:
+    declare(batch_env, options, "id INT, a STRING, b STRING")
+    batch_env.execute_sql("INSERT INTO t VALUES (1, 'a', 'b'), (2, 'c', 'd'), (1, 'e', 'f')")
+    batch_env.execute_sql("DROP TABLE t")
+    declare(batch_env, options, "b STRING, id INT, PRIMARY KEY (id) NOT ENFORCED")
+    batch_env.execute_sql("UPDATE t SET b = 'x' WHERE id = 1 AND b = 'b'")
+    batch_env.execute_sql("DROP TABLE t")
+    declare(batch_env, options, "id INT, a STRING, b STRING")
+    expected = [(1, "a", "x"), (1, "e", "x"), (2, "c", "d")]
+    assert rows(batch_env, "SELECT * FROM t") == expected

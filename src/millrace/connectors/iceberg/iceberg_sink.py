@@ -19,6 +19,7 @@ from millrace.common.types.batch import BatchForm
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical.logical_type import RowType
 from millrace.connectors.committed_runs import CommittedRun, by_run, require_files
+from millrace.connectors.iceberg.changed_rows import any_of
 from millrace.connectors.iceberg.table import IcebergOptions, columns_of
 from millrace.connectors.last_rows import require_columns, staged_changes
 from millrace.connectors.staged_file import delete_staged
@@ -182,25 +183,6 @@ class IcebergCommitter(Committer):
         rows, keys = staged_changes(run.committables, self._keys)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it warns of keys that are new
-            transaction.delete(_any_of(keys), about)
+            transaction.delete(any_of(keys), about)
         if rows.num_rows:
             transaction.append(rows, about)
-
-
-def _any_of(keys: pyarrow.Table) -> Any:
-    """The condition that a row has one of the keys."""
-    from pyiceberg.expressions import AlwaysFalse, AlwaysTrue, And, EqualTo, In, Or
-
-    names = keys.schema.names
-    if len(names) == 1:
-        return In(names[0], keys.column(0).to_pylist())  # type: ignore[call-arg]
-    each: list[Any] = []
-    for row in keys.to_pylist():
-        same: Any = AlwaysTrue()
-        for name, value in row.items():
-            same = And(same, EqualTo(name, value))  # type: ignore[call-arg]
-        each.append(same)
-    while len(each) > 1:  # as a tree: a chain would be too deep for Python
-        pairs = [each[place : place + 2] for place in range(0, len(each), 2)]
-        each = [Or(*pair, AlwaysFalse()) for pair in pairs]
-    return each[0]

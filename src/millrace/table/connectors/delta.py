@@ -8,8 +8,6 @@ from typing import Any
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
-from millrace.common.types.batch import RowBatch
-from millrace.common.types.logical.logical_type import RowType
 from millrace.connectors.delta import DeltaSink, DeltaSource
 from millrace.connectors.delta.changed_rows import change_rows
 from millrace.connectors.delta.table import DeltaOptions
@@ -17,9 +15,13 @@ from millrace.connectors.partition_bucket_assigner import NO_VALUE
 from millrace.filesystem.registry import resolved
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import ScanRequest, SinkRequest
-from millrace.runtime.table.columns import ColumnConversion
 from millrace.table.connectors.factory import OptionValues, Rows, TableFactory
-from millrace.table.connectors.lake_tables import require_physical, stored_type
+from millrace.table.connectors.lake_tables import (
+    require_physical,
+    stored_columns,
+    stored_keys,
+    stored_type,
+)
 
 __all__ = ["DeltaFactory"]
 
@@ -83,19 +85,11 @@ class DeltaFactory(TableFactory):
         change_rows(_options(options), (), None, deletes=True)
 
     def delete_rows(self, table: ResolvedTable, options: OptionValues, keys: Rows | None) -> None:
-        by_name = {each.name: each for each in table.sink_type.fields}
-        columns = RowType(tuple(by_name[name] for name in table.primary_key))
-        given = None if keys is None else _columns(columns, keys)
-        change_rows(_options(options), table.primary_key, given, deletes=True)
+        change_rows(_options(options), table.primary_key, stored_keys(table, keys), deletes=True)
 
     def update_rows(self, table: ResolvedTable, options: OptionValues, rows: Rows) -> None:
-        given = _columns(table.sink_type, rows)
+        given = stored_columns(table.sink_type, rows)
         change_rows(_options(options), table.primary_key, given, deletes=False)
-
-
-def _columns(row_type: RowType, rows: Rows) -> Any:
-    """Rows in Arrow's types as the table has them."""
-    return ColumnConversion(stored_type(row_type))(RowBatch(list(rows))).data
 
 
 def _options(options: OptionValues) -> DeltaOptions:

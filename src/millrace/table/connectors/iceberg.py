@@ -10,10 +10,17 @@ from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.connectors.iceberg import IcebergSink, IcebergSource
+from millrace.connectors.iceberg.changed_rows import change_rows
+from millrace.connectors.iceberg.table import IcebergOptions
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import ScanRequest, SinkRequest
-from millrace.table.connectors.factory import OptionValues, TableFactory
-from millrace.table.connectors.lake_tables import require_physical, stored_type
+from millrace.table.connectors.factory import OptionValues, Rows, TableFactory
+from millrace.table.connectors.lake_tables import (
+    require_physical,
+    stored_columns,
+    stored_keys,
+    stored_type,
+)
 
 __all__ = ["IcebergFactory"]
 
@@ -67,6 +74,21 @@ class IcebergFactory(TableFactory):
             request.table.partition_keys,
             request.table.primary_key or None,
         )
+
+    def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
+        self.delete_rows(table, options, None)
+
+    def delete_rows(self, table: ResolvedTable, options: OptionValues, keys: Rows | None) -> None:
+        given = stored_keys(table, keys)
+        change_rows(_options(table, options), table.primary_key, given, deletes=True)
+
+    def update_rows(self, table: ResolvedTable, options: OptionValues, rows: Rows) -> None:
+        given = stored_columns(table.sink_type, rows)
+        change_rows(_options(table, options), table.primary_key, given, deletes=False)
+
+
+def _options(table: ResolvedTable, options: OptionValues) -> IcebergOptions:
+    return IcebergOptions(_name(table, options), _catalog(options))
 
 
 def _name(table: ResolvedTable, options: OptionValues) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.batch import RowBatch
 from millrace.common.types.logical.logical_type import (
     LocalZonedTimestampType,
     LogicalType,
@@ -11,8 +15,12 @@ from millrace.common.types.logical.logical_type import (
     rewritten,
 )
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
+from millrace.runtime.table.columns import ColumnConversion
 
-__all__ = ["require_physical", "stored_type"]
+if TYPE_CHECKING:
+    import pyarrow
+
+__all__ = ["require_physical", "stored_columns", "stored_keys", "stored_type"]
 
 _MICROSECONDS = 6
 
@@ -46,3 +54,18 @@ def stored_type(columns: RowType) -> RowType:
     found = rewritten(columns, stored)
     assert isinstance(found, RowType)
     return found
+
+
+def stored_columns(row_type: RowType, rows: Sequence[tuple[Any, ...]]) -> pyarrow.RecordBatch:
+    """Rows in Arrow's types as such tables have them."""
+    data: pyarrow.RecordBatch = ColumnConversion(stored_type(row_type))(RowBatch(list(rows))).data
+    return data
+
+
+def stored_keys(
+    table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None
+) -> pyarrow.RecordBatch | None:
+    """The same of values of the primary key; None stays that."""
+    by_name = {each.name: each for each in table.sink_type.fields}
+    columns = RowType(tuple(by_name[name] for name in table.primary_key))
+    return None if keys is None else stored_columns(columns, keys)
