@@ -69,5 +69,19 @@ def test_nan_is_one_key(name: str, streaming: bool, kind: str) -> None:
     assert Counter(tuple(map(shown, row)) for row in found) == Counter(expected)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("places", ["2, 3, 1", "1, 2, 3", "3, 1, 2"])
+def test_extremes_with_nan_do_not_depend_on_the_order(places: str) -> None:
+    values = ", ".join(f"({place})" for place in places.split(", "))
+    with run_local(epoch_records=2):
+        t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        query = (
+            "SELECT MIN(x), MAX(x) FROM (SELECT CASE WHEN i = 2 THEN CAST('NaN' AS DOUBLE) ELSE "
+            f"CAST(i AS DOUBLE) END AS x FROM (VALUES {values}) AS v(i))"
+        )
+        [row] = materialized(t_env.execute_sql(query).collect())
+    assert tuple(map(shown, row)) == ("NaN", "NaN")
+
+
 def shown(value: Any) -> Any:
     return "NaN" if isinstance(value, float) and math.isnan(value) else value

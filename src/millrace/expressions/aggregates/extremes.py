@@ -51,7 +51,8 @@ class ExtremeAccumulator(HeldValueAccumulator):
             columns[1][slots[first][::-1]] = raw[first][::-1]
             columns[0][slots[first]] = 1
         if self._numbers:
-            (np.maximum if self._greatest else np.minimum).at(columns[1], slots, raw)
+            with np.errstate(invalid="ignore"):  # of NaN, which stays
+                (np.maximum if self._greatest else np.minimum).at(columns[1], slots, raw)
             return
         best = columns[1]
         for slot, value in zip(slots.tolist(), raw.tolist(), strict=True):
