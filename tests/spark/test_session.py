@@ -30,3 +30,11 @@ def test_who_wants_to_hear_py4j_does(py4j: logging.Logger) -> None:
     py4j.setLevel(logging.DEBUG)
     session._quieten_py4j()
     assert py4j.level == logging.DEBUG
+
+
+def test_unix_sockets_are_left_off_where_paths_are_too_long() -> None:
+    key = "spark.python.unix.domain.socket.enabled"
+    masters = {"yarn": "false", "local[2]": "true", "spark://192.0.2.1:7077": "true"}
+    for master, wanted in masters.items():
+        assert session.spark_settings({"spark.master": master})[key] == wanted
+    assert session.spark_settings({"spark.master": "yarn", key: "true"})[key] == "true", "the user's own"

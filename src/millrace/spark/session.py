@@ -36,6 +36,10 @@ LOOPBACK: dict[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 """Where executors are on this machine: independent of its name and networks."""
+ON_YARN: dict[str, str] = {
+    # sockets would be below a container's directory, whose path is longer than a socket's may be
+    "spark.python.unix.domain.socket.enabled": "false",
+}
 TASK_FAILURES = 4
 _ON_THIS_MACHINE = ("local", "spark://127.0.0.1:", "spark://localhost:")
 
@@ -90,6 +94,7 @@ def spark_settings(extra: Mapping[str, str]) -> dict[str, str]:
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     master = extra.get("spark.master") or local_master()
     here = LOOPBACK if master.startswith(_ON_THIS_MACHINE) else {}
+    here = ON_YARN if master.startswith("yarn") else here
     return {**SETTINGS, **here, **extra, "spark.master": master}
 
 
