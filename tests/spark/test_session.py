@@ -37,4 +37,5 @@ def test_unix_sockets_are_left_off_where_paths_are_too_long() -> None:
     masters = {"yarn": "false", "local[2]": "true", "spark://192.0.2.1:7077": "true"}
     for master, wanted in masters.items():
         assert session.spark_settings({"spark.master": master})[key] == wanted
-    assert session.spark_settings({"spark.master": "yarn", key: "true"})[key] == "true", "the user's own"
+    own = {"spark.master": "yarn", key: "true"}
+    assert session.spark_settings(own)[key] == "true"
