@@ -131,6 +131,11 @@ STATEMENTS = {
         "ALTER TABLE t ADD IF NOT EXISTS PARTITION (d = '1') WITH ('k' = 'v') PARTITION (d = '2')",
         "ALTER TABLE t DROP IF EXISTS PARTITION (d = '1'), PARTITION (d = '2')",
     ],
+    "AlterModel": [
+        "ALTER MODEL m RENAME TO n",
+        "ALTER MODEL IF EXISTS a.b.m SET ('task' = 'regression')",
+        "ALTER MODEL m RESET ('task', 'version')",
+    ],
     "AlterView": ["ALTER VIEW v RENAME TO w", "ALTER VIEW v AS SELECT 1"],
     "AlterDatabase": ["ALTER DATABASE d SET ('a'='b')"],
     "AlterCatalog": ["ALTER CATALOG c SET ('a'='b')", "ALTER CATALOG c COMMENT 'x'"],
@@ -197,7 +202,6 @@ REFUSED = {
     "CREATE MATERIALIZED TABLE m FRESHNESS = INTERVAL '3' MINUTE AS SELECT a FROM t": (
         "Millrace has no materialized tables"
     ),
-    "ALTER MODEL m SET ('task' = 'regression')": "DROP MODEL and CREATE it again",
     "CREATE TABLE t (raw RAW('c', 'x'))": "raw is a reserved word: write `raw` in backticks",
     "SELECT t AT TIME ZONE 'UTC' FROM s": "Flink has no AT TIME ZONE",
     "SELECT a FROM t MINUS SELECT a FROM s": "write EXCEPT",

@@ -293,3 +293,31 @@ def versions_in(savepoint: str) -> set[str]:
         for row in pq.read_table(path).to_pylist():
             found |= set(re.findall(r"'([0-9a-f]{16})'", repr(row)))
     return found
+
+
+@pytest.mark.usefixtures("models")
+def test_a_model_is_altered(t_env: TableEnvironment) -> None:
+    """Its options decide what is called; temporary ones stay as they are."""
+    t_env.execute_sql(LINE.replace("TEMPORARY ", ""))
+    t_env.create_temporary_view("t", t_env.from_elements([(2,)], ["n"]))
+    query = "SELECT y FROM ML_PREDICT(TABLE t, MODEL {}, DESCRIPTOR(n))"
+    before = t_env.from_model("line").version
+    t_env.execute_sql("ALTER MODEL line SET ('version' = 'second', 'task' = 'regression')")
+    assert t_env.from_model("line").version == "second"
+    t_env.execute_sql("ALTER MODEL line RESET ('version')")
+    assert t_env.from_model("line").version == before
+    t_env.execute_sql("ALTER MODEL line RENAME TO slope")
+    assert t_env.list_models() == ["slope"]
+    assert t_env.sql_query(query.format("slope")).to_arrow().to_pylist() == [{"y": 6.0}]
+    t_env.execute_sql("ALTER MODEL IF EXISTS line RENAME TO other")
+    for wrong, words in (
+        ("ALTER MODEL line SET ('version' = 'x')", "no model.*line"),
+        ("ALTER MODEL slope RESET ('provider')", "'provider' of a model cannot be reset"),
+        ("ALTER MODEL slope RENAME TO elsewhere.slope", "stays in its database"),
+        ("ALTER MODEL slope RENAME TO slope", "already"),
+    ):
+        with pytest.raises(JobDefinitionError, match=words):
+            t_env.execute_sql(wrong)
+    t_env.execute_sql(LINE)
+    with pytest.raises(JobDefinitionError, match="is temporary and cannot be altered"):
+        t_env.execute_sql("ALTER MODEL line SET ('version' = 'x')")

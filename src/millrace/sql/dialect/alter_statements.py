@@ -15,6 +15,7 @@ from millrace.sql.statements import (
     AlterCatalog,
     AlterDatabase,
     AlterFunction,
+    AlterModel,
     AlterTable,
     AlterView,
     ChangeComment,
@@ -47,12 +48,12 @@ class AlterParser(ModifyParser):
     def alter(self) -> Statement:
         """An ALTER statement."""
         self.need("ALTER")
-        if self.at("MODEL", "MATERIALIZED", "CONNECTION"):
+        if self.at("MATERIALIZED", "CONNECTION"):
             raise self.unsupported_object("ALTER")
         if self.at("TEMPORARY", "FUNCTION"):
             return self._alter_function()
-        kind = self.need_one("TABLE", "VIEW", "DATABASE", "CATALOG")
-        if_exists = kind == "TABLE" and self.if_exists()
+        kind = self.need_one("TABLE", "VIEW", "MODEL", "DATABASE", "CATALOG")
+        if_exists = kind in ("TABLE", "MODEL") and self.if_exists()
         mark = self.index
         path = self.path(
             f"the name of a {kind.lower()}", {"CATALOG": 1, "DATABASE": 2}.get(kind, 3)
@@ -62,6 +63,8 @@ class AlterParser(ModifyParser):
             return AlterTable(path, self._table_action(), if_exists, **origin)
         if kind == "VIEW":
             return AlterView(path, self._view_action(), **origin)
+        if kind == "MODEL":
+            return AlterModel(path, self._model_action(), if_exists, **origin)
         if kind == "DATABASE":
             self.need("SET")
             return AlterDatabase(path, SetOptions(self.options()), **origin)
@@ -95,6 +98,13 @@ class AlterParser(ModifyParser):
             return Rename(self.path("the new name"))
         mark = self.index
         return ChangeQuery(self.query(), self.written(mark))
+
+    def _model_action(self) -> Rename | SetOptions | ResetOptions:
+        word = self.need_one("RENAME", "SET", "RESET")
+        if word == "RENAME":
+            self.need("TO")
+            return Rename(self.path("the new name"))
+        return SetOptions(self.options()) if word == "SET" else self._reset_options()
 
     def _table_action(self) -> TableAction:
         word = self.need_one("ADD", "MODIFY", "DROP", "RENAME", "SET", "RESET")

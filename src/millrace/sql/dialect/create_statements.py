@@ -139,7 +139,6 @@ class CreateParser(QueryParser):
     def unsupported_object(self, verb: str) -> Never:
         """Refuse what Flink has and Millrace has not."""
         reasons = {
-            "MODEL": "DROP MODEL and CREATE it again",
             "MATERIALIZED": (
                 "Millrace has no materialized tables: INSERT INTO a table keeps it up to date as "
                 "long as the job runs"

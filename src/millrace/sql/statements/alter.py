@@ -18,6 +18,7 @@ __all__ = [
     "AlterCatalog",
     "AlterDatabase",
     "AlterFunction",
+    "AlterModel",
     "AlterTable",
     "AlterView",
     "ChangeComment",
@@ -203,6 +204,15 @@ class AlterView(Statement):
 
     path: Path
     action: Rename | ChangeQuery
+
+
+@dataclass(frozen=True)
+class AlterModel(Statement):
+    """``ALTER MODEL IF EXISTS name RENAME TO other``, ``SET (...)``, ``RESET (...)``."""
+
+    path: Path
+    action: Rename | SetOptions | ResetOptions
+    if_exists: bool = False
 
 
 @dataclass(frozen=True)

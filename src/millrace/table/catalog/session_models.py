@@ -8,7 +8,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import RowType
 from millrace.planner.catalog_reader import ColumnKind, ResolvedModel
 from millrace.table.catalog.catalog_models import CatalogModel, CatalogModels
-from millrace.table.catalog.errors import already_exists, not_found
+from millrace.table.catalog.errors import CatalogError, already_exists, not_found
 from millrace.table.catalog.model_providers import scorer_of
 from millrace.table.catalog.object_path import ObjectIdentifier
 from millrace.table.schema import Schema
@@ -75,6 +75,44 @@ class SessionModels:
             return False
         self._temporary[name] = model
         return True
+
+    def alter(
+        self,
+        path: Sequence[str],
+        change: Callable[[CatalogModel], CatalogModel],
+        ignore_if_not_exists: bool,
+    ) -> None:
+        """Change a model of a catalog.
+
+        Raises:
+            CatalogError: there is none, and it may not be missing; or it is a temporary one.
+        """
+        name = self._qualified(path)
+        catalog = self._catalog(name.catalog)
+        if self._is_there(name, ignore_if_not_exists):
+            catalog.alter_model(name.path, change(catalog.get_model(name.path)))
+
+    def rename(self, path: Sequence[str], new_name: str, ignore_if_not_exists: bool) -> None:
+        """Give a model of a catalog another name in its database.
+
+        Raises:
+            CatalogError: the name is taken, there is no model and it may not be missing; or it is a
+                temporary one.
+        """
+        name = self._qualified(path)
+        if self._is_there(name, ignore_if_not_exists):
+            self._catalog(name.catalog).rename_model(name.path, new_name)
+
+    def _is_there(self, name: ObjectIdentifier, may_be_missing: bool) -> bool:
+        if name in self._temporary:
+            raise CatalogError(
+                f"model {name} is temporary and cannot be altered: DROP TEMPORARY MODEL, and "
+                "CREATE it again"
+            )
+        found = self._catalog(name.catalog).model_exists(name.path)
+        if not found and not may_be_missing:
+            raise not_found("model", name, self.names(name.catalog, name.database))
+        return found
 
     def drop(self, path: Sequence[str], temporary: bool, ignore_if_not_exists: bool) -> bool:
         """Remove a model; False: there was none.

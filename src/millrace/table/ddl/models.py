@@ -1,12 +1,22 @@
-"""CREATE, DROP, SHOW and DESCRIBE of models."""
+"""CREATE, ALTER, DROP, SHOW and DESCRIBE of models."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import BooleanType, RowType, VarCharType, quoted
 from millrace.common.types.logical.logical_type import literal as sql_text
-from millrace.sql.statements import Column, CreateModel, DropModel, Show
+from millrace.sql.statements import (
+    AlterModel,
+    Column,
+    CreateModel,
+    DropModel,
+    Rename,
+    SetOptions,
+    Show,
+)
 from millrace.table.catalog.catalog_models import CatalogModel
 from millrace.table.catalog.errors import not_found
 from millrace.table.ddl.schemas import column_of_statement
@@ -14,7 +24,14 @@ from millrace.table.schema import Schema
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
-__all__ = ["create_model", "described_model", "drop_model", "model_text", "models_of"]
+__all__ = [
+    "alter_model",
+    "create_model",
+    "described_model",
+    "drop_model",
+    "model_text",
+    "models_of",
+]
 
 
 def create_model(session: TableSession, statement: CreateModel) -> TableResult:
@@ -29,6 +46,36 @@ def create_model(session: TableSession, statement: CreateModel) -> TableResult:
 
 def _schema(columns: Sequence[Column]) -> Schema:
     return Schema(tuple(map(column_of_statement, columns)))
+
+
+def alter_model(session: TableSession, statement: AlterModel) -> TableResult:
+    """ALTER MODEL ... RENAME TO, SET, RESET.
+
+    Raises:
+        CatalogError: there is no such model in the catalog, or the new name is taken.
+        JobDefinitionError: the new name is in another database, or ``provider`` is reset.
+    """
+    models, path, action = session.catalogs.models, statement.path, statement.action
+    if isinstance(action, Rename):
+        if len(action.path) > 1 and (
+            session.catalogs.qualified(action.path)[:2] != session.catalogs.qualified(path)[:2]
+        ):
+            raise JobDefinitionError(
+                "a model stays in its database: ALTER MODEL ... RENAME TO takes the new name alone"
+            )
+        models.rename(path, action.path[-1], statement.if_exists)
+        return TableResult.ok()
+
+    def change(model: CatalogModel) -> CatalogModel:
+        if isinstance(action, SetOptions):
+            return replace(model, options={**model.options, **action.options})
+        if "provider" in action.keys:
+            raise JobDefinitionError("the option 'provider' of a model cannot be reset")
+        left = {key: text for key, text in model.options.items() if key not in action.keys}
+        return replace(model, options=left)
+
+    models.alter(path, change, statement.if_exists)
+    return TableResult.ok()
 
 
 def drop_model(session: TableSession, statement: DropModel) -> TableResult:

@@ -49,6 +49,7 @@ _EXECUTIONS: dict[type[Statement], Execute] = {
     sql.CreateCatalog: create.create_catalog,
     sql.CreateFunction: create.create_function,
     sql.CreateModel: models.create_model,
+    sql.AlterModel: models.alter_model,
     sql.DropModel: models.drop_model,
     sql.DropTable: drop.drop_table,
     sql.DropView: drop.drop_view,
