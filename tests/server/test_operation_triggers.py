@@ -12,7 +12,13 @@ import pytest
 from millrace.common.errors import CheckpointError
 from millrace.common.job import JobStatus
 from millrace.engine.control_mailbox import Mailbox, MailboxAnswer, RunNote
-from millrace.server.operation_triggers import LOST, PATIENCE, JobCommand, OperationTriggers
+from millrace.server.operation_triggers import (
+    LOST,
+    PATIENCE,
+    JobCommand,
+    OperationTriggers,
+    TriggerTakenError,
+)
 from millrace.server.registry import RegisteredJob, Submission
 from millrace.server.sql_registry import SqlRegistry
 
@@ -151,6 +157,15 @@ def test_the_id_of_a_client_is_triggered_once(scene) -> None:
     assert scene.trigger("a" * 32) == scene.trigger("a" * 32)
     assert len(scene.box.requests()) == 1
     assert scene.triggers.find("b" * 32) is None
+
+
+def test_the_id_of_something_else_is_refused(scene) -> None:
+    scene.begin()
+    id = scene.trigger("a" * 32)
+    for job, kind in ((JOB, "stop"), ("e" * 32, "rescaling")):
+        with pytest.raises(TriggerTakenError, match="choose another triggerId"):
+            scene.triggers.trigger(job, kind, COMMAND, id)
+    assert len(scene.box.requests()) == 1
 
 
 def test_a_directory_that_cannot_be_read_holds_up_no_other_job(scene, monkeypatch) -> None:

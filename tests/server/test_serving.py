@@ -63,6 +63,15 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
     other.close()
 
 
+def test_storage_is_a_directory_that_is_mounted(tmp_path: Path) -> None:
+    key = "high-availability.storage-dir"
+    for named in ("/mnt/shared", "file:///mnt/shared"):
+        assert options(tmp_path, configuration={key: named}).storage == Path("/mnt/shared")
+    assert options(tmp_path).storage is None
+    with pytest.raises(ConfigurationError, match="that all servers mount.*'s3://bucket/ha'"):
+        serve(options(tmp_path, configuration={key: "s3://bucket/ha"}), print)
+
+
 @pytest.mark.fault
 def test_a_server_begins_and_ends(tmp_path: Path, eventually) -> None:
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}

@@ -12,6 +12,7 @@ import gallery  # beside this file: tests are no packages
 import msgspec
 import pytest
 
+from millrace.common.config.restart_strategy import RestartStrategies
 from millrace.common.errors import CheckpointError
 from millrace.server.job_process import JobProcess
 from millrace.server.log_part import log_part
@@ -46,6 +47,12 @@ class Scene:
             self.registry, directory / "jobs", ENDS, self.clock, follows=False, capacity=2
         )
         self.supervisor.lead(1, lambda: self.leads)
+
+    def next_server(self) -> Supervisor:
+        """Another one takes its place."""
+        made = Supervisor(self.registry, self.directory / "jobs", ENDS, self.clock, follows=False)
+        made.lead(1, lambda: True)
+        return made
 
     def submit(self, code: int = 0) -> str:
         return self.supervisor.submit(Submission("job.py", None, (str(code),))).id
@@ -129,6 +136,44 @@ def test_a_job_that_has_run_before_is_restarted_when_its_program_fails(scene: Sc
 
 def test_a_program_that_fails_at_once_has_failed(scene: Scene) -> None:
     assert scene.ended(scene.submit(1)) == "FAILED"
+
+
+class _KilledError(Exception):
+    """The server is killed there."""
+
+
+def _kill(*args: object) -> None:
+    raise _KilledError
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_job_that_ended_as_its_server_was_killed_is_not_run_again(
+    scene: Scene, monkeypatch, code: int
+) -> None:
+    id = scene.submit(code)
+    with monkeypatch.context() as killed:
+        killed.setattr(Supervisor, "_close_attempt", _kill)
+        scene.ended(id)
+    next_one = scene.next_server()
+    next_one.look()
+    assert scene.registry.job(id).status.name == ("FAILED" if code else "FINISHED")
+    assert len(scene.registry.attempts(id)) == 1
+
+
+def test_a_job_without_restarts_whose_server_was_killed_has_failed(
+    scene: Scene, monkeypatch
+) -> None:
+    strategy = RestartStrategies.no_restart()
+    monkeypatch.setattr("millrace.server.supervisor.strategy_of", lambda archive: strategy)
+    id = scene.submit(1)
+    _has_run(scene, id)
+    with monkeypatch.context() as killed:
+        killed.setattr(Supervisor, "_restart_later", _kill)
+        scene.ended(id)
+    scene.next_server().look()
+    job = scene.registry.job(id)
+    assert (job.status.name, len(scene.registry.attempts(id))) == ("FAILED", 1)
+    assert "exit code 1" in job.error
 
 
 def test_the_exit_code_is_that_of_one_process(tmp_path: Path) -> None:

@@ -42,17 +42,18 @@ def log_part(path: Path, offset: int, limit: int = DEFAULT_BYTES) -> LogPart:
             data = file.read(min(limit, max(0, size - start)))
     except (FileNotFoundError, NotADirectoryError):
         return LogPart(0, 0, 0, "")
-    data = _whole_characters(data, more=start + len(data) < size or limit >= len(data))
+    data = _whole_characters(data)
     return LogPart(start, start + len(data), size, data.decode(errors="replace"))
 
 
-def _whole_characters(data: bytes, more: bool) -> bytes:
-    """Without the first bytes of a character whose others are still to come."""
+def _whole_characters(data: bytes) -> bytes:
+    """Without the first bytes of a character whose others are still to come, unless there is
+    nothing else: they are not held back for ever where their writer has died."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte & 0xC0 == 0x80:
             continue
         length = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
-        cut = more and length > back and len(data) > back
+        cut = length > back and len(data) > back
         return data[:-back] if cut else data
     return data

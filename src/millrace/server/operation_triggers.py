@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from threading import Event, RLock, Thread
 from typing import Any
 
-from millrace.common.errors import MillraceError
+from millrace.common.errors import JobControlError, MillraceError
 from millrace.common.job import JobID
 from millrace.engine.control_mailbox import Mailbox, MailboxAnswer
 from millrace.server.job_process import JobProcess
 from millrace.server.registry import Registry, TriggeredOperation
 
-__all__ = ["JobCommand", "OperationTriggers"]
+__all__ = ["JobCommand", "OperationTriggers", "TriggerTakenError"]
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +32,10 @@ REMEMBERED = 1_000
 """Answered triggers of each job: also the savepoints whose directories nobody else knows."""
 LOST = 5_000
 """Milliseconds after which a request that the job does not have will not be answered."""
+
+
+class TriggerTakenError(JobControlError):
+    """The id of a trigger belongs to something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +103,17 @@ class OperationTriggers:
 
         Args:
             id: of the trigger; one that is known is not triggered again. None: a new one.
+
+        Raises:
+            TriggerTakenError: the id is that of something else, or of another job.
         """
         with self._lock:
             known = self._registry.trigger(id) if id is not None else None
+            if known is not None and (known.job, known.kind) != (job, kind):
+                raise TriggerTakenError(
+                    f"the trigger {id} is a {known.kind} of {known.job or 'no job'}, not a {kind} "
+                    f"of {job}; choose another triggerId"
+                )
             if known is not None:
                 return known
             trigger = TriggeredOperation(id or str(JobID.generate()), job, kind, self._now())
@@ -109,12 +121,10 @@ class OperationTriggers:
             self._keep(trigger)
             return self._look_after(trigger)
 
-    def carry_out(self, kind: str, work: Callable[[], Any], id: str | None = None) -> str:
-        """Do something in a thread of its own; returns the trigger's id. ``id`` as in `trigger`."""
+    def carry_out(self, kind: str, work: Callable[[], Any]) -> str:
+        """Do something in a thread of its own; returns the trigger's id."""
         with self._lock:
-            if id is not None and self._registry.trigger(id) is not None:
-                return id
-            trigger = TriggeredOperation(id or str(JobID.generate()), "", kind, self._now())
+            trigger = TriggeredOperation(str(JobID.generate()), "", kind, self._now())
             self._working.add(trigger.id)
             self._keep(trigger)
         Thread(target=self._work, args=(trigger, work), name=f"millrace-{kind}").start()

@@ -32,12 +32,13 @@ def strategy_of(archive: ArchivedJob | None) -> RestartStrategyConfiguration:
 def next_start(
     strategy: RestartStrategyConfiguration, attempts: Iterable[ProcessAttempt]
 ) -> int | None:
-    """When to start the next process, in ms since the epoch of Unix; None: not any more.
+    """When to start the next process, in ms since the epoch of Unix; 0: none has crashed; None: not
+    any more.
 
     The strategy is told of all crashes again, so that a server goes on where another one was.
     """
     decider = create_decider(strategy)
-    start: int | None = None
+    start: int | None = 0
     for attempt in attempts:
         if attempt.ended is not None and attempt.outcome.startswith(CRASHED):
             delay = decider.delay_after_failure(attempt.ended)

@@ -15,8 +15,14 @@ from pathlib import Path
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.high_availability_options import HA_STORAGE_DIR
 from millrace.common.config.server_options import JOB_STORE_CAPACITY
-from millrace.common.errors import ConfigurationError, MillraceError, StateError
+from millrace.common.errors import (
+    ConfigurationError,
+    MillraceError,
+    StateError,
+    UnsupportedFileSystemSchemeError,
+)
 from millrace.filesystem.local_file_system import LocalFileSystem
+from millrace.filesystem.location import qualified
 from millrace.rest.connection_limit import ConnectionLimit
 from millrace.rest.http_server import HttpServer, TlsFiles
 from millrace.server.access_tokens import AccessTokens, token_in
@@ -67,7 +73,7 @@ class ServerOptions:
     def storage(self) -> Path | None:
         """What all servers of the registry share; None: only what is in `directory`."""
         named = Configuration(self.configuration).get(HA_STORAGE_DIR)
-        return None if named is None else Path(named).absolute()
+        return None if named is None else _mounted(named)
 
     @property
     def registry_url(self) -> str:
@@ -214,6 +220,21 @@ def log_to(path: Path) -> None:
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     root.addHandler(handler)
+
+
+def _mounted(named: str) -> Path:
+    """The directory of ``high-availability.storage-dir``, a path or a ``file:`` URI.
+
+    Raises:
+        ConfigurationError: it is in an object store.
+    """
+    try:
+        return Path(qualified(named))
+    except UnsupportedFileSystemSchemeError:
+        raise ConfigurationError(
+            f"{HA_STORAGE_DIR.key} must be a directory that all servers mount under the same "
+            f"path, not {named!r}: give a path such as /mnt/millrace"
+        ) from None
 
 
 def _taken(options: ServerOptions) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, RLock, Thread
 
+from millrace.common.config.restart_strategy import RestartStrategyConfiguration
 from millrace.common.errors import JobControlError, StateError
 from millrace.common.job import JobID, JobStatus
 from millrace.engine.clock import Clock, SystemClock
@@ -255,11 +256,9 @@ class Supervisor:
         if status is not None and status.is_terminal_state():
             suspended = status is JobStatus.SUSPENDED and job.goal is Goal.END
             status = JobStatus.CANCELED if suspended else status
-            self._close_attempt(attempt, status.name.lower())
-            self._end(job, status, _error(own))
+            self._end(job, status, _error(own), (attempt, status.name.lower()))
         elif job.goal is Goal.END:
-            self._close_attempt(attempt, "cancelled")
-            self._end(job, JobStatus.CANCELED)
+            self._end(job, JobStatus.CANCELED, "", (attempt, "cancelled"))
         elif _is_elsewhere(attempt):
             log.warning("job %s was left behind on %s; it goes on here", job.id, attempt.host)
             self._close_attempt(attempt, f"left behind on {attempt.host}")
@@ -267,9 +266,9 @@ class Supervisor:
             self._left.discard(job.id)
             self._close_attempt(attempt, "ended when its server led no more")
         elif own is None and code is not None and (code == 0 or (code > 0 and record is None)):
-            self._close_attempt(attempt, f"exit code {code}")
             done = JobStatus.FINISHED if code == 0 else JobStatus.FAILED
-            self._end(job, done, "" if code == 0 else process.log_tail())
+            error = "" if code == 0 else process.log_tail()
+            self._end(job, done, error, (attempt, f"exit code {code}"))
         else:
             self._close_attempt(attempt, f"{CRASHED}: {_death(code)}")
             self._restart_later(job, process, _death(code))
@@ -278,17 +277,26 @@ class Supervisor:
         strategy = strategy_of(process.archive())
         start = next_start(strategy, self._registry.attempts(job.id))
         if start is None:
-            text = f"its process has died ({death}), and its strategy says: "
-            self._end(job, JobStatus.FAILED, text + strategy.get_description())
+            self._give_up(job, strategy, death)
             return
         log.warning("the process of job %s has died (%s); it is started again", job.id, death)
         self._due[job.id] = (start, self._now())
         self._registry.put_job(replace(job, status=JobStatus.RESTARTING))
 
+    def _give_up(
+        self, job: RegisteredJob, strategy: RestartStrategyConfiguration, death: str
+    ) -> None:
+        text = f"its process has died ({death}), and its strategy says: "
+        self._end(job, JobStatus.FAILED, text + strategy.get_description())
+
     def _is_due(self, job: RegisteredJob) -> bool:
-        if job.id not in self._due:  # an earlier server had to start it
+        if job.id not in self._due:  # an earlier server had to start it, or to end it
             strategy = strategy_of(self.process(job.id).archive())
-            start = next_start(strategy, self._registry.attempts(job.id)) or 0
+            attempts = self._registry.attempts(job.id)
+            start = next_start(strategy, attempts)
+            if start is None:
+                self._give_up(job, strategy, attempts[-1].outcome)
+                return False
             self._due[job.id] = (start, self._now())
         start, noted = self._due[job.id]
         return not noted <= self._now() < start  # nor does it wait for a clock that was set back
@@ -304,8 +312,8 @@ class Supervisor:
         try:
             pid = self.process(job.id).start(job.submission, attempt.token)
         except OSError as error:
-            self._close_attempt(attempt, "it could not be started")
-            self._end(job, JobStatus.FAILED, f"its process cannot be started: {error}")
+            text = f"its process cannot be started: {error}"
+            self._end(job, JobStatus.FAILED, text, (attempt, "it could not be started"))
             return
         if pid is None:
             self._close_attempt(attempt, "the job had a process already")
@@ -330,9 +338,19 @@ class Supervisor:
     def _close_attempt(self, attempt: ProcessAttempt, outcome: str) -> None:
         self._registry.put_attempt(replace(attempt, ended=self._now(), outcome=outcome))
 
-    def _end(self, job: RegisteredJob, status: JobStatus, error: str = "") -> None:
+    def _end(
+        self,
+        job: RegisteredJob,
+        status: JobStatus,
+        error: str = "",
+        last: tuple[ProcessAttempt, str] | None = None,
+    ) -> None:
+        """Note the end of a job, then that of its last attempt and the outcome."""
         log.info("job %s has ended: %s", job.id, status.name)
+        # the job first: killed in between, the next server must not take it for one to start
         self._registry.put_job(replace(job, status=status, ended=self._now(), error=error))
+        if last is not None:
+            self._close_attempt(*last)
         self._forget_jobs()
 
     def _forget_jobs(self) -> None:

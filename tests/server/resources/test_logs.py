@@ -37,6 +37,15 @@ def test_characters_are_not_torn(tmp_path) -> None:
     assert "".join(texts) == "aé€😀b"
 
 
+def test_a_log_that_ends_within_a_character_is_shown_to_its_end(tmp_path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_bytes("end €".encode()[:-1])
+    first = log_part(path, 0)
+    assert (first.text, first.next) == ("end ", 4)
+    last = log_part(path, first.next)
+    assert (last.text, last.next) == ("\N{REPLACEMENT CHARACTER}", last.size)
+
+
 def test_over_http(api, job_server) -> None:
     part = api.get(f"/jobs/{RUNNING}/log?offset=-12").json()
     assert (part["text"], part["next"]) == ("second line\n", 23)

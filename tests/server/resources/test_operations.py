@@ -46,6 +46,8 @@ def test_a_savepoint_that_fails(api, mailbox) -> None:
     body = {"formatType": "NATIVE", "triggerId": "c" * 32}
     asked = [api.post(f"/jobs/{RUNNING}/savepoints", json=body) for _ in range(2)]
     assert [each.json()["request-id"] for each in asked] == ["c" * 32] * 2
+    other = api.post(f"/jobs/{RUNNING}/stop", json={"triggerId": "c" * 32})
+    assert (other.status_code, "is a savepoint of" in other.json()["errors"][0]) == (409, True)
     answer(mailbox, "failed", error="the disk is full")
     found = api.get(f"/jobs/{RUNNING}/savepoints/{'c' * 32}").json()
     assert found["operation"]["failure-cause"]["stack-trace"] == "the disk is full"

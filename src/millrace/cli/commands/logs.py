@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable, Sequence
 
 from millrace.cli.commands.grammar import Commands, add_command, add_job
@@ -25,7 +24,10 @@ def register(commands: Commands) -> None:
     )
     add_job(parser)
     parser.add_argument(
-        "-f", "--follow", action="store_true", help="go on with what comes, until Ctrl-C"
+        "-f",
+        "--follow",
+        action="store_true",
+        help="go on with what comes, until the job has ended, or Ctrl-C",
     )
     parser.add_argument(
         "-n",
@@ -43,25 +45,30 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
     job = operated_job(args)
     try:
-        follow_log(job.log, -args.bytes if args.bytes > 0 else 0, args.follow)
+        awaited = job.await_end if args.follow else None
+        follow_log(job.log, -args.bytes if args.bytes > 0 else 0, awaited)
     except KeyboardInterrupt:
         return 0
     return 0
 
 
-def follow_log(
-    read: Read, offset: int, follow: bool, sleep: Callable[[float], None] = time.sleep
-) -> None:
-    """Print a log from an offset to its end, then what comes."""
+def follow_log(read: Read, offset: int, await_end: Callable[[float], bool] | None) -> None:
+    """Print a log from an offset to its end, then what comes.
+
+    Args:
+        await_end: waits so many seconds, or until the job has ended, and says whether it has. None:
+            nothing is waited for.
+    """
     from millrace.cli.printing import printable
 
+    ended = await_end is None
     while True:
         text, following = read(offset)
         sys.stdout.write(printable(text, keep="\n\t"))
         sys.stdout.flush()
         nothing_new = not text or following == offset
         offset = following
-        if nothing_new and not follow:
+        if nothing_new and ended:
             return
-        if nothing_new:
-            sleep(POLL)
+        if nothing_new and await_end is not None:
+            ended = await_end(POLL)

@@ -25,9 +25,9 @@ HA_CLUSTER_ID = known(
 )
 HA_STORAGE_DIR = known(
     ConfigOptions.key("high-availability.storage-dir").string_type().no_default_value(),
-    "Directory with the checkpoints of a job server's jobs, mounted under the same path on every "
-    "machine with a server. Unset: below the server's own directory, which is enough for servers "
-    "on one machine.",
+    "Directory with the checkpoints of a job server's jobs, a path or a `file:` URI, mounted under "
+    "the same path on every machine with a server. Unset: below the server's own directory, which "
+    "is enough for servers on one machine.",
 )
 POSTGRESQL_LEASE_DURATION = known(
     ConfigOptions.key("high-availability.postgresql.leader-election.lease-duration")

@@ -20,7 +20,7 @@ from millrace.server.api_route import (
     QueryParameter,
 )
 from millrace.server.job_server import JobServer, checked_id
-from millrace.server.operation_triggers import JobCommand
+from millrace.server.operation_triggers import JobCommand, TriggerTakenError
 from millrace.server.registry import RegisteredJob, TriggeredOperation
 
 __all__ = ["ROUTES", "operation_state"]
@@ -113,6 +113,16 @@ def _triggered(id: str) -> TriggerAnswer:
     return TriggerAnswer(id, id)
 
 
+def _asked(
+    server: JobServer, job: RegisteredJob, kind: str, command: JobCommand, id: str | None
+) -> TriggerAnswer:
+    """Ask a job to do something, under the id that the client has chosen."""
+    try:
+        return _triggered(server.triggers.trigger(job.id, kind, command, id).id)
+    except TriggerTakenError as error:
+        raise ApiError(409, str(error)) from None
+
+
 def _running(server: JobServer, request: ApiRequest) -> RegisteredJob:
     job = server.registered(request)
     if job.is_over:
@@ -146,14 +156,14 @@ def post_savepoint(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     if body.cancel_job:
         command = _stop(directory, False, format)
     kind = STOP if body.cancel_job else SAVEPOINT
-    return _triggered(server.triggers.trigger(job.id, kind, command, body.trigger_id).id)
+    return _asked(server, job, kind, command, body.trigger_id)
 
 
 def post_stop(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     """Answer ``POST /jobs/:jobid/stop``."""
     job, body = _running(server, request), request.body
     command = _stop(_directory(body.target_directory), body.drain, body.format_type.lower())
-    return _triggered(server.triggers.trigger(job.id, STOP, command, body.trigger_id).id)
+    return _asked(server, job, STOP, command, body.trigger_id)
 
 
 def _stop(directory: str | None, drain: bool, format: str) -> JobCommand:
