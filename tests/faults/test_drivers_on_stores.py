@@ -1,5 +1,5 @@
-"""kill -9 of drivers that keep all on a real S3 server, HDFS or an emulator of Google's
-store, and two drivers at once."""
+"""kill -9 of drivers that keep all on a real S3 server, HDFS or an emulator of Google's or of
+Azure's store, and two drivers at once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ POINTS = (
 
 
 @pytest.fixture(
-    params=["s3", *(pytest.param(name, marks=pytest.mark.connectors) for name in ("gcs", "hdfs"))]
+    params=[
+        "s3",
+        *(pytest.param(name, marks=pytest.mark.connectors) for name in ("gcs", "azure", "hdfs")),
+    ]
 )
 def root(request: pytest.FixtureRequest) -> str:
     """An empty directory of a storage without locks."""

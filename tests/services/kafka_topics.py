@@ -60,6 +60,21 @@ class Topics:
             self._producer.produce(topic, value, partition=partition, **more)
         assert self._producer.flush(TIMEOUT_S) == 0
 
+    def send_in_transaction(self, topic: str, values: Sequence[str]) -> None:
+        """Write records, and behind them the mark that their transaction is committed."""
+        config = {"bootstrap.servers": self.bootstrap_servers, "transactional.id": topic}
+        producer = Producer(config)
+        producer.init_transactions(TIMEOUT_S)
+        producer.begin_transaction()
+        for value in values:
+            producer.produce(topic, value.encode(), partition=0)
+        producer.commit_transaction(TIMEOUT_S)
+
+    def delete_before(self, topic: str, offset: int, partition: int = 0) -> None:
+        """Delete the first records of a partition, as retention does."""
+        [future] = self._admin.delete_records([TopicPartition(topic, partition, offset)]).values()
+        assert future.result(TIMEOUT_S).low_watermark == offset
+
     def read(self, topic: str, isolation: str = "read_committed") -> list[Any]:
         """All records that a consumer sees now, partition by partition: the messages."""
         config = {

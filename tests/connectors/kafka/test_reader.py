@@ -148,3 +148,40 @@ def test_a_start_behind_the_end_begins_where_the_user_said(topics: Any, reader: 
     topic = topics.create()
     topics.send(topic, ["a", "b"])
     assert take(reader(topic, starting_offset=7), 2) == ["a", "b"]
+
+
+@pytest.mark.parametrize("more", [[], ["d", "e"]], ids=["nothing", "records"])
+def test_a_position_that_retention_has_passed(
+    topics: Any, reader: Make, more: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The client would go on elsewhere without a word; a job must not skip records so."""
+    topic = topics.create()
+    topics.send(topic, ["a", "b", "c", *more])
+    topics.delete_before(topic, 3)
+    told = f"{topic}-0 of Kafka up to offset 1.* the 2 offsets before 3, .* 'auto.offset.reset'"
+    with pytest.raises(KafkaError, match=told):
+        take(reader(topic, 1), 1)
+    topics.send(topic, ["f"])
+    opened = reader(topic, 1, auto_offset_reset="earliest")
+    assert take(opened, len(more) + 1) == [*more, "f"]
+    [warning] = [r.getMessage() for r in caplog.records if "retention" in r.getMessage()]
+    assert "the 2 offsets before 3" in warning
+    assert "it goes on at 3, as 'auto.offset.reset' says" in warning
+
+
+def test_what_retention_has_deleted_before_the_position_is_of_no_account(
+    topics: Any, reader: Make
+) -> None:
+    topic = topics.create()
+    topics.send(topic, ["a", "b", "c"])
+    topics.delete_before(topic, 2)
+    assert take(reader(topic, 2), 1) == ["c"]
+    assert take(reader(topic, starting_offset=1), 1) == ["c"], "the job has not been there yet"
+
+
+def test_offsets_without_records_are_not_taken_for_deleted_ones(topics: Any, reader: Make) -> None:
+    """Marks of transactions, too, have offsets."""
+    topic = topics.create()
+    for value in ("a", "b"):
+        topics.send_in_transaction(topic, [value])
+    assert take(reader(topic, 1), 1) == ["b"], "offset 1 is the mark behind the first"

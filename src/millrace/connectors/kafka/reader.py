@@ -18,7 +18,9 @@ from millrace.common.source import (
 )
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.kafka.client import (
+    PATIENCE_S,
     KafkaError,
+    ask,
     create_consumer,
     import_confluent_kafka,
     is_transient,
@@ -46,6 +48,7 @@ class _OpenPartition:
     Args:
         next_offset: of the record to be read next.
         run_end: the offset at which the run ends, if it is to end before the partition does.
+        restored: whether the job has been at this position before.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class _OpenPartition:
         next_offset: int,
         run_end: int | None,
         decoder: ValueDecoder,
+        restored: bool,
     ) -> None:
         self.split_id = split.split_id
         self.place = split.place
@@ -67,6 +71,8 @@ class _OpenPartition:
         self.caught_up = False
         """Whether the brokers had no more records when it was last heard of."""
         self.paused = False
+        self.unproven = restored
+        """Whether it is still to be seen that the brokers have what follows the position."""
 
     @property
     def at_end(self) -> bool:
@@ -133,7 +139,8 @@ class KafkaSourceReader(SourceReader[Any]):
         assigned = []
         for split, position, end in splits:
             at = split.starting_offset if position is None else position
-            opened = _OpenPartition(split, at, end, self._create_decoder(str(split.place)))
+            decoder = self._create_decoder(str(split.place))
+            opened = _OpenPartition(split, at, end, decoder, restored=position is not None)
             if opened.at_end:
                 self._ended.append(opened)
                 continue
@@ -227,6 +234,8 @@ class KafkaSourceReader(SourceReader[Any]):
 
     def _read(self, opened: _OpenPartition, messages: list[Any]) -> Iterator[SplitRecords[Any]]:
         """What a run of messages from one partition gives."""
+        if opened.unproven:
+            self._require_retained(opened, messages[0])
         if not self._resets:
             self._require_forward(opened, messages)
         end = messages[-1].offset()
@@ -249,6 +258,42 @@ class KafkaSourceReader(SourceReader[Any]):
             yield SplitRecords(opened.split_id, RowBatch([]), skipped=count)
         if opened.at_end:
             yield self._finish(opened)
+
+    def _require_retained(self, opened: _OpenPartition, first: Any) -> None:
+        """Offsets may be missing for good reasons, so only then are the brokers asked, and once."""
+        error = first.error()
+        if error is not None and not self._is_end(error):
+            return
+        opened.unproven = False
+        if first.offset() <= opened.next_offset:
+            return
+        gone = self._low_watermark(opened) - opened.next_offset
+        if gone <= 0:  # compaction, or marks of transactions
+            return
+        told = (
+            f"the job has read {opened.place} of Kafka up to offset {opened.next_offset}, and the "
+            f"brokers have deleted what follows (retention): the {gone} offsets before "
+            f"{opened.next_offset + gone}, the first that is still there, cannot be read any more"
+        )
+        if not self._resets:
+            raise KafkaError(
+                f"{told}. To go on without them, set the source's property 'auto.offset.reset' to "
+                "'earliest' (what is still there) or 'latest' (new records only)"
+            )
+        self._context.logger.warning(
+            "%s; it goes on at %d, as 'auto.offset.reset' says", told, first.offset()
+        )
+
+    def _low_watermark(self, opened: _OpenPartition) -> int:
+        """The first offset of a partition that the brokers still have."""
+        partition = self._kafka.TopicPartition(*opened.place)
+        try:
+            low, _ = ask(lambda: self._consumer.get_watermark_offsets(partition, PATIENCE_S))
+        except self._kafka.KafkaException as error:
+            raise KafkaError(
+                f"cannot ask Kafka where {opened.place} begins: {error.args[0].str()}"
+            ) from error
+        return int(low)
 
     def _require_forward(self, opened: _OpenPartition, messages: list[Any]) -> None:
         """The client begins anew, silently, where the brokers do not know its position."""
