@@ -12,7 +12,7 @@ from pathlib import Path
 from millrace.common.errors import CheckpointError, JobControlError
 from millrace.common.job import JobID, JobStatus
 from millrace.engine.control_mailbox import Mailbox, RunNote
-from millrace.engine.job_record import JobRecord, read_record
+from millrace.engine.job_record import RECORD, JobRecord, read_record
 from millrace.filesystem.location import local_location
 from millrace.state.checkpoint.directory import complete_checkpoints
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
@@ -20,8 +20,9 @@ from millrace.state.checkpoint.manifest import Manifest, read_manifest
 __all__ = ["Job", "find_job", "jobs_in"]
 
 _ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{8}")
-_LEASE = "lease.json"
-"""The file in its directory that every job has that ever ran."""
+_FILES = ("lease.json", RECORD)
+"""Of which every job that ever ran has one in its directory; the second alone if its checkpoints
+are in an object store."""
 _STATES = {
     JobStatus.RUNNING.name: "killed",
     JobStatus.FINISHED.name: "finished",
@@ -100,7 +101,7 @@ def jobs_in(checkpoint_dir: Path) -> Iterator[Job]:
 
 def _is_of_a_job(directory: Path) -> bool:
     try:
-        return (directory / _LEASE).is_file()
+        return any((directory / name).is_file() for name in _FILES)
     except PermissionError:  # another user's: decide by the form of the name
         return _ID.fullmatch(directory.name) is not None
 
@@ -134,7 +135,7 @@ def find_job(checkpoint_dir: Path, word: str) -> Job:
         UnsupportedFileSystemSchemeError: ``word`` is a URI of a file system that is not local.
     """
     directory = local_location(word) if "/" in word else None
-    if directory is not None and (directory / _LEASE).is_file():
+    if directory is not None and _is_of_a_job(directory):
         return read_job(directory)
     jobs = list(jobs_in(checkpoint_dir))
     found = [job for job in jobs if job.matches(word)]

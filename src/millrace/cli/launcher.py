@@ -12,6 +12,7 @@ from threading import Thread
 from millrace.cli.arguments import RunArguments
 from millrace.cli.interrupts import Interrupts
 from millrace.cli.progress_line import ProgressLine
+from millrace.cli.state_directory import default_checkpoint_dir
 from millrace.cli.terminal import Terminal
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
@@ -20,6 +21,7 @@ from millrace.common.job import JobExecutionResult
 from millrace.datastream.job_launcher import Handlers, JobLauncher
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_identity import job_id_of
+from millrace.filesystem.location import is_local
 from millrace.filesystem.registry import resolved
 from millrace.plan.transformation import Transformation
 from millrace.state.backend.state_backend import StateBackend
@@ -50,6 +52,7 @@ class CommandLineLauncher(JobLauncher):
     ) -> EmbeddedJobClient:
         """A client of the next job; its checkpoints are shown on the terminal."""
         name = self._unique(self.settings.get(options.JOB_NAME) or name)
+        configuration = _placed(configuration)
         line = ProgressLine(self.terminal) if self._shows_progress() else None
         self.listeners = [] if line is None else [line]
         client = super().client(sinks, handlers, configuration, name, restart, backend)
@@ -98,3 +101,18 @@ class CommandLineLauncher(JobLauncher):
         # in a thread of its own, so that a signal never interrupts the engine
         client.start()
         return client.result()
+
+
+def _placed(configuration: Configuration) -> Configuration:
+    """The configuration of a job with its checkpoints and its control directory in their places."""
+    checkpoints = configuration.get(options.CHECKPOINTING_DIR)
+    control = configuration.get(options.CONTROL_DIR)
+    if checkpoints is None or checkpoints == control:
+        return configuration
+    placed = Configuration(configuration)
+    if control is not None:
+        # jobs of a server that run one program must not go on from each other's checkpoints
+        placed.set(options.CHECKPOINTING_DIR, os.path.join(checkpoints, os.path.basename(control)))
+    elif not is_local(resolved(checkpoints)):
+        placed.set(options.CONTROL_DIR, str(default_checkpoint_dir()))
+    return placed

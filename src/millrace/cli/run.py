@@ -90,7 +90,8 @@ def _install_launcher(
 
     defaults = Configuration(
         {
-            options.CHECKPOINTING_DIR.key: str(state / CHECKPOINTS),
+            options.CHECKPOINTING_DIR.key: settings.get(options.CONTROL_DIR)
+            or str(state / CHECKPOINTS),
             options.SAVEPOINT_DIR.key: str(state / SAVEPOINTS),
         }
     )

@@ -30,6 +30,7 @@ from millrace.datastream.foreground_run import run_beside, run_here
 from millrace.engine.archived_job import archived_job
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
+from millrace.engine.control_directory import ObservedInControlDirectory, control_directory
 from millrace.engine.control_service import Operable
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.epoch_watch import EpochWatch
@@ -39,10 +40,10 @@ from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import Listener
 from millrace.engine.job_identity import new_run_id
 from millrace.engine.job_manager import JobManager
+from millrace.engine.job_observer import JobObserver
 from millrace.engine.job_record import RecordedRun
 from millrace.engine.program_file import program_file
 from millrace.engine.rescaling import Replan
-from millrace.filesystem.location import is_local
 from millrace.filesystem.registry import resolved
 from millrace.filesystem.settings import FileSystemSettings, use_settings
 from millrace.plan.job_graph import JobGraph
@@ -178,11 +179,13 @@ class JobLauncher:
 
             manager.observe(endpoint_of(manager, graph, configuration))
         if checkpoints.durable:
-            manager.observe(RecordedRun(name, checkpoints.job_id, run_id, config.program))
-        if checkpoints.durable and is_local(checkpoints.job_dir):
-            manager.observe(Operable(manager, name, checkpoints.job_id, run_id))
-            known = archived_job(graph, config, configuration, restart)
-            manager.observe(JobArchive(manager, known))
+            job_id, job_dir = checkpoints.job_id, checkpoints.job_dir
+            control = control_directory(job_dir, configuration.get(options.CONTROL_DIR))
+            observers: list[JobObserver] = [RecordedRun(name, job_id, run_id, config.program)]
+            if control is not None:
+                known = archived_job(graph, config, configuration, restart)
+                observers += [Operable(manager, name, job_id, run_id), JobArchive(manager, known)]
+            manager.observe(ObservedInControlDirectory(control or job_dir, observers))
         if _reports_metrics(configuration):
             from millrace.metrics.job_reporting import job_reporting
 

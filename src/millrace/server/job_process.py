@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 
+from millrace.common.config.options import CONTROL_DIR
 from millrace.engine.archived_job import ArchivedJob, read_archive
 from millrace.engine.control_mailbox import Mailbox
 from millrace.engine.fence import FENCING_TOKEN, Fence
@@ -82,9 +83,11 @@ class JobProcess:
             return self._child.pid
 
     def _spawn(self, submission: Submission, lock: int, token: int) -> subprocess.Popen[bytes]:
-        words = ["run", "--resume", "--checkpoint-dir", str(self.directory)]
+        words = ["run", "--resume"]
         words += [f"--name={submission.name}"] if submission.name else []
-        words += [*submission.options, submission.program, *submission.arguments]
+        # last, so that it is this one that holds
+        words += [*submission.options, f"--conf={CONTROL_DIR.key}={self.directory}"]
+        words += [submission.program, *submission.arguments]
         output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             return subprocess.Popen(

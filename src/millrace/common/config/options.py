@@ -72,6 +72,14 @@ CHECKPOINTING_DIR = known(
     ConfigOptions.key("execution.checkpointing.dir").string_type().no_default_value(),
     "Directory under which each job keeps its checkpoints.",
 )
+CONTROL_DIR = known(
+    ConfigOptions.key("millrace.control.directory").string_type().no_default_value(),
+    "Directory of this machine with what commands need to find and operate a job: its record, its "
+    "details and its mailbox. Unset: beside its checkpoints, or, if those are in an object store, "
+    "where `millrace run` keeps checkpoints by default. The job server sets it for each of its "
+    "jobs; what such a job has in another checkpoint directory is then in a subdirectory with the "
+    "job's id.",
+)
 CHECKPOINTING_NUM_RETAINED = known(
     ConfigOptions.key("execution.checkpointing.num-retained")
     .int_type()

@@ -10,9 +10,10 @@ import contextlib
 import os
 import re
 
+from millrace.common.errors import CheckpointError
 from millrace.filesystem.crash_points import crash_point
 from millrace.filesystem.registry import file_system_of
-from millrace.state.checkpoint.files import StrPath, delete_quietly
+from millrace.state.checkpoint.files import StrPath, delete_quietly, reason_of
 
 __all__ = [
     "COMMITTED",
@@ -68,8 +69,16 @@ def is_complete(job_dir: StrPath, number: int) -> bool:
 
 
 def complete_checkpoints(job_dir: StrPath) -> list[int]:
-    """The numbers of the complete checkpoints, in ascending order."""
-    return [n for n in checkpoint_numbers(job_dir) if is_complete(job_dir, n)]
+    """The numbers of the complete checkpoints, in ascending order.
+
+    Raises:
+        CheckpointError: the directory cannot be read; no directory is no error, no bucket is one.
+    """
+    try:
+        return [n for n in checkpoint_numbers(job_dir) if is_complete(job_dir, n)]
+    except OSError as error:
+        reason = reason_of(error)
+        raise CheckpointError(f"cannot look for checkpoints in {job_dir}: {reason}") from error
 
 
 def checkpoint_files(job_dir: StrPath, number: int) -> tuple[str, str]:

@@ -1,0 +1,70 @@
+"""The control directory of a job: its record, its details and its mailbox, by which others see and
+operate it.
+
+It is the job's own directory, beside its checkpoints, unless those are in an object store or a job
+server keeps it. In Flink the JobManager answers for its jobs; here it is files that do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+
+from millrace.common.job import JobStatus
+from millrace.engine.job_observer import JobObserver
+from millrace.filesystem.local_file_system import LocalFileSystem
+from millrace.filesystem.location import is_local, qualified
+
+__all__ = ["ObservedInControlDirectory", "control_directory"]
+
+
+def control_directory(job_dir: str, base: str | None = None) -> str | None:
+    """The control directory of a job; None: it has none, so commands cannot find the job.
+
+    Args:
+        job_dir: where its checkpoints are.
+        base: `millrace.control.directory`.
+
+    Example:
+        >>> control_directory("/data/count-11aa22bb")
+        '/data/count-11aa22bb'
+        >>> control_directory("s3://bucket/count-11aa22bb") is None
+        True
+        >>> control_directory("s3://bucket/count-11aa22bb", "/jobs")
+        '/jobs/count-06a11aa4'
+    """
+    if base is None:
+        return job_dir if is_local(job_dir) else None
+    base = qualified(base)
+    if base == os.path.dirname(job_dir):
+        return job_dir
+    # jobs of one name with checkpoints in different places are different jobs
+    readable = os.path.basename(job_dir).rpartition("-")[0]
+    return os.path.join(base, f"{readable}-{hashlib.sha256(job_dir.encode()).hexdigest()[:8]}")
+
+
+class ObservedInControlDirectory(JobObserver):
+    """Tells observers of the control directory when the job begins, and of its end.
+
+    Args:
+        directory: is made if it is missing, for its user alone.
+    """
+
+    def __init__(self, directory: str, observers: Sequence[JobObserver]) -> None:
+        self._directory = directory
+        self._observers = observers
+
+    def started(self, job_dir: str) -> None:
+        if self._directory != job_dir:
+            LocalFileSystem().make_directory(self._directory, durable=False)
+        for observer in self._observers:
+            observer.started(self._directory)
+
+    def ended(self, status: JobStatus, error: BaseException | None) -> None:
+        for observer in self._observers:
+            observer.ended(status, error)
+
+    def closed(self) -> None:
+        for observer in self._observers:
+            observer.closed()
