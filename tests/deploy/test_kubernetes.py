@@ -17,6 +17,9 @@ CHART = ROOT / "deploy" / "helm" / "millrace"
 MANIFESTS = ROOT / "deploy" / "kubernetes" / "millrace.yaml"
 EVERYTHING = {
     "replicas": "3",
+    "highAvailability.type": "zookeeper",
+    r"highAvailability.settings.high-availability\.zookeeper\.quorum": "zk-1:2181",
+    "storage.sharedClaim": "shared",
     "registry.existingSecret": "registry",
     "tls.existingSecret": "certificate",
     "allowUploads": "true",
@@ -93,7 +96,36 @@ def test_the_schemas_find_what_is_wrong(template: Template) -> None:
 @pytest.mark.connectors
 def test_values_that_nobody_reads_are_refused(template: Template) -> None:
     assert "'replica' not allowed" in template(replica="2").stderr
-    assert "need registry.existingSecret" in template(replicas="2").stderr
+
+
+@pytest.mark.connectors
+def test_replicas_need_what_they_share(template: Template) -> None:
+    values = {"replicas": "2"}
+    for missing, given in (
+        ("highAvailability.type", "postgresql"),
+        ("registry.existingSecret", "registry"),
+        ("storage.sharedClaim", "shared"),
+    ):
+        assert missing in template(**values).stderr
+        values[missing] = given
+    found = documents(template(**values).stdout)
+    [(_, name)] = [key for key in found if key[0] == "StatefulSet"]
+    spec = found["StatefulSet", name]["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    service = found["StatefulSet", name]["spec"]["serviceName"]
+    storage = "/mnt/millrace"
+    assert {
+        f"--advertise=http://$(POD_NAME).{service}.other.svc:8081",
+        "--conf=high-availability.type=postgresql",
+        f"--conf=high-availability.storage-dir={storage}",
+    } <= set(container["args"])
+    [mount] = [each for each in container["volumeMounts"] if each["mountPath"] == storage]
+    [volume] = [each for each in spec["volumes"] if each["name"] == mount["name"]]
+    assert volume["persistentVolumeClaim"] == {"claimName": "shared"}
+    executor = yaml.safe_load(found["ConfigMap", f"{name}-spark"]["data"]["executor.yaml"])
+    assert executor["spec"]["volumes"] == [volume]
+    assert executor["spec"]["containers"][0]["volumeMounts"] == [mount]
+    assert "POD_NAME" in {each["name"] for each in container["env"]}
 
 
 @pytest.mark.connectors
