@@ -29,6 +29,7 @@ from millrace.connectors.delta.table import (
 from millrace.connectors.last_rows import require_columns
 from millrace.connectors.staged_file import delete_staged
 from millrace.connectors.table_writer import TableWriter
+from millrace.filesystem.crash_points import crash_point
 from millrace.filesystem.registry import file_system_of, resolved
 from millrace.formats.arrow_types import arrow_schema
 
@@ -133,18 +134,21 @@ class DeltaCommitter(Committer):
             if done is not None and done >= run.number:
                 run.signal_already_committed()
             elif self._keys is None:
-                require_files(paths)
-                self._append(run)
+                self._append(run, paths)
             else:
                 require_files(paths)
+                crash_point("before-table-commit")
                 merge_rows(self._table, self._keys, run.committables, _properties(run))
+            crash_point("after-table-commit")
             if self._keys is not None:
                 file_system_of(paths[0]).delete_all(paths)
                 self._staged.update(item["directory"] for item in run.committables)
 
-    def _append(self, run: CommittedRun) -> None:
+    def _append(self, run: CommittedRun, paths: Sequence[str]) -> None:
         from deltalake.transaction import AddAction, RemoveAction
 
+        require_files(paths)
+        crash_point("before-table-commit")
         now = time.time_ns() // 1_000_000
         actions: list[AddAction | RemoveAction] = [
             AddAction(

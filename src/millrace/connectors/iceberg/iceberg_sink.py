@@ -24,6 +24,7 @@ from millrace.connectors.iceberg.table import IcebergOptions, columns_of
 from millrace.connectors.last_rows import require_columns, staged_changes
 from millrace.connectors.staged_file import delete_staged
 from millrace.connectors.table_writer import TableWriter
+from millrace.filesystem.crash_points import crash_point
 from millrace.filesystem.registry import file_system_of, resolved
 from millrace.formats.arrow_types import arrow_schema
 
@@ -167,6 +168,8 @@ class IcebergCommitter(Committer):
                 with self._table.transaction() as transaction:
                     self._change(transaction, run)
                     transaction.set_properties({name: str(run.number)})
+                    crash_point("before-table-commit")
+            crash_point("after-table-commit")
             if self._keys is not None:
                 file_system_of(paths[0]).delete_all(paths)
                 self._staged.update(item["directory"] for item in run.committables)
