@@ -75,9 +75,9 @@ def section(data: Data) -> Section:
     ]
     details = data["details_s"]
     text = (
-        f"The jobs run without Spark, in a process each, with {RATE} records/s and a checkpoint "
-        f"every {INTERVAL}; all share two cores. The memory is the server's highest resident "
-        "set, without the jobs' processes; it "
+        f"The jobs run without Spark, in a process each, with {RATE} records/s, ten epochs/s and a "
+        f"checkpoint every {INTERVAL}; all share two cores. The memory is the server's highest "
+        "resident set, without the jobs' processes; it "
         f"has {data['files']} files and sockets open. Savepoint from request to location: median "
         f"{median(data['savepoint_s']):.2f} s. Details of a job: median "
         f"{median(details) * 1000:.0f} ms, p99 {quantile(details, 0.99) * 1000:.0f} ms."
