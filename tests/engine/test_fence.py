@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace.common.errors import LeaseError, LeaseLostError
-from millrace.engine.fence import Fence, own_fencing_token
+from millrace.engine.fence import Fence, own_fence, own_fencing_token
 from millrace.engine.lease import LIFETIME, Lease
 
 
@@ -48,6 +48,19 @@ def test_a_run_below_the_fence_commits_nothing(base: str) -> None:
     with pytest.raises(LeaseLostError, match="fencing token 4; .* started under 3"), lease.guard():
         entered = True
     assert not entered
+
+
+def test_the_fence_of_a_job_whose_checkpoints_are_elsewhere(base: str, tmp_path: Path) -> None:
+    kept = str(tmp_path / "kept by the server")
+    lease = Lease.acquire(f"{base}/job", "run-1", fencing=3, fence=kept)
+    Fence(base).raise_to(9)  # nobody's who has anything to do with the job
+    with lease.guard():
+        pass
+    Fence(kept).raise_to(4)
+    with pytest.raises(LeaseLostError, match="fencing token 4"), lease.guard():
+        pass
+    with pytest.raises(LeaseLostError, match="fencing token 4"):
+        Lease.acquire(f"{base}/other", "run-2", fencing=3, fence=kept)
 
 
 def test_a_newer_leader_takes_the_lease_of_a_run_that_lives(base: str) -> None:
@@ -103,3 +116,10 @@ def test_the_token_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     assert own_fencing_token() is None
     monkeypatch.setenv("MILLRACE_FENCING_TOKEN", "12")
     assert own_fencing_token() == 12
+
+
+def test_where_the_server_keeps_the_fence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MILLRACE_FENCE", raising=False)
+    assert own_fence() is None
+    monkeypatch.setenv("MILLRACE_FENCE", "/shared/jobs/1")
+    assert own_fence() == "/shared/jobs/1"

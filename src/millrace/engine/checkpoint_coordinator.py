@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from millrace.common.errors import CheckpointError
 from millrace.engine.checkpoint_storage import CheckpointStorage
 from millrace.engine.claimed_snapshot import ClaimedSnapshot
-from millrace.engine.fence import own_fencing_token
+from millrace.engine.fence import own_fence, own_fencing_token
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_identity import job_id_of
 from millrace.engine.job_requests import SavepointRequest
@@ -108,7 +108,8 @@ class CheckpointCoordinator:
         """
         self._graph = graph
         fencing = own_fencing_token() if self.durable else None
-        self._lease = Lease.acquire(self.job_dir, self._run_id, fencing=fencing)
+        fence = own_fence() if self.durable else None
+        self._lease = Lease.acquire(self.job_dir, self._run_id, fencing=fencing, fence=fence)
         self._storage = CheckpointStorage(
             self.job_dir,
             self._run_id,

@@ -2,8 +2,9 @@
 
 A job server that leads gives its fencing token to the processes that it starts, and raises the
 fence of a job before it starts one in place of a process that another server left behind. It is the
-file ``fence.json`` in the directory that holds the job's own. Flink: ``LeaderElection`` and the
-leader session id, which Flink's components compare where we compare tokens.
+file ``fence.json`` in the directory where the server keeps the job, wherever its checkpoints are.
+Flink: ``LeaderElection`` and the leader session id, which Flink's components compare where we
+compare tokens.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from millrace.filesystem.file_system import Version
 from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.files import StrPath, reading, writing
 
-__all__ = ["FENCING_TOKEN", "Fence", "own_fencing_token"]
+__all__ = ["FENCE", "FENCING_TOKEN", "Fence", "own_fence", "own_fencing_token"]
 
 FENCING_TOKEN = "MILLRACE_FENCING_TOKEN"
 """The environment variable with the token of the leader that has started this process."""
+FENCE = "MILLRACE_FENCE"
+"""The environment variable with the directory where that server keeps the fence of the job."""
 RECORD = "fence.json"
 
 
@@ -97,3 +100,8 @@ def own_fencing_token() -> int | None:
     with suppress(KeyError, ValueError):
         return int(os.environ[FENCING_TOKEN])
     return None
+
+
+def own_fence() -> str | None:
+    """The directory with the fence of the job of this process; None: no job server has one."""
+    return os.environ.get(FENCE) or None

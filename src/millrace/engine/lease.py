@@ -106,6 +106,7 @@ class Lease:
         now: int | None = None,
         clock: Callable[[], int] | None = None,
         fencing: int | None = None,
+        fence: str | None = None,
     ) -> Lease:
         """Take the lease of a job directory, which is made if it is missing.
 
@@ -114,12 +115,13 @@ class Lease:
             now: milliseconds since the epoch of Unix; None asks the clock.
             clock: the system's, unless given.
             fencing: token of the job server that has started this process; None: none has.
+            fence: directory with the fence of that server; None: the one that holds ``job_dir``.
 
         Raises:
             LeaseError: another run holds it; says which one and what to do.
             LeaseLostError: a newer leader than the one of ``fencing`` has the job.
         """
-        record = _Record(os.fspath(job_dir), clock or _system_clock, fencing or 0)
+        record = _Record(os.fspath(job_dir), clock or _system_clock, fencing or 0, fence)
         record.require_fencing()
         record.files.make_directory(record.job_dir)
         lock = record.lock() if record.files.has_locks else None
@@ -209,12 +211,14 @@ class Lease:
 class _Record:
     """The file that says who the owner is."""
 
-    def __init__(self, job_dir: str, clock: Callable[[], int], fencing: int) -> None:
+    def __init__(
+        self, job_dir: str, clock: Callable[[], int], fencing: int, fence: str | None = None
+    ) -> None:
         self.job_dir = job_dir
         self.files: FileSystem = file_system_of(job_dir)
         self.now = clock
         self.fencing = fencing
-        self._fence = Fence(os.path.dirname(job_dir))
+        self._fence = Fence(fence or os.path.dirname(job_dir))
 
     def path(self, name: str) -> str:
         return os.path.join(self.job_dir, name)

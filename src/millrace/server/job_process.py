@@ -23,7 +23,7 @@ from threading import Lock
 from millrace.common.config.options import CONTROL_DIR
 from millrace.engine.archived_job import ArchivedJob, read_archive
 from millrace.engine.control_mailbox import Mailbox
-from millrace.engine.fence import FENCING_TOKEN, Fence
+from millrace.engine.fence import FENCE, FENCING_TOKEN, Fence
 from millrace.engine.job_record import JobRecord, read_record
 from millrace.engine.process_identity import process_space
 from millrace.runtime.logs.log_settings import RUN_LOG
@@ -95,7 +95,12 @@ class JobProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                env={**os.environ, FENCING_TOKEN: str(token), RUN_LOG: str(self.log)},
+                env={
+                    **os.environ,
+                    FENCING_TOKEN: str(token),
+                    FENCE: str(self.directory),
+                    RUN_LOG: str(self.log),
+                },
                 pass_fds=(lock,),
                 start_new_session=True,
             )
