@@ -88,7 +88,8 @@ class Job:
 
     def matches(self, name_or_id: str) -> bool:
         """Whether this is the job's name or one of its ids."""
-        return name_or_id in (self.id, self.name, str(JobID.from_name(self.name)))
+        announced = self.record.job_id if self.record is not None else self.id
+        return name_or_id in (self.id, announced, self.name, str(JobID.from_name(self.name)))
 
 
 def jobs_in(checkpoint_dir: Path) -> Iterator[Job]:

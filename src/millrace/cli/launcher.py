@@ -12,7 +12,6 @@ from threading import Thread
 from millrace.cli.arguments import RunArguments
 from millrace.cli.interrupts import Interrupts
 from millrace.cli.progress_line import ProgressLine
-from millrace.cli.state_directory import default_checkpoint_dir
 from millrace.cli.terminal import Terminal
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
@@ -20,6 +19,7 @@ from millrace.common.config.restart_strategy import RestartStrategyConfiguration
 from millrace.common.job import JobExecutionResult
 from millrace.datastream.job_launcher import Handlers, JobLauncher
 from millrace.engine.embedded_job_client import EmbeddedJobClient
+from millrace.engine.fence import own_fencing_token
 from millrace.engine.job_identity import job_id_of
 from millrace.filesystem.location import is_local
 from millrace.filesystem.registry import resolved
@@ -52,7 +52,7 @@ class CommandLineLauncher(JobLauncher):
     ) -> EmbeddedJobClient:
         """A client of the next job; its checkpoints are shown on the terminal."""
         name = self._unique(self.settings.get(options.JOB_NAME) or name)
-        configuration = _placed(configuration)
+        configuration = _placed(configuration, self.defaults.get(options.CHECKPOINTING_DIR))
         line = ProgressLine(self.terminal) if self._shows_progress() else None
         self.listeners = [] if line is None else [line]
         client = super().client(sinks, handlers, configuration, name, restart, backend)
@@ -103,16 +103,23 @@ class CommandLineLauncher(JobLauncher):
         return client.result()
 
 
-def _placed(configuration: Configuration) -> Configuration:
-    """The configuration of a job with its checkpoints and its control directory in their places."""
+def _placed(configuration: Configuration, default: str | None) -> Configuration:
+    """The configuration of a job with its checkpoints and its control directory in their places.
+
+    Args:
+        default: where checkpoints are if nobody says where.
+    """
     checkpoints = configuration.get(options.CHECKPOINTING_DIR)
     control = configuration.get(options.CONTROL_DIR)
-    if checkpoints is None or checkpoints == control:
+    if checkpoints is None:
         return configuration
     placed = Configuration(configuration)
-    if control is not None:
-        # jobs of a server that run one program must not go on from each other's checkpoints
-        placed.set(options.CHECKPOINTING_DIR, os.path.join(checkpoints, os.path.basename(control)))
-    elif not is_local(resolved(checkpoints)):
-        placed.set(options.CONTROL_DIR, str(default_checkpoint_dir()))
+    elsewhere = not is_local(resolved(checkpoints))
+    if control is not None and own_fencing_token() is not None:
+        # of a job server: its directory is the one that all servers see, and jobs that run one
+        # program must not go on from each other's checkpoints
+        own = os.path.join(checkpoints, os.path.basename(resolved(control)))
+        placed.set(options.CHECKPOINTING_DIR, own if elsewhere else control)
+    elif control is None and elsewhere and default is not None:
+        placed.set(options.CONTROL_DIR, default)
     return placed

@@ -36,7 +36,7 @@ class Fence:
     """The fence around the jobs in a directory.
 
     Args:
-        directory: that ``--checkpoint-dir`` names.
+        directory: where a job server keeps the job.
 
     Example:
         >>> import tempfile

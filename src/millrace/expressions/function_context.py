@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
 from millrace.expressions.resolved import Call, ResolvedExpression
@@ -46,10 +47,18 @@ def open_functions(
     job_parameters: tuple[tuple[str, str], ...],
     metric_group: MetricGroup,
 ) -> None:
-    """Open the functions of the user that are called in expressions, before their first call."""
+    """Open the functions of the user that are called in expressions, before their first call: each
+    once, however often it is called."""
+    # several calls of a function share what opens it
+    kernels = {id(kernel): kernel for kernel in _opened_kernels(expressions)}
+    for kernel in kernels.values():
+        kernel.open(job_parameters, metric_group)
+
+
+def _opened_kernels(expressions: Iterable[ResolvedExpression]) -> Iterator[Any]:
     for each in expressions:
         if isinstance(each, Call):
             kernel = getattr(each.payload, "kernel", None)
             if kernel is not None and hasattr(kernel, "open"):
-                kernel.open(job_parameters, metric_group)
-        open_functions(each.children(), job_parameters, metric_group)
+                yield kernel
+        yield from _opened_kernels(each.children())

@@ -95,3 +95,23 @@ def test_a_function_in_the_condition_of_a_join(batch_env: TableEnvironment) -> N
     rows, found = counts_after(batch_env, "SELECT l_n, r_n FROM l JOIN r ON twice(l_n) + r_n > 8")
     assert rows == [(2, 5)]
     assert found["twice"] == 4
+
+
+class Opened(ScalarFunction):
+    times = 0
+
+    def open(self, function_context: FunctionContext) -> None:
+        type(self).times += 1
+
+    def eval(self, number: int) -> int:
+        return number
+
+
+def test_a_function_is_opened_once_however_often_it_is_called(
+    batch_env: TableEnvironment,
+) -> None:
+    batch_env.create_temporary_function("opened", udf(Opened(), result_type="BIGINT"))
+    batch_env.create_temporary_view("t", batch_env.from_elements([(1, 2, 3)], ["a", "b", "c"]))
+    rows, _ = counts_after(batch_env, "SELECT opened(a), opened(b) FROM t WHERE opened(a) > 0")
+    assert rows == [(1, 2)]
+    assert Opened.times == 1

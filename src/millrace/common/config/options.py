@@ -77,8 +77,8 @@ CONTROL_DIR = known(
     "Directory of this machine with what commands need to find and operate a job: its record, its "
     "details and its mailbox. Unset: beside its checkpoints, or, if those are in an object store, "
     "where `millrace run` keeps checkpoints by default. The job server sets it for each of its "
-    "jobs; what such a job has in another checkpoint directory is then in a subdirectory with the "
-    "job's id.",
+    "jobs; their checkpoints are there, too, or in a subdirectory with the job's id of an object "
+    "store that the job names.",
 )
 CHECKPOINTING_NUM_RETAINED = known(
     ConfigOptions.key("execution.checkpointing.num-retained")

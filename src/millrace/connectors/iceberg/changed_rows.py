@@ -35,7 +35,7 @@ def change_rows(
     if rows is not None and not rows.num_rows:
         return
     table = options.open()
-    # what was read for the new rows must be what is replaced
+    # what is read here must be what is replaced; a change since the query itself is not seen
     table.metadata.properties[TableProperties.COMMIT_NUM_RETRIES] = "0"
     wanted: Any = AlwaysTrue()
     if rows is not None:
