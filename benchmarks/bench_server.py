@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 from job_process import LOGS, MeasurementError, our_environment
 
 TESTS = Path(__file__).resolve().parent.parent / "tests" / "server"
@@ -84,22 +85,16 @@ class BenchServer:
     def end(self) -> None:
         """Cancel the jobs, then end the server."""
         with suppress(httpx.HTTPError):
-            pids = [self.process_of(job) for job in self.jobs]
+            drivers = []
             for job in self.jobs:
+                with suppress(psutil.NoSuchProcess):
+                    drivers.append(psutil.Process(self.process_of(job)))
                 self.http.patch(f"/jobs/{job}?mode=cancel")
-            with suppress(MeasurementError):
-                wait_until(lambda: not any(map(_lives, pids)), "the end of the jobs")
-            for pid in filter(_lives, pids):
-                os.killpg(pid, signal.SIGKILL)
+            _, left = psutil.wait_procs(drivers, PATIENCE_S)
+            for driver in left:
+                os.killpg(driver.pid, signal.SIGKILL)
         self.process.terminate()
         self.process.wait(30)
-
-
-def _lives(pid: int) -> bool:
-    """Whether a process runs; one that nobody has waited for does not."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
 
 
 def wait_until(condition: Any, what: str, patience_s: float = PATIENCE_S) -> float:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from statistics import median
 
+import psutil
 from bar import Data, Row, Section, table
 from bench_server import BenchServer, bench_server
 from job_process import JOBS
@@ -38,41 +36,31 @@ def measure(quick: bool) -> Data:
 def _sample(server: BenchServer, jobs: list[str]) -> Data:
     """Epochs of all jobs so far, and memory in MiB and open files of the processes: apart those of
     Python and the virtual machines, whose heap may grow to its limit."""
-    pids = {pid for job in jobs for pid in _tree(server.process_of(job))}
-    machines = set(filter(_is_java, pids))
+    drivers = [psutil.Process(server.process_of(job)) for job in jobs]
+    found = {each for driver in drivers for each in (driver, *driver.children(recursive=True))}
+    machines = set(filter(_is_java, found))
     return {
         "epochs": sum(int(server.get(f"/jobs/{job}")["epoch"]) for job in jobs),
-        "server": _usage({server.process.pid}),
-        "drivers and workers": _usage(pids - machines),
+        "server": _usage({psutil.Process(server.process.pid)}),
+        "drivers and workers": _usage(found - machines),
         "virtual machines": _usage(machines),
     }
 
 
-def _is_java(pid: int) -> bool:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text().strip() == "java"
+def _is_java(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return bool(process.name() == "java")
     return False
 
 
-def _tree(pid: int) -> Iterator[int]:
-    """A process and all that came from it."""
-    yield pid
-    with suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                yield from _tree(int(child))
-
-
-def _usage(pids: set[int]) -> dict[str, float]:
-    kib = files = 0
-    for pid in pids:
-        with suppress(OSError):
+def _usage(processes: set[psutil.Process]) -> dict[str, float]:
+    size = files = 0
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
             # what processes share counts once: workers are forks of one another
-            for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-                if line.startswith("Pss:"):
-                    kib += int(line.split()[1])
-            files += len(os.listdir(f"/proc/{pid}/fd"))
-    return {"mib": round(kib / 1024, 1), "files": files}
+            size += process.memory_full_info().pss
+            files += process.num_fds()
+    return {"mib": round(size / (1 << 20), 1), "files": files}
 
 
 def section(data: Data) -> Section:

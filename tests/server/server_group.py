@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,6 +125,30 @@ class CountingJob:
         assert not missing, f"{len(missing)} below {max(times)} are missing: {missing[:20]}"
 
 
+def count(
+    leader: ServerProcess, output: Path, configuration: Mapping[str, str] | None = None
+) -> CountingJob:
+    """Let a server run a job that counts into a directory."""
+    with (JOBS / "counting.py").open("rb") as program:
+        sent = httpx.post(
+            f"{leader.url}/jars/upload", files={"jarfile": ("counting.py", program)}, timeout=60
+        )
+    jar = sent.json()["filename"].rpartition("/")[2]
+    asked = {"programArgsList": [str(output)], "flinkConfiguration": dict(configuration or {})}
+    ran = httpx.post(f"{leader.url}/jars/{jar}/run", json=asked, timeout=60)
+    return CountingJob(str(ran.json()["jobid"]), output)
+
+
+def kill_processes_of_jobs(storage: Path, named: Path) -> None:
+    """kill -9 of the jobs that are kept in a directory, if their command lines name another one:
+    their process ids may be others' by now."""
+    for path in storage.glob("jobs/*/process-*.pid"):
+        with suppress(ValueError, OSError):
+            pid = int(path.read_text())
+            if str(named).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
+                os.killpg(pid, signal.SIGKILL)
+
+
 class ServerGroup:
     """Servers of one registry, which share a directory."""
 
@@ -145,14 +169,7 @@ class ServerGroup:
 
     def count(self, leader: ServerProcess, output: str = "out") -> CountingJob:
         """Let a leader run a job that counts into a directory."""
-        with (JOBS / "counting.py").open("rb") as program:
-            sent = httpx.post(
-                f"{leader.url}/jars/upload", files={"jarfile": ("counting.py", program)}, timeout=60
-            )
-        jar = sent.json()["filename"].rpartition("/")[2]
-        asked = {"programArgsList": [str(self.directory / output)]}
-        ran = httpx.post(f"{leader.url}/jars/{jar}/run", json=asked, timeout=60)
-        return CountingJob(str(ran.json()["jobid"]), self.directory / output)
+        return count(leader, self.directory / output)
 
     def count_within(self, namespace: str, leader: ServerProcess) -> CountingJob:
         """`count`, of a leader in another network."""
@@ -171,8 +188,4 @@ class ServerGroup:
         for server in self.servers:
             server.signal(signal.SIGCONT)
             server.signal(signal.SIGKILL)
-        for path in self.directory.glob("shared/jobs/*/process-*.pid"):
-            with suppress(ValueError, OSError):
-                pid = int(path.read_text())
-                if str(self.directory).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
-                    os.killpg(pid, signal.SIGKILL)
+        kill_processes_of_jobs(self.directory / "shared", self.directory)

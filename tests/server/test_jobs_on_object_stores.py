@@ -7,12 +7,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-import httpx
 import pytest
-from server_group import JOBS, CountingJob, ServerProcess, await_that
+from server_group import (
+    JOBS,
+    CountingJob,
+    ServerProcess,
+    await_that,
+    count,
+    kill_processes_of_jobs,
+)
 
 from millrace.cli.main import main
 from millrace.filesystem.registry import file_system_of
@@ -31,11 +36,7 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
     made = ServerProcess(tmp_path / "server", [], [])
     yield made
     made.signal(signal.SIGKILL)  # first: it would start the jobs again
-    for path in tmp_path.glob("server/jobs/*/process-*.pid"):
-        with suppress(ValueError, OSError):
-            pid = int(path.read_text())
-            if str(tmp_path).encode() in Path(f"/proc/{pid}/cmdline").read_bytes():
-                os.killpg(pid, signal.SIGKILL)
+    kill_processes_of_jobs(made.directory, tmp_path)
 
 
 def objects_below(location: str) -> list[str]:
@@ -70,15 +71,7 @@ def test_a_job_that_runs_alone_is_found_and_stopped(
 def test_a_job_of_a_server_goes_on_after_its_process_was_killed(
     checkpoints: str, server: ServerProcess, tmp_path: Path
 ) -> None:
-    with (JOBS / "counting.py").open("rb") as program:
-        sent = httpx.post(f"{server.url}/jars/upload", files={"jarfile": ("counting.py", program)})
-    jar = sent.json()["filename"].rpartition("/")[2]
-    asked = {
-        "programArgsList": [str(tmp_path / "out")],
-        "flinkConfiguration": {"execution.checkpointing.dir": checkpoints},
-    }
-    ran = httpx.post(f"{server.url}/jars/{jar}/run", json=asked, timeout=60).json()
-    job = CountingJob(str(ran["jobid"]), tmp_path / "out")
+    job = count(server, tmp_path / "out", {"execution.checkpointing.dir": checkpoints})
     job.await_progress()
     attempts = lambda: server.get(f"/jobs/{job.id}/attempts").json()["attempts"]  # noqa: E731
     os.kill(attempts()[-1]["pid"], signal.SIGKILL)

@@ -140,7 +140,7 @@ class _Endpoint:
                 address=str(request.base_url).rstrip("/"),
                 raw_path=request.scope.get("raw_path", b"").decode("ascii", "replace"),
                 raw_query=request.url.query,
-                role=role if self._tokens.are_required else AccessRole.OPERATE,
+                role=role,
             )
             if route.waits_for_nothing:
                 answer = route.handler(self._server, asked)
