@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import tempfile
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -14,6 +15,9 @@ from bench_server import TESTS
 from job_process import MeasurementError
 
 TITLE = "High availability"
+STANDBY_BESIDE = "a server, its standby on the same machine"
+STANDBY_ELSEWHERE = "a server, its standby on another machine"
+WITH_ITS_JOBS = "a machine, with the jobs on it"
 KILLS, JOBS, TAKEOVER_S = 20, 3, 10.0
 
 
@@ -36,27 +40,27 @@ def measure(quick: bool) -> Data:
             database.start()
             url = database.url(database.create_database())
             registry = url.replace("postgresql:", "postgresql+psycopg:")
-            return _killed(group, registry, 2 if quick else KILLS)
+            return _killed(group, registry, 3 if quick else KILLS)
         finally:
             group.close()
             database.stop()
 
 
 def _killed(group: Any, registry: str, kills: int) -> Data:
-    """Of a process, and of a machine with the jobs on it, in turn."""
+    """Of a process, with its standby on the same machine or another, and of a whole machine."""
     from server_group import OTHER_MACHINE, await_that
 
+    places = {STANDBY_BESIDE: (), STANDBY_ELSEWHERE: OTHER_MACHINE, WITH_ITS_JOBS: ()}
     leader = group.start(registry, "postgresql")
     await_that(leader.leads, "the first election")
     jobs = [group.count(leader, f"out-{number}") for number in range(JOBS)]
-    takeover_s: dict[str, list[float]] = {"process": [], "machine": []}
-    for number in range(kills):
-        standby = group.start(registry, "postgresql", () if number % 2 else OTHER_MACHINE)
+    takeover_s: dict[str, list[float]] = {death: [] for death in places}
+    for _, (death, place) in zip(range(kills), cycle(places.items()), strict=False):
+        standby = group.start(registry, "postgresql", place)
         for job in jobs:
             job.await_progress()
         leader.signal(signal.SIGKILL)
-        taken = round(await_that(standby.leads, "the takeover"), 3)
-        takeover_s["machine" if number % 2 else "process"].append(taken)
+        takeover_s[death].append(round(await_that(standby.leads, "the takeover"), 3))
         leader = standby
     for job in jobs:
         job.await_progress()
@@ -87,12 +91,14 @@ def section(data: Data) -> Section:
     lines = [
         [dead, len(of), f"{median(of):.1f} s", f"{max(of):.1f} s"]
         for dead, of in data["takeover_s"].items()
+        if of
     ]
     text = (
         "`kill -9` of the leader, until its standby says that it leads; the lease is in "
-        "PostgreSQL, its options are as they are by default. A process that has died is seen by "
-        "others of its machine, which adopt the jobs. A machine (here process ids of its own) "
-        "takes its jobs with it, and its lease has to end. "
+        "PostgreSQL, its options are as they are by default. A server that has died is seen by "
+        "others of its machine, which adopt its jobs. From another machine (here process ids of "
+        "its own) nothing is seen, so the lease has to end and the jobs go on from their "
+        "checkpoints. "
         f"The jobs wrote {data['records']:,} records. " + " ".join(wrong)
     )
     header = ["what died", "times", "median", "worst"]

@@ -12,6 +12,7 @@ import pytest
 
 from millrace.common.errors import CheckpointError, JobControlError
 from millrace.common.job import JobExecutionResult, JobID, JobStatus
+from millrace.engine import control_service
 from millrace.engine.control_client import ask, await_end
 from millrace.engine.control_mailbox import Mailbox
 from millrace.engine.control_service import ControlService
@@ -115,6 +116,22 @@ def test_savepoint(running: Running) -> None:
     assert not answer.done()
     running.job.future.set_result("where/savepoint-1")
     assert answer.result(PATIENCE) == {"savepoint": "where/savepoint-1"}
+
+
+def test_a_started_job_imports_what_the_first_savepoint_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = threading.Event()
+    monkeypatch.setattr(control_service, "STARTED", 0.0)
+    monkeypatch.setattr(control_service, "prepare_to_write", prepared.set)
+    running = Running(tmp_path)
+    try:
+        assert prepared.wait(PATIENCE)
+        assert not running.ask("savepoint", directory="where", format="native").done()
+        assert running.job.called.wait(PATIENCE)  # it still listens
+    finally:
+        running.job.future.set_result("where/savepoint-1")
+        running.close()
 
 
 def test_stop_with_savepoint_is_answered_by_a_job_that_has_ended(running: Running) -> None:

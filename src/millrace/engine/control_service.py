@@ -15,6 +15,7 @@ from millrace.common.errors import CheckpointError, JobControlError, MillraceErr
 from millrace.engine.control_commands import CommandResult, ControlledJob, execute, waits_for
 from millrace.engine.control_mailbox import Mailbox, MailboxAnswer, MailboxRequest, RunNote
 from millrace.engine.job_observer import JobObserver
+from millrace.state.canonical.savepoint import prepare_to_write
 from millrace.state.checkpoint.files import StrPath
 
 __all__ = ["ControlService", "Operable"]
@@ -26,6 +27,9 @@ POLL = 0.2
 ENDING = ("stop", "cancel")
 WAITING_PERIOD = 1.0
 """Seconds after which who waits for an answer hears again what the job waits for."""
+STARTED = 5.0
+"""Seconds after which a job has other things to do than to start: what the first savepoint would
+import, a second of work, is imported then."""
 GRACE = 5.0
 """Seconds that a job which has ended waits for the answers that it still owes."""
 
@@ -91,9 +95,14 @@ class ControlService:
         with ExitStack() as opened:
             if not self._opens_mailbox(opened):
                 return
-            while not self._ended.wait(self._poll):
+            begun, prepared = time.monotonic(), False
+            # who has asked for something waits for it
+            while not self._ended.wait(self._poll / 4 if self._owed else self._poll):
                 self._take_requests()
                 self._give_answers()
+                if not prepared and time.monotonic() - begun > STARTED:
+                    prepared = True
+                    prepare_to_write()
             self._say_farewell()
 
     def _opens_mailbox(self, opened: ExitStack) -> bool:

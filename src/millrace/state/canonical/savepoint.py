@@ -19,7 +19,16 @@ from millrace.state.checkpoint.savepoint import complete_savepoint, new_savepoin
 from millrace.state.checkpoint.snapshot import SAVEPOINT
 from millrace.state.state_delta import StateDelta
 
-__all__ = ["write_canonical_savepoint"]
+__all__ = ["prepare_to_write", "write_canonical_savepoint"]
+
+
+def prepare_to_write() -> None:
+    """Import what :func:`write_canonical_savepoint` needs, which takes a second."""
+    import pyarrow
+
+    import millrace.state.canonical.savepoint_files  # noqa: F401
+
+    pyarrow.array([0])  # the first array of a process looks for pandas, which takes half of it
 
 
 def write_canonical_savepoint(
