@@ -4,7 +4,7 @@ BIN := .venv/bin
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-sql test class-archive lint docs bench conformance pyflink-examples torture test-connectors services web web-check py-files
+.PHONY: help setup demo demo-sql test test-servers class-archive lint docs bench conformance pyflink-examples torture test-connectors services web web-check py-files
 
 help:
 	@echo "make demo      replay a real event stream and print its results"
@@ -33,8 +33,12 @@ demo-sql: setup
 
 # What does not need the tests' servers goes side by side; then pytest, last, whatever -j says.
 test: setup
-	@$(MAKE) --no-print-directory -j3 lint docs class-archive web-check
+	@$(MAKE) --no-print-directory -j4 lint docs class-archive web-check test-servers
 	@WORKERS=$(WORKERS) scripts/run_tests.sh
+
+# Downloaded while lint works. What cannot be had is told of by the tests that need it.
+test-servers: setup
+	-@$(BIN)/python tests/services --install chromium kafka postgresql prometheus redis s3 zookeeper
 
 # The tests start some eighty JVMs: from an archive of Spark's classes each takes a third as long.
 class-archive: setup
