@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 
 from bar import Data, Row, Section, quantile
-from bench_server import WITHOUT_SPARK, BenchServer, bench_server, wait_until
+from bench_server import WITHOUT_SPARK, RunningServer, await_that, bench_server
 from job_process import JOBS as PROGRAMS
 
 TITLE = "Many jobs on one server"
@@ -33,19 +33,19 @@ def measure(quick: bool) -> Data:
         }
 
 
-def _timed(server: BenchServer, path: str) -> float:
+def _timed(server: RunningServer, path: str) -> float:
     began = time.perf_counter()
     server.get(path)
     return time.perf_counter() - began
 
 
-def _savepoint(server: BenchServer, job: str) -> float:
+def _savepoint(server: RunningServer, job: str) -> float:
     """Seconds until a job has made the savepoint that it was asked for."""
     began = time.perf_counter()
     asked = {"target-directory": str(server.directory / "savepoints"), "cancel-job": False}
     trigger = server.post(f"/jobs/{job}/savepoints", json=asked)["request-id"]
     path = f"/jobs/{job}/savepoints/{trigger}"
-    wait_until(lambda: server.get(path)["status"]["id"] == "COMPLETED", f"the savepoint of {job}")
+    await_that(lambda: server.get(path)["status"]["id"] == "COMPLETED", f"the savepoint of {job}")
     assert "location" in server.get(path)["operation"]
     return time.perf_counter() - began
 

@@ -7,7 +7,7 @@ import time
 from statistics import median
 
 from bar import Data, Row, Section, quantile, table
-from bench_server import BenchServer, bench_server
+from bench_server import RunningServer, bench_server
 from job_process import JOBS, run
 
 TITLE = "REST API under load"
@@ -28,7 +28,7 @@ def measure(quick: bool) -> Data:
     return {"runs": runs, "seconds": seconds}
 
 
-def _run(server: BenchServer, job: str, seconds: int) -> Data:
+def _run(server: RunningServer, job: str, seconds: int) -> Data:
     """The job's rate before, during and after the requests."""
     before = _rate(server, job, seconds / 2)
     began, then = _records(server, job), time.monotonic()
@@ -38,13 +38,13 @@ def _run(server: BenchServer, job: str, seconds: int) -> Data:
     return {**asked, "during": during, "bare": [before, _rate(server, job, seconds / 2)]}
 
 
-def _rate(server: BenchServer, job: str, seconds: float) -> float:
+def _rate(server: RunningServer, job: str, seconds: float) -> float:
     began, then = _records(server, job), time.monotonic()
     time.sleep(seconds)
     return (_records(server, job) - began) / (time.monotonic() - then)
 
 
-def _records(server: BenchServer, job: str) -> int:
+def _records(server: RunningServer, job: str) -> int:
     return int(server.get(f"/jobs/{job}")["records"])
 
 

@@ -8,7 +8,7 @@ from statistics import median
 
 import psutil
 from bar import Data, Row, Section, table
-from bench_server import BenchServer, bench_server
+from bench_server import RunningServer, bench_server
 from job_process import JOBS
 
 TITLE = "Soak"
@@ -33,7 +33,7 @@ def measure(quick: bool) -> Data:
         return {"samples": samples, "jobs": COUNT, "seconds": time.monotonic() - began}
 
 
-def _sample(server: BenchServer, jobs: list[str]) -> Data:
+def _sample(server: RunningServer, jobs: list[str]) -> Data:
     """Epochs of all jobs so far, and memory in MiB and open files of the processes: apart those of
     Python and the virtual machines, whose heap may grow to its limit."""
     drivers = [psutil.Process(server.process_of(job)) for job in jobs]

@@ -38,6 +38,7 @@ NOTHING = {
     "networkPolicy.enabled": "false",
     "podDisruptionBudget.enabled": "false",
 }
+DRIVER_POD = "spark.kubernetes.driver.pod.name ${env:POD_NAME}"
 Template = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -174,3 +175,24 @@ def test_the_server_understands_its_words() -> None:
     parsed = parse(container["args"])
     assert (parsed.host, parsed.port) == ("0.0.0.0", 8081)
     assert str(parsed.token_file) == "/etc/millrace/tokens/operate.token"
+
+
+def test_each_driver_is_told_its_pod() -> None:
+    """Executors belong to the pod of the server that started their driver, whichever leads."""
+    found = documents(MANIFESTS.read_text(encoding="utf-8"))
+    [container] = found["StatefulSet", "millrace"]["spec"]["template"]["spec"]["containers"]
+    [name] = [each for each in container["env"] if each["name"] == "POD_NAME"]
+    assert name["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
+    assert DRIVER_POD in found["ConfigMap", "millrace-spark"]["data"]["spark-defaults.conf"]
+
+
+@pytest.mark.spark
+def test_spark_puts_the_name_of_the_pod_in(spark: Any) -> None:
+    """As its classes for Kubernetes read it."""
+    key, _, value = DRIVER_POD.partition(" ")
+    jvm = spark.sparkContext._jvm
+    entry = getattr(jvm, "org.apache.spark.deploy.k8s.Config").KUBERNETES_DRIVER_POD_NAME()
+    conf = jvm.org.apache.spark.SparkConf(False)
+    assert entry.key() == key
+    conf.set(key, value.replace("POD_NAME", "PATH"))
+    assert conf.get(entry).get() == jvm.java.lang.System.getenv("PATH")

@@ -20,6 +20,7 @@ from millrace.engine.job_details import JobDetails
 from millrace.engine.job_requests import (
     After,
     CancelRequest,
+    CheckpointRequest,
     Request,
     RescaleRequest,
     SavepointRequest,
@@ -46,6 +47,8 @@ class FakeJob:
 
     def submit(self, request: Request) -> Future[str]:
         match request:
+            case CheckpointRequest():
+                self.calls.append(("checkpoint",))
             case SavepointRequest(directory, After.GO_ON, format_type):
                 self.calls.append(("savepoint", directory, format_type.name))
             case SavepointRequest(directory, after, format_type):
@@ -107,6 +110,14 @@ def running(tmp_path: Path) -> Iterator[Running]:
     running = Running(tmp_path)
     yield running
     running.close()
+
+
+def test_checkpoint(running: Running) -> None:
+    answer = running.ask("checkpoint")
+    assert running.job.called.wait(PATIENCE)
+    assert running.job.calls == [("checkpoint",)]
+    running.job.future.set_result(4)
+    assert answer.result(PATIENCE) == {"checkpoint": 4}
 
 
 def test_savepoint(running: Running) -> None:
@@ -185,7 +196,7 @@ def test_what_fails_is_told(running: Running) -> None:
 @pytest.mark.parametrize(
     ("command", "arguments", "reason"),
     [
-        ("explode", {}, "does not know the request 'explode', only savepoint, stop,"),
+        ("explode", {}, "does not know the request 'explode', only checkpoint, savepoint,"),
         ("rescale", {"parallelism": "4"}, "arguments of rescale must be: parallelism \\(int\\)"),
         ("rescale", {"parallelism": True}, "must be: parallelism"),
         ("cancel", {"now": True}, "arguments of cancel must be: none"),

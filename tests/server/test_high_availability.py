@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from server_group import QUICK, ServerGroup, ServerProcess, await_that
+from server_group import QUICK, RunningServer, ServerGroup, await_that
 
 pytestmark = pytest.mark.fault
 GENEROUS = 30.0
@@ -29,9 +29,9 @@ def registry(postgresql) -> str:
     return postgresql.url(database).replace("postgresql:", "postgresql+psycopg:")
 
 
-def attempts(server: ServerProcess, job: str) -> list[int]:
+def attempts(server: RunningServer, job: str) -> list[int]:
     """The ids of the job's processes."""
-    return [one["pid"] for one in server.get(f"/jobs/{job}/attempts").json()["attempts"]]
+    return [one["pid"] for one in server.attempts(job)]
 
 
 def test_a_standby_takes_over_from_a_killed_leader(group: ServerGroup, registry: str) -> None:
@@ -41,9 +41,9 @@ def test_a_standby_takes_over_from_a_killed_leader(group: ServerGroup, registry:
     job = group.count(first)
     job.await_progress()
 
-    health = second.get("/health").json()
+    health = second.get("/health")
     assert (health["leader"], health["leader-address"]) == (False, first.url)
-    answer = second.get(f"/jobs/{job.id}?x=1")
+    answer = second.http.get(f"/jobs/{job.id}?x=1")
     there = f"{first.url}/jobs/{job.id}?x=1"
     assert (answer.status_code, answer.headers["location"]) == (307, there)
     (running,) = attempts(first, job.id)
@@ -52,7 +52,7 @@ def test_a_standby_takes_over_from_a_killed_leader(group: ServerGroup, registry:
     assert await_that(second.leads, "the takeover") < GENEROUS
     job.await_progress()
     # the former leader may have died before it had noted that the job runs
-    state = lambda: second.get(f"/jobs/{job.id}").json()["state"]  # noqa: E731
+    state = lambda: second.get(f"/jobs/{job.id}")["state"]  # noqa: E731
     await_that(lambda: state() == "RUNNING", "the news that the job runs")
     assert attempts(second, job.id) == [running], "its process is adopted"
     job.stop(second)

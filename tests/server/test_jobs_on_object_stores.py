@@ -13,7 +13,7 @@ import pytest
 from server_group import (
     JOBS,
     CountingJob,
-    ServerProcess,
+    RunningServer,
     await_that,
     count,
     kill_processes_of_jobs,
@@ -32,8 +32,8 @@ def checkpoints(s3_root: str) -> str:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    made = ServerProcess(tmp_path / "server", [], [])
+def server(tmp_path: Path) -> Iterator[RunningServer]:
+    made = RunningServer(tmp_path / "server")
     yield made
     made.signal(signal.SIGKILL)  # first: it would start the jobs again
     kill_processes_of_jobs(made.directory, tmp_path)
@@ -69,11 +69,11 @@ def test_a_job_that_runs_alone_is_found_and_stopped(
 
 
 def test_a_job_of_a_server_goes_on_after_its_process_was_killed(
-    checkpoints: str, server: ServerProcess, tmp_path: Path
+    checkpoints: str, server: RunningServer, tmp_path: Path
 ) -> None:
     job = count(server, tmp_path / "out", {"execution.checkpointing.dir": checkpoints})
     job.await_progress()
-    attempts = lambda: server.get(f"/jobs/{job.id}/attempts").json()["attempts"]  # noqa: E731
+    attempts = lambda: server.attempts(job.id)  # noqa: E731
     os.kill(attempts()[-1]["pid"], signal.SIGKILL)
     await_that(lambda: len(attempts()) == 2, "the second process")
     job.await_progress()

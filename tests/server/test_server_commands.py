@@ -75,6 +75,8 @@ def test_a_job_from_its_upload_to_its_end(
     assert "no subtask has been running for more than two seconds" in millrace("stacks", id)[1]
     assert millrace("rescale", "-p", "2", "counts")[1] == "job 'counts' runs with parallelism 2\n"
 
+    assert millrace("checkpoint", "counts")[1].endswith(" of job 'counts' is complete\n")
+
     code, printed, _ = millrace("savepoint", "counts", str(tmp_path / "kept"))
     assert code == 0
     assert (Path(printed.strip()) / "_metadata").is_file()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from running import unavailable
-from server_group import OTHER_MACHINE, QUICK, ServerGroup, ServerProcess, await_that
+from server_group import OTHER_MACHINE, QUICK, RunningServer, ServerGroup, await_that
 
 pytestmark = [pytest.mark.fault, pytest.mark.torture]
 
@@ -88,8 +88,8 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
             one.shutdown(socket.SHUT_RDWR)
 
 
-def outcomes(server: ServerProcess, job: str) -> list[str]:
-    return [one["outcome"] for one in server.get(f"/jobs/{job}/attempts").json()["attempts"]]
+def outcomes(server: RunningServer, job: str) -> list[str]:
+    return [one["outcome"] for one in server.attempts(job)]
 
 
 def url(postgresql, database: str) -> str:

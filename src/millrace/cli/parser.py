@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from millrace import __version__
 from millrace.cli.commands import (
     cancel,
+    checkpoint,
     doctor,
     info,
     list_jobs,
@@ -34,6 +35,7 @@ COMMANDS = (
     top,
     logs,
     stacks,
+    checkpoint,
     savepoint,
     stop,
     cancel,

@@ -53,6 +53,7 @@ class ServedJob:
             JobControlError: the job refuses, fails to do it, or does not answer in time.
         """
         ask = {
+            "checkpoint": self._make_checkpoint,
             "savepoint": self._take_savepoint,
             "stop": self._stop,
             "cancel": self._cancel,
@@ -94,6 +95,10 @@ class ServedJob:
         return part["text"], part["next"]
 
     # -- commands ----------------------------------------------------------------------------------
+
+    def _make_checkpoint(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
+        trigger = self.client.post(f"/jobs/{self.id}/checkpoints", {})
+        return {"checkpoint": self._await("checkpoints", trigger, timeout)["checkpointId"]}
 
     def _take_savepoint(self, arguments: dict[str, Any], timeout: float) -> dict[str, Any]:
         body = {"formatType": arguments["format"].upper(), "cancel-job": False}
@@ -155,7 +160,7 @@ class ServedJob:
                 )
             time.sleep(POLL)
         operation: dict[str, Any] = answer.get("operation") or {}
-        cause = operation.get("failure-cause")
+        cause = operation.get("failure-cause") or operation.get("failureCause")
         if cause is not None:
             raise JobControlError(str(cause["stack-trace"]).strip())
         return operation

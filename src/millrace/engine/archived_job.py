@@ -100,6 +100,8 @@ class ArchivedJob(msgspec.Struct, frozen=True, kw_only=True):
     max_parallelism: int
     checkpoint_interval: int
     """Milliseconds."""
+    batch: bool = False
+    """Whether it runs in runtime mode BATCH, asked for or found by AUTOMATIC."""
     retained_checkpoints: int = 1
     stages: tuple[ArchivedStage, ...] = ()
     restart: RestartSettings = RestartSettings("FallbackRestartStrategy")
@@ -146,6 +148,7 @@ def archived_job(
         run_id=program.run_id,
         max_parallelism=program.max_parallelism,
         checkpoint_interval=config.checkpoint_interval,
+        batch=config.batch,
         retained_checkpoints=config.retained_checkpoints,
         stages=archived_stages(graph),
         restart=RestartSettings.of(restart),

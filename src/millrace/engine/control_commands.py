@@ -20,6 +20,7 @@ from millrace.engine.job_details import EpochAttempt, JobDetails
 from millrace.engine.job_requests import (
     After,
     CancelRequest,
+    CheckpointRequest,
     RescaleRequest,
     SavepointRequest,
     StopRequest,
@@ -43,6 +44,10 @@ class ControlledJob(Protocol):
     def result(self) -> CompletableFuture[JobExecutionResult]: ...
     def details(self) -> JobDetails: ...
     def stack(self) -> str: ...
+
+
+def _checkpoint(job: ControlledJob) -> CommandResult:
+    return _mapped(job.bus.submit(CheckpointRequest()), lambda number: {"checkpoint": number})
 
 
 def _savepoint(job: ControlledJob, directory: str | None, format: str) -> CommandResult:
@@ -148,6 +153,7 @@ def _epoch_fields(running: EpochAttempt | None) -> dict[str, Any] | None:
 
 _TEXT = (str, type(None))
 COMMANDS: dict[str, tuple[Callable[..., CommandResult], dict[str, tuple[type, ...]]]] = {
+    "checkpoint": (_checkpoint, {}),
     "savepoint": (_savepoint, {"directory": _TEXT, "format": (str,)}),
     "stop": (_stop, {"savepoint": (bool,), "directory": _TEXT, "drain": (bool,), "format": (str,)}),
     "cancel": (_cancel, {}),

@@ -15,6 +15,7 @@ from millrace.engine.job_manager import JobManager
 from millrace.engine.job_requests import (
     After,
     CancelRequest,
+    CheckpointRequest,
     RescaleRequest,
     SavepointRequest,
     StopRequest,
@@ -73,6 +74,15 @@ class EmbeddedJobClient(JobClient):
         """End the job at once, without deciding about its checkpoints: it is then SUSPENDED, and
         `result` raises KeyboardInterrupt."""
         self._manager.interrupt()
+
+    def trigger_checkpoint(self) -> CompletableFuture[int]:
+        """Make a checkpoint with the next epoch, whatever the interval (Flink:
+        ``ClusterClient.triggerCheckpoint``).
+
+        Returns:
+            Its number.
+        """
+        return self._manager.bus.submit(CheckpointRequest())
 
     def trigger_savepoint(
         self,

@@ -42,6 +42,7 @@ from millrace.engine.job_outcome import discards_checkpoints, outcome
 from millrace.engine.job_requests import (
     After,
     CancelRequest,
+    CheckpointRequest,
     QueuedRequest,
     RescaleRequest,
     SavepointRequest,
@@ -343,7 +344,7 @@ class JobManager:
             durable=self._checkpoints.durable,
             subtasks=self._deployment.plans(self._pacer.records, self._clock.now()),
             completed_checkpoint=self._completed,
-            flush=self._run_end.begun or self._requests.serving is not None,
+            flush=self._run_end.begun or self._requests.wants_whole_files,
             ends_run=self._run_end.begun,
             divide=divide,
             restarts=self._history.restarts,
@@ -445,6 +446,9 @@ class JobManager:
         if isinstance(request, RescaleRequest):
             self._rescale(request, acks)
             self._requests.serving = None
+        elif isinstance(request, CheckpointRequest):
+            self._requests.serving = None
+            answer(request, self._history.checkpoint)
         elif self._input_ended or request.after is not After.DRAIN:
             self._save(request)
 

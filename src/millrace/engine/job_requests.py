@@ -1,4 +1,4 @@
-"""Requests to a running job: savepoints, another parallelism, and its end.
+"""Requests to a running job: checkpoints, savepoints, another parallelism, and its end.
 
 A request may come from any thread; its future is completed exactly once.
 """
@@ -17,6 +17,7 @@ from millrace.common.savepoint_format_type import SavepointFormatType
 class RequestKind(Enum):
     """The kinds of requests; the value completes "the job cannot ..."."""
 
+    CHECKPOINT = "make a checkpoint"
     SAVEPOINT = "make a savepoint"
     RESCALE = "change its parallelism"
     STOP = "be stopped"
@@ -31,6 +32,14 @@ class After(Enum):
     DRAIN = "DRAIN"
     """Stop, and before the savepoint end all input: timers fire and windows close."""
     CANCEL = "CANCEL"
+
+
+@dataclass(frozen=True)
+class CheckpointRequest:
+    """Make a checkpoint now, whatever the interval; the future gives its number."""
+
+    kind: ClassVar[RequestKind] = RequestKind.CHECKPOINT
+    done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ class CancelRequest:
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
 
 
-QueuedRequest = SavepointRequest | RescaleRequest
+QueuedRequest = CheckpointRequest | SavepointRequest | RescaleRequest
 """What the job does between two epochs, one after the other."""
 Request = QueuedRequest | StopRequest | CancelRequest
 

@@ -9,6 +9,7 @@ from millrace.engine.committed_checkpoints import CommittedCheckpoints
 from millrace.engine.deployment import Deployment
 from millrace.engine.job_requests import (
     After,
+    CheckpointRequest,
     QueuedRequest,
     RescaleRequest,
     SavepointRequest,
@@ -22,7 +23,7 @@ __all__ = ["RequestHandler"]
 
 
 class RequestHandler:
-    """Prepares and answers savepoints and rescalings, in the job's thread.
+    """Prepares and answers checkpoints, savepoints and rescalings, in the job's thread.
 
     A request is taken before an epoch, which prepares for it; it is served with the checkpoint
     that ends the epoch. A savepoint is then written as soon as all is committed that precedes it.
@@ -59,6 +60,8 @@ class RequestHandler:
         request = self._bus.take()
         if isinstance(request, RescaleRequest):
             self._rescaling.prepare(request, deployment.graph)
+        elif isinstance(request, CheckpointRequest):
+            self.serving = request
         elif request is not None:
             self._begin_savepoint(request, deployment)
         if self.serving is None:
@@ -73,6 +76,11 @@ class RequestHandler:
         self.serving = request
         if request.after is After.DRAIN:
             deployment.drain()
+
+    @property
+    def wants_whole_files(self) -> bool:
+        """Whether sinks close their part files in the running epoch, for who goes on elsewhere."""
+        return isinstance(self.serving, SavepointRequest | RescaleRequest)
 
     def divisions(self, graph: JobGraph) -> dict[int, int]:
         """Stages that are to divide their state in the epoch that prepares a rescaling."""

@@ -20,6 +20,7 @@ REPORTERS: dict[str, tuple[str, str]] = {
     "datadog": (f"{_ROOM}.datadog", "DatadogReporter"),
     "graphite": (f"{_ROOM}.graphite", "GraphiteReporter"),
     "otel": (f"{_ROOM}.open_telemetry", "OpenTelemetryReporter"),
+    "jmx": (f"{_ROOM}.jmx", "JmxReporter"),
     "log": (f"{_ROOM}.log", "LogReporter"),
 }
 """Per short name, the module and class."""
@@ -32,6 +33,7 @@ FACTORIES = {
     f"{_FLINK}.datadog.DatadogHttpReporterFactory": "datadog",
     f"{_FLINK}.graphite.GraphiteReporterFactory": "graphite",
     f"{_FLINK}.otel.OpenTelemetryMetricReporterFactory": "otel",
+    f"{_FLINK}.jmx.JMXReporterFactory": "jmx",
     f"{_FLINK}.slf4j.Slf4jReporterFactory": "log",
 }
 """Flink's factories and the short names of what they make."""

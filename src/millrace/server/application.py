@@ -5,7 +5,6 @@ Routes answer in threads: what they read from disk and registry keeps nobody els
 
 from __future__ import annotations
 
-import errno
 import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from millrace.server.api_route import (
     ApiRoute,
     ErrorsAnswer,
 )
+from millrace.server.full_disk import full_disk
 from millrace.server.job_server import JobServer
 from millrace.server.openapi import openapi_document
 from millrace.server.registry import LeadershipLostError
@@ -45,7 +45,6 @@ log = logging.getLogger(__name__)
 
 VERSIONS = ("", "/v1")
 """What every path may begin with."""
-NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -111,14 +110,8 @@ class _Endpoint:
             response = failure(error.status, str(error))
         except LeadershipLostError as error:
             response = failure(503, str(error), {"Retry-After": "1"})
-        except MillraceError as error:
-            response = failure(400, str(error))
         except Exception as error:
-            if isinstance(error, OSError) and error.errno in NO_SPACE:
-                log.warning("%s %s: %s", request.method, request.url.path, error)
-                return await failure(507, _no_space(error))(scope, receive, send)
-            log.exception("%s %s could not be answered", request.method, request.url.path)
-            response = failure(500, "the server has failed; its log says how")
+            response = _failed(request, error)
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -161,9 +154,15 @@ class _Endpoint:
         return None
 
 
-def _no_space(error: OSError) -> str:
-    where = f" for {error.filename}" if error.filename else ""
-    return f"there is no space left on the server's disk{where}: nothing was kept; make room there"
+def _failed(request: Request, error: Exception) -> Response:
+    where = f"{request.method} {request.url.path}"
+    if (no_space := full_disk(error)) is not None:
+        log.warning("%s: %s", where, error)
+        return failure(507, no_space)
+    if isinstance(error, MillraceError):
+        return failure(400, str(error))
+    log.error("%s could not be answered", where, exc_info=error)
+    return failure(500, "the server has failed; its log says how")
 
 
 def _refused_page(request: Request) -> Response | None:

@@ -10,8 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
-from millrace.common.config.configuration import Configuration
-from millrace.common.config.options import RUNTIME_MODE
 from millrace.common.job import JobStatus
 from millrace.engine.archived_job import (
     ARCHIVE,
@@ -129,10 +127,12 @@ class ObservedJob:
     @property
     def is_stoppable(self) -> bool:
         """Whether it can be stopped with a savepoint: it runs, and not as a batch."""
-        if self.archive is None or self.job.status is not JobStatus.RUNNING:
-            return False
-        mode = Configuration(self.archive.settings).get(RUNTIME_MODE)
-        return mode.upper() != "BATCH"
+        return self.job.status is JobStatus.RUNNING and not self.is_batch
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether it runs in runtime mode BATCH."""
+        return self.archive is not None and self.archive.batch
 
     @cached_property
     def vertices(self) -> tuple[ObservedVertex, ...]:

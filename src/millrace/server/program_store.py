@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import errno
 import lzma
 import os
 import re
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.api_route import ApiError, UploadedFile
+from millrace.server.full_disk import full_disk
 
 __all__ = ["ProgramStore", "StoredProgram"]
 
@@ -197,7 +197,7 @@ def _unpack(archive: Path, to: Path, name: str) -> None:
         os.utime(directory, (now := time.time(), now))
         directory.rename(to)
     except _UNREADABLE as error:
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if full_disk(error) is not None:
             raise  # it is not the archive
         raise ApiError(400, f"{name} cannot be unpacked: {error}") from None
     finally:

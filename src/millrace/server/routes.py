@@ -17,11 +17,14 @@ from millrace.server.resources import (
     operations,
     programs,
     queryable_state,
+    resource_requirements,
     savepoints,
     stacks,
     taskmanagers,
     thread_dumps,
     vertices,
+    worker_logs,
+    worker_metrics,
 )
 
 __all__ = ["ROUTES"]
@@ -37,6 +40,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *checkpoints.ROUTES,
     *exceptions.ROUTES,
     *operations.ROUTES,
+    *resource_requirements.ROUTES,
     *programs.ROUTES,
     *job_history.ROUTES,
     *stacks.ROUTES,
@@ -44,5 +48,7 @@ ROUTES: tuple[ApiRoute, ...] = (
     *queryable_state.ROUTES,
     *logs.ROUTES,
     *taskmanagers.ROUTES,
+    *worker_metrics.ROUTES,
+    *worker_logs.ROUTES,
     *thread_dumps.ROUTES,
 )

@@ -77,6 +77,15 @@ def status(client: EmbeddedJobClient) -> JobStatus:
     return client.get_job_status().result()
 
 
+def test_a_checkpoint(start: Any, place: Any, millrace: Any) -> None:
+    client = start()
+    told = json.loads(millrace("checkpoint", "numbers", "--json").out)
+    assert told["job"] == "numbers"
+    assert client.progress().checkpoint >= told["checkpoint"]
+    told = millrace("checkpoint", "numbers")
+    assert (told.code, "of job 'numbers' is complete" in told.out) == (0, True), told.err
+
+
 def test_a_savepoint_while_the_job_goes_on(start: Any, place: Any, millrace: Any) -> None:
     client = start()
     first = millrace("savepoint", "numbers")

@@ -50,6 +50,27 @@ def test_modes(client: SqlClient, capsys: pytest.CaptureFixture[str]) -> None:
     assert "table, changelog, tableau" in capsys.readouterr().err
 
 
+def test_how_many_rows_a_table_keeps(
+    client: SqlClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    option = "sql-client.execution.max-table-result.rows"
+    five = "SELECT * FROM (VALUES (1), (2), (3), (4), (5)) AS t (n)"
+    assert client.execute_all(f"SET 'sql-client.execution.result-mode' = 'table'; {five};")
+    assert "5 rows in set" in capsys.readouterr().out
+    assert client.execute_all(f"SET '{option}' = '2'; {five};")
+    printed = capsys.readouterr().out
+    assert "2 rows in set" in printed
+    assert f"3 older rows were left out: {option} is 2" in printed
+    for wrong in ("0", "-2", "many", "1.5"):
+        assert not client.execute(f"SET '{option}' = '{wrong}'")
+    assert "a number of rows from 1, or -1 for all" in capsys.readouterr().err
+    assert client.execute_all(f"SET '{option}' = '-1'; {five};")
+    assert "5 rows in set" in capsys.readouterr().out
+    assert client.max_rows == -1
+    assert client.execute(f"RESET '{option}'")
+    assert client.max_rows == 1_000_000
+
+
 def test_a_statement_set_is_one_job(client: SqlClient, capsys: pytest.CaptureFixture[str]) -> None:
     assert client.execute_all(
         NUMBERS

@@ -34,3 +34,13 @@ def test_updates_are_drawn_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(pictures) > 2
     assert not any("0 rows" in picture for picture in pictures)
     assert pictures[-1] == "+---+\n| c |\n+---+\n| 3 |\n+---+\n1 row in set\n"
+
+
+def test_of_too_many_rows_the_oldest_are_left_out_and_counted() -> None:
+    output = io.StringIO()
+    rows = [Row.of_kind(RowKind.INSERT, number) for number in range(5)]
+    show_table(TableResult(RowType.of(("c", BigIntType())), rows=rows), "UTC", output, most=3)
+    *lines, warning = output.getvalue().splitlines()
+    assert [line for line in lines if line[2:3].isdigit()] == ["| 2 |", "| 3 |", "| 4 |"]
+    option = "sql-client.execution.max-table-result.rows"
+    assert warning == f"[WARNING] 2 older rows were left out: {option} is 3"

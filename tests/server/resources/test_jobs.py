@@ -15,6 +15,7 @@ from millrace.server import observed_job
 from millrace.server.access_tokens import AccessTokens
 from millrace.server.application import create_application
 from millrace.server.observed_job import vertex_id
+from millrace.server.resources.jobs import job_details
 
 TOKENS = AccessTokens(read="r" * 20, operate="o" * 20)
 SOURCE, COUNT = vertex_id("source"), vertex_id("count")
@@ -122,9 +123,11 @@ def test_which_jobs_can_be_stopped(api, job_server) -> None:
     ids = (RUNNING, FINISHED, NEW)
     assert [api.get(f"/jobs/{id}").json()["isStoppable"] for id in ids] == [True, False, False]
     job = job_server._observed.observe(job_server.registry.job(RUNNING))
-    settings = {"execution.runtime-mode": "BATCH"}
-    batch = replace(job, archive=msgspec.structs.replace(job.archive, settings=settings))
+    # what AUTOMATIC has found, too
+    batch = replace(job, archive=msgspec.structs.replace(job.archive, batch=True))
     assert not batch.is_stoppable
+    kinds = [job_details(each).job_type for each in (job, batch)]
+    assert kinds == ["STREAMING", "BATCH"]
 
 
 def test_a_slow_disk_holds_up_one_job(api, job_server, monkeypatch) -> None:

@@ -27,6 +27,28 @@ def answer(mailbox: Mailbox, state: str = "done", **fields: object) -> tuple[str
     return request.command, request.arguments
 
 
+def test_a_checkpoint(api, mailbox) -> None:
+    asked = api.post(f"/jobs/{RUNNING}/checkpoints", json={"checkpointType": "CONFIGURED"})
+    assert asked.status_code == 202
+    where = f"/jobs/{RUNNING}/checkpoints/{asked.json()['request-id']}"
+    assert api.get(where).json() == {"status": {"id": "IN_PROGRESS"}, "operation": None}
+    assert answer(mailbox, result={"checkpoint": 12}) == ("checkpoint", {})
+    assert api.get(where).json() == {
+        "status": {"id": "COMPLETED"},
+        "operation": {"checkpointId": 12, "failureCause": None},
+    }
+    assert api.get(where.replace("checkpoints", "savepoints")).status_code == 404
+
+
+def test_a_checkpoint_that_fails(api, mailbox) -> None:
+    asked = api.post(f"/jobs/{RUNNING}/checkpoints", json={"triggerId": "e" * 32})
+    assert asked.json()["request-id"] == "e" * 32
+    answer(mailbox, "failed", error="the job has ended")
+    found = api.get(f"/jobs/{RUNNING}/checkpoints/{'e' * 32}").json()["operation"]
+    assert found["checkpointId"] is None
+    assert found["failureCause"]["stack-trace"] == "the job has ended"
+
+
 def test_a_savepoint(api, mailbox) -> None:
     asked = api.post(f"/jobs/{RUNNING}/savepoints", json={"target-directory": "/s"})
     assert asked.status_code == 202
@@ -94,6 +116,9 @@ def test_cancel(api, job_server) -> None:
     [
         ("POST", f"/jobs/{FAILED}/savepoints", {}, 409),
         ("POST", f"/jobs/{FAILED}/stop", {}, 409),
+        ("POST", f"/jobs/{FAILED}/checkpoints", {}, 409),
+        ("POST", f"/jobs/{RUNNING}/checkpoints", {"checkpointType": "FULL"}, 400),
+        ("GET", f"/jobs/{RUNNING}/checkpoints/{'d' * 32}", None, 404),
         ("POST", f"/jobs/{RUNNING}/savepoints", {"target-directory": "relative"}, 400),
         ("POST", f"/jobs/{RUNNING}/savepoints", {"triggerId": "short"}, 400),
         ("POST", f"/jobs/{RUNNING}/savepoints", {"formatType": "OTHER"}, 400),

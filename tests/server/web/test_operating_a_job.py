@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from server_group import JOBS, ServerGroup, ServerProcess, await_that
+from server_group import JOBS, RunningServer, ServerGroup, await_that
 
 pytestmark = pytest.mark.fault
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[ServerProcess]:
+def server(tmp_path: Path) -> Iterator[RunningServer]:
     group = ServerGroup(tmp_path)
     yield group.start(f"sqlite:///{tmp_path}/registry.db", "file")
     group.close()
@@ -39,11 +38,7 @@ def job_of(page: Page) -> str:
     return page.url.rpartition("/")[2]
 
 
-def told(server: ServerProcess, path: str) -> Any:
-    return server.get(path).json()
-
-
-def test_from_upload_to_end(window, server: ServerProcess, tmp_path: Path) -> None:
+def test_from_upload_to_end(window, server: RunningServer, tmp_path: Path) -> None:
     page = window().page
     page.goto(f"{server.url}/#/submit")
     page.locator("input[type=file]").set_input_files(JOBS / "totals.py")
@@ -58,13 +53,13 @@ def test_from_upload_to_end(window, server: ServerProcess, tmp_path: Path) -> No
     act(page, "Rescale", "Rescale", Parallelism="2")
     expect(page.get_by_text("The job runs with parallelism 2.")).to_be_visible()
     is_now(page, "Running")
-    widest = lambda: max(v["parallelism"] for v in told(server, f"/jobs/{job}")["vertices"])  # noqa: E731
+    widest = lambda: max(v["parallelism"] for v in server.get(f"/jobs/{job}")["vertices"])  # noqa: E731
     await_that(lambda: widest() == 2, "two subtasks")
 
     branch = branched(page, tmp_path)
     assert branch != job
     is_now(page, "Running")
-    await_that(lambda: told(server, f"/jobs/{branch}/checkpoints")["latest"]["restored"], "restore")
+    await_that(lambda: server.get(f"/jobs/{branch}/checkpoints")["latest"]["restored"], "restore")
     act(page, "Stop", "Stop the job")
     expect(page.get_by_text("The job has stopped. Its savepoint: ")).to_be_visible()
     is_now(page, "Finished")
@@ -73,7 +68,7 @@ def test_from_upload_to_end(window, server: ServerProcess, tmp_path: Path) -> No
     page.goto(f"{server.url}/#/jobs/{job}")
     act(page, "Cancel", "Cancel the job")
     is_now(page, "Canceled")
-    states = {each["jid"]: each["state"] for each in told(server, "/jobs/overview")["jobs"]}
+    states = {each["jid"]: each["state"] for each in server.get("/jobs/overview")["jobs"]}
     assert states == {job: "CANCELED", branch: "FINISHED"}
 
 

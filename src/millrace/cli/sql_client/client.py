@@ -10,7 +10,7 @@ from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from millrace.cli.printing import printable
-from millrace.cli.sql_client.result_display import RESULT_MODES, show_table
+from millrace.cli.sql_client.result_display import MAX_ROWS, RESULT_MODES, show_table
 from millrace.cli.sql_client.statement_texts import divided
 from millrace.common.errors import JobCancelledError, MillraceError
 from millrace.sql.parser import parse_statement
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["RESULT_MODE", "SqlClient"]
 
 RESULT_MODE = "sql-client.execution.result-mode"
+DEFAULT_MAX_ROWS = 1_000_000
+"""As Flink's client."""
+ALL_ROWS = -1
 HELP = """\
 Statements end with a semicolon; they may have several lines. Besides those of Flink SQL:
   HELP                            this text
@@ -36,9 +39,11 @@ Statements end with a semicolon; they may have several lines. Besides those of F
 Results are shown as SET 'sql-client.execution.result-mode' says: table, changelog or tableau.
 Ctrl-C cancels the query that runs."""
 _COMMAND = re.compile(r"(?is)(help|clear|quit|exit|source\s+(?:'(?P<file>[^']+)'|(?P<bare>\S+)))\Z")
-_MODE = re.compile(
-    rf"(?is)(?P<word>set|reset)\s+'?{re.escape(RESULT_MODE)}'?\s*(?:=\s*(?P<value>.*))?\Z"
+_SETTING = re.compile(
+    rf"(?is)(?P<word>set|reset)\s+'?(?P<key>{re.escape(RESULT_MODE)}|{re.escape(MAX_ROWS)})'?"
+    r"\s*(?:=\s*(?P<value>.*))?\Z"
 )
+_WHOLE = re.compile(r"-?[0-9]{1,9}")
 
 
 class SqlClient:
@@ -51,6 +56,8 @@ class SqlClient:
     def __init__(self, t_env: TableEnvironment, mode: str) -> None:
         self.t_env = t_env
         self.mode = self._first_mode = mode
+        self.max_rows = DEFAULT_MAX_ROWS
+        """Rows that the mode ``table`` keeps; `ALL_ROWS`: however many there are."""
         self.ended = False
         """The session was told to QUIT."""
         self._jobs: list[EmbeddedJobClient] = []
@@ -90,8 +97,8 @@ class SqlClient:
         try:
             if command := _COMMAND.match(statement):
                 return self._command(command)
-            if mode := _MODE.match(statement):
-                return self._set_mode(mode)
+            if setting := _SETTING.match(statement):
+                return self._set(setting)
             self._statement(statement)
         except MillraceError as error:
             return self._failed(str(error))
@@ -142,14 +149,28 @@ class SqlClient:
             self.ended = True
         return True
 
-    def _set_mode(self, found: re.Match[str]) -> bool:
-        value = self._first_mode
+    def _set(self, found: re.Match[str]) -> bool:
+        value = None
         if found["word"].upper() == "SET":
             value = (found["value"] or "").strip().strip("'").lower()
-        if value not in RESULT_MODES:
-            return self._failed(f"{RESULT_MODE} is one of {', '.join(RESULT_MODES)}")
-        self.mode = value
+        set_option = self._set_mode if found["key"].lower() == RESULT_MODE else self._set_max_rows
+        if not set_option(value):
+            return False
         print("OK")
+        return True
+
+    def _set_mode(self, value: str | None) -> bool:
+        mode = self._first_mode if value is None else value
+        if mode not in RESULT_MODES:
+            return self._failed(f"{RESULT_MODE} is one of {', '.join(RESULT_MODES)}")
+        self.mode = mode
+        return True
+
+    def _set_max_rows(self, value: str | None) -> bool:
+        text = str(DEFAULT_MAX_ROWS) if value is None else value
+        if not _WHOLE.fullmatch(text) or not (int(text) >= 1 or int(text) == ALL_ROWS):
+            return self._failed(f"{MAX_ROWS} is a number of rows from 1, or {ALL_ROWS} for all")
+        self.max_rows = int(text)
         return True
 
     def _statement(self, statement: str) -> None:
@@ -170,7 +191,9 @@ class SqlClient:
     def _show(self, result: TableResult) -> None:
         try:
             if self.mode == "table":
-                show_table(result, self.t_env.get_config().get_local_timezone(), sys.stdout)
+                time_zone = self.t_env.get_config().get_local_timezone()
+                most = None if self.max_rows == ALL_ROWS else self.max_rows
+                show_table(result, time_zone, sys.stdout, most)
             else:
                 result.print()
         except KeyboardInterrupt:

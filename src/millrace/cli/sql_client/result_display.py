@@ -13,16 +13,22 @@ from millrace.table.table_result import TableResult
 from millrace.table.tableau import tableau
 from millrace.table.values import cells
 
-__all__ = ["RESULT_MODES", "show_table"]
+__all__ = ["MAX_ROWS", "RESULT_MODES", "show_table"]
 
 RESULT_MODES = ("table", "changelog", "tableau")
+MAX_ROWS = "sql-client.execution.max-table-result.rows"
 REDRAW_SECONDS = 0.2
 
 
-def show_table(result: TableResult, time_zone: str, output: TextIO) -> None:
+def show_table(
+    result: TableResult, time_zone: str, output: TextIO, most: int | None = None
+) -> None:
     """The rows that there are at the moment, drawn again in place whenever they change.
 
     Where the output is no terminal, those of the end. Ctrl-C leaves the last state on the screen.
+
+    Args:
+        most: rows that are kept; of more the oldest are left out, which is said. None: all.
     """
     types = result.get_table_schema().to_row_data_type()
 
@@ -37,7 +43,7 @@ def show_table(result: TableResult, time_zone: str, output: TextIO) -> None:
         return tableau(list(types.names), texts)
 
     live = _LivePicture(output, lines) if output.isatty() else None
-    rows = MaterializedRows()
+    rows = MaterializedRows(most)
     try:
         for row in result.collect():
             rows.add(row)
@@ -49,6 +55,11 @@ def show_table(result: TableResult, time_zone: str, output: TextIO) -> None:
             live.erase()
         for line in lines(list(rows)):
             print(line, file=output)
+        if rows.let_go:
+            print(
+                f"[WARNING] {rows.let_go:,} older rows were left out: {MAX_ROWS} is {most:,}",
+                file=output,
+            )
 
 
 class _LivePicture:

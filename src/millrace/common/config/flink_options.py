@@ -253,7 +253,8 @@ WITHOUT_EFFECT: dict[str, str] = {
     "state.size-track.": _STATE,
     "state.storage.fs.write-buffer-size": _CHECKPOINT_FILES,
     "state.ttl.": _STATE,
-    "sql-client.": "`millrace sql` reads its result mode only, from `SET`",
+    "sql-client.": "`millrace sql` reads only `execution.result-mode` and "
+    "`execution.max-table-result.rows`, from `SET`",
     "table.asynchronous.": _TABLE,
     "table.catalog-modification.": _TABLE,
     "table.catalog-store.": _TABLE,

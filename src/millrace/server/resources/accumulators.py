@@ -11,7 +11,7 @@ from millrace.common.job import JobStatus
 from millrace.server.api_route import ApiRequest, ApiRoute, QueryParameter
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob, ObservedVertex
-from millrace.server.resources.vertices import host_of
+from millrace.server.resources.vertices import get_attempt, host_of
 
 __all__ = ["ROUTES", "totals"]
 
@@ -55,6 +55,15 @@ class AllSubtaskAccumulators(msgspec.Struct, frozen=True):
     id: str
     parallelism: int
     subtasks: list[SubtaskAccumulators]
+
+
+class AttemptAccumulators(msgspec.Struct, frozen=True, rename="kebab"):
+    """What ``/subtasks/:subtaskindex/attempts/:attempt/accumulators`` answers."""
+
+    subtask: int
+    attempt: int
+    id: str
+    user_accumulators: list[UserAccumulator]
 
 
 class QueueStatus(msgspec.Struct, frozen=True):
@@ -139,6 +148,19 @@ def get_subtask_accumulators(server: JobServer, request: ApiRequest) -> AllSubta
     return AllSubtaskAccumulators(vertex.id, vertex.parallelism, subtasks)
 
 
+def get_attempt_accumulators(server: JobServer, request: ApiRequest) -> AttemptAccumulators:
+    """Answer ``GET .../subtasks/:subtaskindex/attempts/:attempt/accumulators``."""
+    subtask = get_attempt(server, request)
+    of_all = get_subtask_accumulators(server, request).subtasks
+    counted = of_all[subtask.subtask].user_accumulators
+    return AttemptAccumulators(subtask.subtask, subtask.attempt, _attempt_id(request), counted)
+
+
+def _attempt_id(request: ApiRequest) -> str:
+    path = request.path
+    return f"{path['jobid']}_{path['vertexid']}_{path['subtaskindex']}_{path['attempt']}"
+
+
 def get_execution_result(server: JobServer, request: ApiRequest) -> ExecutionResultAnswer:
     """Answer ``GET /jobs/:jobid/execution-result``."""
     job = server.observed(request)
@@ -179,6 +201,13 @@ ROUTES = (
         get_subtask_accumulators,
         "What the functions of each subtask count.",
         AllSubtaskAccumulators,
+    ),
+    ApiRoute(
+        "GET",
+        f"{VERTEX}/subtasks/{{subtaskindex}}/attempts/{{attempt}}/accumulators",
+        get_attempt_accumulators,
+        "What the functions of an attempt of a subtask count: of the newest one.",
+        AttemptAccumulators,
     ),
     ApiRoute(
         "GET",

@@ -113,6 +113,12 @@ def get_environment(server: JobServer, request: ApiRequest) -> EnvironmentAnswer
     )
 
 
+def get_job_environment(server: JobServer, request: ApiRequest) -> EnvironmentAnswer:
+    """Answer ``GET /jobs/:jobid/jobmanager/environment``: the server's own, which its jobs have."""
+    server.registered(request)
+    return get_environment(server, request)
+
+
 ROUTES = (
     ApiRoute(
         "GET", "/jobs/{jobid}/config", get_job_config, "The settings of a job.", JobConfigAnswer
@@ -136,6 +142,13 @@ ROUTES = (
         "/jobmanager/environment",
         get_environment,
         "The Python that runs the server.",
+        EnvironmentAnswer,
+    ),
+    ApiRoute(
+        "GET",
+        "/jobs/{jobid}/jobmanager/environment",
+        get_job_environment,
+        "The Python that the server starts a job's process with.",
         EnvironmentAnswer,
     ),
 )

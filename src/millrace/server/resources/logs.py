@@ -11,7 +11,7 @@ from millrace.server.api_route import ApiError, ApiReply, ApiRequest, ApiRoute, 
 from millrace.server.job_server import JobServer
 from millrace.server.log_part import DEFAULT_BYTES, LogPart, log_part
 
-__all__ = ["ROUTES"]
+__all__ = ["ROUTES", "LogInfo", "LogList", "log_info", "log_text"]
 
 MOST_BYTES = 4 << 20
 
@@ -31,6 +31,23 @@ class LogList(msgspec.Struct, frozen=True):
     logs: list[LogInfo]
 
 
+def log_info(path: Path, name: str) -> LogInfo | None:
+    """A log as lists have it; None: there is no such file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return LogInfo(name, status.st_size, int(status.st_mtime * 1_000))
+
+
+def log_text(path: Path) -> ApiReply:
+    """The end of a log, as text."""
+    part = log_part(path, -MOST_BYTES, MOST_BYTES)
+    return ApiReply(part.text, media_type="text/plain; charset=utf-8")
+
+
 def _part(path: Path, request: ApiRequest) -> LogPart:
     limit = min(request.query.get("limit", DEFAULT_BYTES), MOST_BYTES)
     return log_part(path, request.query.get("offset", 0), limit)
@@ -43,39 +60,26 @@ def get_job_log(server: JobServer, request: ApiRequest) -> LogPart:
 
 def get_server_log(server: JobServer, request: ApiRequest) -> ApiReply:
     """Answer ``GET /jobmanager/log``: the end of the log, as text."""
-    part = log_part(server.settings.log, -MOST_BYTES, MOST_BYTES)
-    return ApiReply(part.text, media_type="text/plain; charset=utf-8")
+    return log_text(server.settings.log)
 
 
 def get_server_logs(server: JobServer, request: ApiRequest) -> LogList:
     """Answer ``GET /jobmanager/logs``."""
-    found = []
-    for path in _log_files(server):
-        status = path.stat()
-        found.append(LogInfo(path.name, status.st_size, int(status.st_mtime * 1_000)))
-    return LogList(found)
+    found = [log_info(path, path.name) for path in _log_files(server)]
+    return LogList([info for info in found if info is not None])
 
 
 def get_log_file(server: JobServer, request: ApiRequest) -> ApiReply:
     """Answer ``GET /jobmanager/logs/:logname``."""
     for path in _log_files(server):
-        if path.name == request.path["logname"]:
-            part = log_part(path, -MOST_BYTES, MOST_BYTES)
-            return ApiReply(part.text, media_type="text/plain; charset=utf-8")
+        if path.name == request.path["logname"] and path.is_file():
+            return log_text(path)
     raise ApiError(404, f"there is no log {request.path['logname'][:80]!r}")
 
 
 def _log_files(server: JobServer) -> list[Path]:
     log = server.settings.log
-    candidates = [log, log.with_name(f"{log.name}.1")]
-    return [path for path in candidates if _is_file(path)]
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except OSError:
-        return False
+    return [log, log.with_name(f"{log.name}.1")]
 
 
 ROUTES = (

@@ -1,4 +1,4 @@
-"""What jobs are asked to do: cancel, stop, savepoints, another parallelism."""
+"""What jobs are asked to do: cancel, stop, checkpoints, savepoints, another parallelism."""
 
 from __future__ import annotations
 
@@ -23,11 +23,19 @@ from millrace.server.job_server import JobServer, checked_id
 from millrace.server.operation_triggers import JobCommand, TriggerTakenError
 from millrace.server.registry import RegisteredJob, TriggeredOperation
 
-__all__ = ["ROUTES", "operation_state"]
+__all__ = ["RESCALING", "ROUTES", "operation_state", "running_job"]
 
 Format = Literal["CANONICAL", "NATIVE"]
 TriggerId = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
-SAVEPOINT, STOP, RESCALING, DISPOSAL = "savepoint", "stop", "rescaling", "disposal"
+CHECKPOINT, SAVEPOINT, STOP = "checkpoint", "savepoint", "stop"
+RESCALING, DISPOSAL = "rescaling", "disposal"
+
+
+class CheckpointTrigger(msgspec.Struct, frozen=True, rename="camel"):
+    """The body of ``POST /jobs/:jobid/checkpoints``."""
+
+    checkpoint_type: Literal["CONFIGURED", "INCREMENTAL", "FULL"] = "CONFIGURED"
+    trigger_id: TriggerId | None = None
 
 
 class SavepointTrigger(msgspec.Struct, frozen=True, rename="kebab"):
@@ -95,18 +103,35 @@ class OperationAnswer(msgspec.Struct, frozen=True):
     operation: OperationOutcome | None = None
 
 
+class CheckpointInfo(msgspec.Struct, frozen=True, rename="camel"):
+    """What came of a checkpoint that was triggered."""
+
+    checkpoint_id: int | None = None
+    failure_cause: FailureCause | None = None
+
+
+class CheckpointAnswer(msgspec.Struct, frozen=True):
+    """The state of a checkpoint that was triggered."""
+
+    status: OperationStatus
+    operation: CheckpointInfo | None = None
+
+
 def operation_state(trigger: TriggeredOperation) -> OperationAnswer:
     """The state of a trigger in Flink's JSON."""
     if not trigger.is_done:
         return OperationAnswer(OperationStatus("IN_PROGRESS"))
     done = OperationStatus("COMPLETED")
     if trigger.error is not None:
-        cause = FailureCause("millrace.common.errors.JobControlError", trigger.error)
-        return OperationAnswer(done, OperationOutcome(failure_cause=cause))
+        return OperationAnswer(done, OperationOutcome(failure_cause=_cause(trigger.error)))
     result: dict[str, Any] = json.loads(trigger.result or "{}")
     return OperationAnswer(
         done, OperationOutcome(result.get("savepoint"), None, result.get("left"))
     )
+
+
+def _cause(error: str) -> FailureCause:
+    return FailureCause("millrace.common.errors.JobControlError", error)
 
 
 def _triggered(id: str) -> TriggerAnswer:
@@ -123,7 +148,12 @@ def _asked(
         raise ApiError(409, str(error)) from None
 
 
-def _running(server: JobServer, request: ApiRequest) -> RegisteredJob:
+def running_job(server: JobServer, request: ApiRequest) -> RegisteredJob:
+    """The job that a request names.
+
+    Raises:
+        ApiError: 400 and 404, as `JobServer.registered`; 409, it has ended.
+    """
     job = server.registered(request)
     if job.is_over:
         raise ApiError(409, f"job {job.id} has ended: it is {job.status.name}")
@@ -147,9 +177,20 @@ def _is_absolute(text: str) -> bool:
     return os.path.isabs(text) or text.startswith("file:/")
 
 
+def post_checkpoint(server: JobServer, request: ApiRequest) -> TriggerAnswer:
+    """Answer ``POST /jobs/:jobid/checkpoints``."""
+    job, body = running_job(server, request), request.body
+    if body.checkpoint_type == "FULL":
+        raise ApiError(
+            400, "checkpoints hold what has changed; a complete one is a savepoint of formatType "
+            "NATIVE: POST /jobs/:jobid/savepoints",
+        )  # fmt: skip
+    return _asked(server, job, CHECKPOINT, JobCommand("checkpoint", {}), body.trigger_id)
+
+
 def post_savepoint(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     """Answer ``POST /jobs/:jobid/savepoints``."""
-    job, body = _running(server, request), request.body
+    job, body = running_job(server, request), request.body
     directory = _directory(body.target_directory)
     format = body.format_type.lower()
     command = JobCommand("savepoint", {"directory": directory, "format": format})
@@ -161,7 +202,7 @@ def post_savepoint(server: JobServer, request: ApiRequest) -> TriggerAnswer:
 
 def post_stop(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     """Answer ``POST /jobs/:jobid/stop``."""
-    job, body = _running(server, request), request.body
+    job, body = running_job(server, request), request.body
     command = _stop(_directory(body.target_directory), body.drain, body.format_type.lower())
     return _asked(server, job, STOP, command, body.trigger_id)
 
@@ -182,7 +223,7 @@ def patch_job(server: JobServer, request: ApiRequest) -> ApiReply:
 
 def patch_rescaling(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     """Answer ``PATCH /jobs/:jobid/rescaling``."""
-    job = _running(server, request)
+    job = running_job(server, request)
     command = JobCommand("rescale", {"parallelism": request.query["parallelism"]})
     return _triggered(server.triggers.trigger(job.id, RESCALING, command).id)
 
@@ -199,27 +240,39 @@ def post_disposal(server: JobServer, request: ApiRequest) -> TriggerAnswer:
     return _triggered(server.triggers.carry_out(DISPOSAL, dispose))
 
 
-def _state(server: JobServer, request: ApiRequest, job: str, *kinds: str) -> OperationAnswer:
+def _found(server: JobServer, request: ApiRequest, job: str, *kinds: str) -> TriggeredOperation:
     id = checked_id(request.path["triggerid"], "trigger")
     trigger = server.triggers.find(id)
     if trigger is None or trigger.job != job or trigger.kind not in kinds:
         raise ApiError(404, f"There is no operation for trigger {id}")
-    return operation_state(trigger)
+    return trigger
+
+
+def get_checkpoint(server: JobServer, request: ApiRequest) -> CheckpointAnswer:
+    """Answer ``GET /jobs/:jobid/checkpoints/:triggerid``."""
+    trigger = _found(server, request, request.path["jobid"], CHECKPOINT)
+    if not trigger.is_done:
+        return CheckpointAnswer(OperationStatus("IN_PROGRESS"))
+    if trigger.error is not None:
+        info = CheckpointInfo(failure_cause=_cause(trigger.error))
+    else:
+        info = CheckpointInfo(json.loads(trigger.result or "{}").get("checkpoint"))
+    return CheckpointAnswer(OperationStatus("COMPLETED"), info)
 
 
 def get_savepoint(server: JobServer, request: ApiRequest) -> OperationAnswer:
     """Answer ``GET /jobs/:jobid/savepoints/:triggerid``."""
-    return _state(server, request, request.path["jobid"], SAVEPOINT, STOP)
+    return operation_state(_found(server, request, request.path["jobid"], SAVEPOINT, STOP))
 
 
 def get_rescaling(server: JobServer, request: ApiRequest) -> OperationAnswer:
     """Answer ``GET /jobs/:jobid/rescaling/:triggerid``."""
-    return _state(server, request, request.path["jobid"], RESCALING)
+    return operation_state(_found(server, request, request.path["jobid"], RESCALING))
 
 
 def get_disposal(server: JobServer, request: ApiRequest) -> OperationAnswer:
     """Answer ``GET /savepoint-disposal/:triggerid``."""
-    return _state(server, request, "", DISPOSAL)
+    return operation_state(_found(server, request, "", DISPOSAL))
 
 
 OPERATE = AccessRole.OPERATE
@@ -227,6 +280,14 @@ ROUTES = (
     ApiRoute(
         "PATCH", "/jobs/{jobid}", patch_job, "Cancel a job.", EmptyAnswer, OPERATE, status=202,
         query=(QueryParameter("mode", description="how it ends", choices=("cancel",)),),
+    ),
+    ApiRoute(
+        "POST", "/jobs/{jobid}/checkpoints", post_checkpoint, "Make a checkpoint of a job now.",
+        TriggerAnswer, OPERATE, body=CheckpointTrigger, status=202,
+    ),
+    ApiRoute(
+        "GET", "/jobs/{jobid}/checkpoints/{triggerid}", get_checkpoint,
+        "Whether a checkpoint that was asked for is complete, and its number.", CheckpointAnswer,
     ),
     ApiRoute(
         "POST", "/jobs/{jobid}/savepoints", post_savepoint, "Take a savepoint of a job.",

@@ -5,17 +5,18 @@ from __future__ import annotations
 import resource
 import threading
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from millrace.server.api_route import ApiRequest, ApiRoute
+from millrace.server.api_route import ApiError, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob
 from millrace.server.resources.metrics import GET, MetricValue, selected
 from millrace.server.resources.vertices import host_of
 
-__all__ = ["ROUTES", "task_managers"]
+__all__ = ["ROUTES", "WorkerOfJobs", "found_worker", "task_managers"]
 
 
 class TaskManager(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +40,64 @@ class TaskManagers(msgspec.Struct, frozen=True):
     """What ``/taskmanagers`` answers."""
 
     taskmanagers: list[TaskManager]
+
+
+class WorkerSubtask(msgspec.Struct, frozen=True):
+    """A subtask that a worker ran in the newest epoch."""
+
+    jid: str
+    vertex: str
+    """Id of the vertex."""
+    name: str
+    """Of the vertex."""
+    subtask: int
+
+
+class HardwareDescription(msgspec.Struct, frozen=True, rename="camel"):
+    """Of a worker's machine; Spark tells nothing of it."""
+
+    cpu_cores: int = 0
+    physical_memory: int = 0
+    free_memory: int = 0
+    managed_memory: int = 0
+
+
+class TaskManagerDetails(TaskManager, frozen=True, kw_only=True):
+    """What ``/taskmanagers/:taskmanagerid`` answers."""
+
+    hardware: HardwareDescription = HardwareDescription()
+    subtasks: list[WorkerSubtask] = []
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOfJobs:
+    """A worker, and the jobs that it has run subtasks of."""
+
+    id: str
+    jobs: tuple[ObservedJob, ...]
+
+    def subtasks(self) -> list[WorkerSubtask]:
+        """What it ran in the newest epochs."""
+        return [
+            WorkerSubtask(job.id, vertex.id, vertex.name, number)
+            for job in self.jobs
+            for vertex in job.vertices
+            for number, subtask in enumerate(vertex.subtasks)
+            if subtask.worker == self.id
+        ]
+
+
+def found_worker(server: JobServer, request: ApiRequest) -> WorkerOfJobs:
+    """The worker that a request names.
+
+    Raises:
+        ApiError: 404, no job that runs has it.
+    """
+    jobs, id = server.all_observed(), request.path["taskmanagerid"]
+    known = next((each for each in task_managers(jobs) if each.id == id), None)
+    if known is None:
+        raise ApiError(404, f"no job that runs has a worker {id[:200]!r}")
+    return WorkerOfJobs(id, tuple(job for job in jobs if job.id in known.jobs))
 
 
 def task_managers(jobs: Iterable[ObservedJob]) -> list[TaskManager]:
@@ -85,6 +144,13 @@ def get_task_managers(server: JobServer, request: ApiRequest) -> TaskManagers:
     return TaskManagers(task_managers(server.all_observed()))
 
 
+def get_task_manager(server: JobServer, request: ApiRequest) -> TaskManagerDetails:
+    """Answer ``GET /taskmanagers/:taskmanagerid``."""
+    worker = found_worker(server, request)
+    (known,) = [each for each in task_managers(worker.jobs) if each.id == worker.id]
+    return TaskManagerDetails(**msgspec.structs.asdict(known), subtasks=worker.subtasks())
+
+
 def get_server_metrics(server: JobServer, request: ApiRequest) -> list[MetricValue]:
     """Answer ``GET /jobmanager/metrics``."""
     return selected(server_metrics(server.all_observed()), request.query.get("get"))
@@ -92,6 +158,13 @@ def get_server_metrics(server: JobServer, request: ApiRequest) -> list[MetricVal
 
 ROUTES = (
     ApiRoute("GET", "/taskmanagers", get_task_managers, "The workers of all jobs.", TaskManagers),
+    ApiRoute(
+        "GET",
+        "/taskmanagers/{taskmanagerid}",
+        get_task_manager,
+        "A worker and the subtasks that it ran in the newest epochs.",
+        TaskManagerDetails,
+    ),
     ApiRoute(
         "GET",
         "/jobmanager/metrics",

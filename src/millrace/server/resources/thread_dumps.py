@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from millrace.server.api_route import ApiError, ApiRequest, ApiRoute
+from millrace.server.api_route import ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob
 from millrace.server.resources.stacks import stacks_of
-from millrace.server.resources.taskmanagers import task_managers
+from millrace.server.resources.taskmanagers import found_worker
 
 __all__ = ["ROUTES"]
 
@@ -41,10 +42,15 @@ def server_threads() -> Iterator[ThreadInfo]:
             yield ThreadInfo(thread.name, "".join(traceback.format_stack(frame)))
 
 
-def worker_threads(jobs: list[ObservedJob], worker: str) -> Iterator[ThreadInfo]:
-    """The subtasks that have been running for long in a worker, of all jobs."""
-    for job in jobs:
-        for subtask in stacks_of(job).subtasks:
+def worker_threads(jobs: Sequence[ObservedJob], worker: str) -> Iterator[ThreadInfo]:
+    """The subtasks that have been running for long in a worker, of all jobs.
+
+    All are asked at once: one that does not answer does not keep the others waiting.
+    """
+    with ThreadPoolExecutor(max(1, len(jobs)), "millrace-stacks") as asking:
+        answers = list(asking.map(stacks_of, jobs))
+    for job, answer in zip(jobs, answers, strict=True):
+        for subtask in answer.subtasks:
             if subtask.worker == worker:
                 name = f"{job.name}: {subtask.operator} ({subtask.subtask + 1})"
                 yield ThreadInfo(name, subtask.stack)
@@ -57,11 +63,8 @@ def get_server_dump(server: JobServer, request: ApiRequest) -> ThreadDump:
 
 def get_worker_dump(server: JobServer, request: ApiRequest) -> ThreadDump:
     """Answer ``GET /taskmanagers/:taskmanagerid/thread-dump``."""
-    jobs, worker = server.all_observed(), request.path["taskmanagerid"]
-    found = next((each for each in task_managers(jobs) if each.id == worker), None)
-    if found is None:
-        raise ApiError(404, f"no job that runs has a worker {worker[:200]!r}")
-    return ThreadDump(list(worker_threads([job for job in jobs if job.id in found.jobs], worker)))
+    worker = found_worker(server, request)
+    return ThreadDump(list(worker_threads(worker.jobs, worker.id)))
 
 
 ROUTES = (

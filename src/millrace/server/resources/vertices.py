@@ -19,7 +19,7 @@ from millrace.server.resources.vertex_metrics import (
     vertex_rates,
 )
 
-__all__ = ["ROUTES", "host_of", "vertex_details"]
+__all__ = ["ROUTES", "get_attempt", "host_of", "vertex_details"]
 
 
 _LOW, _HIGH = 0.1, 0.5

@@ -1,0 +1,84 @@
+"""The metrics of workers: those of the subtasks that each of them runs, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from millrace.metrics.job_metrics import TASK
+from millrace.server.api_route import ApiRequest, ApiRoute, QueryParameter
+from millrace.server.job_server import JobServer
+from millrace.server.observed_job import ObservedJob
+from millrace.server.resources.metrics import (
+    AGG,
+    GET,
+    AggregatedMetric,
+    MetricValue,
+    aggregated,
+    selected,
+)
+from millrace.server.resources.taskmanagers import found_worker
+
+__all__ = ["ROUTES", "worker_metrics"]
+
+SUMMED = frozenset(
+    {
+        "numRecordsIn", "numRecordsOut", "numRecordsInPerSecond", "numRecordsOutPerSecond",
+        "numBytesIn", "numBytesOut", "numBytesInPerSecond", "numBytesOutPerSecond",
+        "busyTimeMsPerSecond", "backPressuredTimeMsPerSecond", "lastEpochTimeMs", "stateSize",
+    }
+)  # fmt: skip
+"""A worker runs one subtask after the other: at 1000 ms of busy time per second it does nothing
+else."""
+
+
+def worker_metrics(jobs: Iterable[ObservedJob]) -> dict[str, dict[str, Any]]:
+    """Per worker, the metrics of its subtasks of jobs that run: sums, and the lowest watermark."""
+    found: dict[str, dict[str, Any]] = {}
+    for job in (job for job in jobs if job.is_running):
+        for each in job.measurements():
+            worker = each.scope.variables.get("<tm_id>")
+            if each.scope.logical != TASK or worker is None or isinstance(each.value, str):
+                continue
+            values = found.setdefault(worker, {})
+            if each.name in SUMMED:
+                values[each.name] = values.get(each.name, 0) + each.value
+            elif each.name == "currentInputWatermark":
+                values[each.name] = min(values.get(each.name, each.value), each.value)
+    return found
+
+
+def get_worker_metrics(server: JobServer, request: ApiRequest) -> list[MetricValue]:
+    """Answer ``GET /taskmanagers/:taskmanagerid/metrics``."""
+    worker = found_worker(server, request)
+    values = worker_metrics(worker.jobs).get(worker.id, {})
+    return selected(values, request.query.get("get"))
+
+
+def get_all_workers_metrics(server: JobServer, request: ApiRequest) -> list[AggregatedMetric]:
+    """Answer ``GET /taskmanagers/metrics``."""
+    chosen = request.query.get("taskmanagers")
+    wanted = None if chosen is None else chosen.split(",")
+    found = worker_metrics(server.all_observed())
+    sets = [values for id, values in found.items() if wanted is None or id in wanted]
+    return aggregated(sets, request.query.get("get"), request.query.get("agg"))
+
+
+ROUTES = (
+    ApiRoute(
+        "GET",
+        "/taskmanagers/metrics",
+        get_all_workers_metrics,
+        "Metrics over workers.",
+        list[AggregatedMetric],
+        query=(GET, AGG, QueryParameter("taskmanagers", description="ids, separated by commas")),
+    ),
+    ApiRoute(
+        "GET",
+        "/taskmanagers/{taskmanagerid}/metrics",
+        get_worker_metrics,
+        "Metrics of a worker: those of its subtasks, summed up.",
+        list[MetricValue],
+        query=(GET,),
+    ),
+)
