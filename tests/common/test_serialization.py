@@ -33,6 +33,23 @@ def test_byte_array_schema() -> None:
     assert ByteArraySchema().deserialize(b"\x00\xff") == b"\x00\xff"
 
 
+def test_what_a_subclass_does_with_one_record_it_does_with_many() -> None:
+    class Shouted(SimpleStringSchema):
+        def serialize(self, value: str) -> bytes:
+            return super().serialize(value.upper())
+
+        def deserialize(self, message: bytes) -> str:
+            return super().deserialize(message).upper()
+
+    class Reversed(ByteArraySchema):
+        def deserialize(self, message: bytes) -> bytes:
+            return message[::-1]
+
+    assert Shouted().serialize_batch(["a"]) == [b"A"]
+    assert Shouted().deserialize_batch([b"a"]).to_rows().values == ["A"]
+    assert Reversed().deserialize_batch([b"ab"]).to_rows().values == [b"ba"]
+
+
 def test_a_field_of_a_row_as_bytes() -> None:
     """What a message's key is made of; nothing gives nothing."""
     schema = pickle.loads(pickle.dumps(RowFieldExtractorSchema(1)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,10 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from millrace.common import Types
-from millrace.common.errors import SerializationError
-from millrace.common.types.batch import ColumnBatch
+from millrace.common.errors import JobExecutionError, SerializationError
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.logical.parser import parse_type
 from millrace.formats.json_columns import JsonColumns
 from millrace.formats.json_row import JsonRowDeserializationSchema
+from millrace.runtime.table.columns import ColumnConversion
+from millrace.table.formats.row_type_info import row_type_info
 
 ROW_TYPE = Types.ROW_NAMED(
     ["flag", "small", "big", "real", "text"],
@@ -66,8 +72,8 @@ def test_numbers_out_of_range_are_read_one_by_one() -> None:
 
 
 def test_types_that_msgspec_reads_differently_are_read_one_by_one() -> None:
-    row_type = Types.ROW_NAMED(["price"], [Types.BIG_DEC()])
-    assert JsonColumns(row_type).read([b'{"price": 1.5}']) is None
+    row_type = Types.ROW_NAMED(["pair"], [Types.TUPLE([Types.INT(), Types.INT()])])
+    assert JsonColumns(row_type).read([b'{"pair": [1, 2]}']) is None
 
 
 def test_missing_fields_are_found_one_by_one() -> None:
@@ -91,3 +97,134 @@ def test_no_messages_are_no_rows() -> None:
     batch = JsonColumns(ROW_TYPE).read([])
     assert batch is not None
     assert batch.to_rows().values == []
+
+
+COLUMNS = parse_type(
+    "ROW<price DECIMAL(10, 2), share FLOAT, day DATE, at TIMESTAMP(3), point TIMESTAMP_LTZ(3), "
+    "clock TIME(0), raw BYTES, tags ARRAY<STRING>, prices ARRAY<DECIMAL(4, 1)>, days ARRAY<DATE>, "
+    "who ROW<name STRING, born DATE, ids ARRAY<INT>>, them ARRAY<ROW<n INT>>, "
+    "counts MAP<STRING, INT>, times MAP<STRING, TIMESTAMP(3)>>"
+)
+assert isinstance(COLUMNS, RowType)
+TABLE_TYPE = row_type_info(COLUMNS, "JSON", nested=True)
+
+DECIMALS = (
+    st.decimals(allow_nan=False, allow_infinity=False, places=2).map(str)
+    | st.integers(-(10**9), 10**9)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["NaN", " 1.50 ", "1_0", "-0", "1E+3", "", "x", True, []])
+)
+DAYS = st.dates().map(str) | st.sampled_from(["20200101", "2020-W01-1", "2020-01-01Z", "", 7])
+MOMENTS = (
+    st.datetimes().map(lambda at: at.isoformat(" "))
+    | st.datetimes().map(lambda at: f"{at.isoformat()}Z")
+    | st.sampled_from(
+        ["2020-01-01", "2020-01-01T00:00:00+02:00", "2020-01-01 00:00:00.1234567", "at", 0, "1:Z"]
+    )
+)
+CLOCKS = st.times().map(str) | st.sampled_from(["10:00Z", "10:00:00+01:00", "10", "24:00:00", 1])
+WHO = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.text() | st.integers(),
+        "born": DAYS,
+        "ids": st.lists(st.none() | st.integers(-(2**32), 2**32)),
+        "more": st.none(),
+    },
+)
+TABLE_VALUES = {
+    "price": DECIMALS,
+    "share": st.floats(allow_nan=False, width=32) | st.integers() | st.just("1.5"),
+    "day": DAYS,
+    "at": MOMENTS,
+    "point": MOMENTS,
+    "clock": CLOCKS,
+    "raw": st.binary().map(lambda data: b64encode(data).decode()) | st.just("?"),
+    "tags": st.lists(st.none() | st.text()) | st.just("a"),
+    "prices": st.lists(st.none() | DECIMALS),
+    "days": st.lists(st.none() | DAYS),
+    "who": WHO | st.just([]),
+    "them": st.lists(st.none() | st.fixed_dictionaries({}, optional={"n": st.integers(0, 9)})),
+    "counts": st.dictionaries(st.text(), st.none() | st.integers(0, 9)),
+    "times": st.dictionaries(st.text(), st.none() | MOMENTS),
+}
+
+
+@st.composite
+def table_messages(draw: st.DrawFn) -> list[bytes]:
+    """Messages of some of the fields: with all of them, nearly none would become columns."""
+    names = draw(st.sets(st.sampled_from(sorted(TABLE_VALUES)), min_size=1, max_size=3))
+    values = {name: TABLE_VALUES[name] | st.none() for name in names}
+    objects = st.fixed_dictionaries({}, optional=values)
+    return [json.dumps(value).encode() for value in draw(st.lists(objects, min_size=1))]
+
+
+def schema(**settings: bool) -> JsonRowDeserializationSchema:
+    return JsonRowDeserializationSchema(TABLE_TYPE, **settings)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(table_messages())
+def test_rows_of_any_type_are_the_rows_one_by_one(messages: list[bytes]) -> None:
+    found = JsonColumns(TABLE_TYPE).read(messages)
+    if found is not None:
+        alone = [schema().deserialize(message) for message in messages]
+        # repr tells 1.5 from 1.50, and a row from a dict
+        assert repr(found.to_rows().values) == repr(alone)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(table_messages(), st.sampled_from([{}, {"null_for_wrong_fields": True}]))
+def test_columns_of_a_table_are_those_of_the_rows_one_by_one(
+    messages: list[bytes], lenient: dict[str, bool]
+) -> None:
+    """Or both fail, with the same message."""
+
+    def outcome(read: Callable[[], Batch]) -> object:
+        try:
+            return ColumnConversion(COLUMNS)(read()).data
+        except (JobExecutionError, SerializationError) as error:
+            return str(error)
+
+    one, table = schema(**lenient), schema(**lenient, table=COLUMNS)
+    alone = outcome(lambda: RowBatch([one.deserialize(message) for message in messages]))
+    assert outcome(lambda: table.deserialize_batch(messages)) == alone
+
+
+def test_ordinary_messages_of_a_table_become_columns() -> None:
+    who = {"name": "n", "born": "2020-01-01", "ids": [1, None]}
+    value = {
+        "price": 1.5, "share": 0.1, "day": "2020-02-29", "at": "2020-01-01 00:00:00.5",
+        "point": "2020-01-01 00:00:00Z", "clock": "10:00:00", "raw": "AAE=", "tags": ["a"],
+        "prices": ["1.5"], "days": [None], "who": who, "them": [{"n": 1}, None],
+        "counts": {"a": 1}, "times": {"t": "2020-01-01T00:00:00"},
+    }  # fmt: skip
+    assert value.keys() == set(COLUMNS.names)
+    messages = [json.dumps(value).encode()] * 3
+    batch = schema(table=COLUMNS).deserialize_batch(messages)
+    assert isinstance(batch, ColumnBatch)
+    assert ColumnConversion(COLUMNS)(batch).data is batch.data
+    assert isinstance(schema().deserialize_batch(messages), RowBatch)
+
+
+def test_times_and_lists_become_columns_without_a_table() -> None:
+    names = ["at", "day", "clock", "days", "raw"]
+    kinds = [Types.SQL_TIMESTAMP(), Types.SQL_DATE(), Types.SQL_TIME()]
+    raw = Types.PRIMITIVE_ARRAY(Types.BYTE())
+    row_type = Types.ROW_NAMED(names, [*kinds, Types.LIST(Types.SQL_DATE()), raw])
+    columns = JsonColumns(row_type)
+    value = {"at": "2020-01-01 00:00:00Z", "day": "2020-01-01", "clock": "10:00", "days": [None]}
+    batch = columns.read([json.dumps({**value, "raw": "AAE="}).encode()])
+    assert isinstance(batch, ColumnBatch)
+    # a time with a zone has no column
+    batch = columns.read([json.dumps({**value, "at": "2020-01-01 00:00:00+01:00"}).encode()])
+    assert isinstance(batch, RowBatch)
+
+
+def test_a_text_keeps_its_z() -> None:
+    """It was taken for a time."""
+    row_type = Types.ROW_NAMED(["text", "n"], [Types.STRING(), Types.INT()])
+    read = JsonRowDeserializationSchema.builder().type_info(row_type).build()
+    message = b'{"text": "10:00Z", "n": "1"}'
+    assert read.deserialize_batch([message]).to_rows().values == [read.deserialize(message)]
+    assert read.deserialize(message)[0] == "10:00Z"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,8 @@ from millrace.server.supervisor import Supervisor
 sys.path.insert(0, str(Path(__file__).parent))
 
 import gallery  # beside this file: tests are no packages
+from running import unavailable
+from server_group import OTHER_MACHINE
 
 JOBS = Path(__file__).parent / "jobs"
 TOKENS = AccessTokens(read="r" * 20, operate="o" * 20)
@@ -37,6 +40,17 @@ def await_that(condition: Callable[[], object], what: str = "it") -> None:
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not happen"
         time.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+def namespaces() -> None:
+    """Processes can be started as on another machine."""
+    try:
+        for command in ((*OTHER_MACHINE, "true"), ("ip", "netns", "list")):
+            subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        unavailable["namespaces"] = f"ip and unshare need root: {error}"
+        pytest.skip("no namespaces")
 
 
 class Servers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,10 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from postgresql import PostgreSQL
 from server_group import (
     JOBS,
+    OTHER_MACHINE,
+    QUICK,
     CountingJob,
     RunningServer,
+    ServerGroup,
     await_that,
     count,
     kill_processes_of_jobs,
@@ -52,20 +57,33 @@ def test_a_job_that_runs_alone_is_found_and_stopped(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     job = CountingJob("", tmp_path / "out")
+
+    def millrace(*words: str) -> str:
+        assert main(list(words)) == 0
+        return capsys.readouterr().out
+
     words = ["run", "--checkpoint-dir", checkpoints, JOBS / "counting.py", job.output]
     command = [sys.executable, JOBS / "local_millrace.py", *words]
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(list(map(str, command)), stdout=log, stderr=log)
     try:
         job.await_progress()
-        assert main(["list"]) == 0
-        assert "running" in capsys.readouterr().out
+        assert "running" in millrace("list")
         assert main(["stop", "counting", "--savepoint", str(tmp_path / "savepoints")]) == 0
         assert process.wait(60) == 0, (tmp_path / "log").read_text()
     finally:
         process.kill()
+    capsys.readouterr()
     job.require_exactly_once()
     assert objects_below(checkpoints)
+    [told] = json.loads(millrace("list", "--json"))
+    kept = f"{checkpoints}/{told['name']}-"
+    assert told["state"] == "stopped", "its input has not ended"
+    assert told["checkpoint_path"].startswith(kept)
+    assert file_system_of(kept).status(f"{told['checkpoint_path']}/_metadata") is not None
+    about = millrace("info", "counting")
+    assert about.startswith("counting is stopped since ")
+    assert f" failed, in {kept}" in about
 
 
 def test_a_job_of_a_server_goes_on_after_its_process_was_killed(
@@ -82,3 +100,69 @@ def test_a_job_of_a_server_goes_on_after_its_process_was_killed(
     kept = objects_below(checkpoints)
     assert kept, "checkpoints are where they were asked for"
     assert all(f"/{job.id}/" in path for path in kept), "no other job of this program finds them"
+
+
+@pytest.fixture
+def group(tmp_path: Path) -> Iterator[ServerGroup]:
+    made = ServerGroup(tmp_path, *QUICK)
+    yield made
+    made.close()
+
+
+@pytest.mark.torture
+@pytest.mark.usefixtures("namespaces")
+def test_a_second_server_takes_a_live_job_over(
+    checkpoints: str, group: ServerGroup, postgresql: PostgreSQL
+) -> None:
+    """The first one's lease ends while its job's process is alive and writes: as soon as the second
+    server has fenced it off, nothing of it becomes visible any more."""
+    url = postgresql.url(postgresql.create_database())
+    registry = url.replace("postgresql:", "postgresql+psycopg:")
+    first = group.start(registry, "postgresql", OTHER_MACHINE)
+    await_that(first.leads, "the first election")
+    second = group.start(registry, "postgresql")
+    job = count(first, group.directory / "out", {"execution.checkpointing.dir": checkpoints})
+    job.await_progress()
+    first.signal(signal.SIGSTOP)  # the server alone: the job's process knows nothing of it
+    await_that(second.leads, "the takeover")
+    attempts = lambda: second.attempts(job.id)  # noqa: E731
+    await_that(lambda: len(attempts()) == 2, "the second process")
+    log = group.directory / "shared" / "jobs" / job.id / "log.txt"
+    await_that(lambda: "newer leader" in log.read_text(), "the end of the first process")
+    job.await_progress()
+    assert "resuming from checkpoint" in log.read_text()
+    assert attempts()[0]["outcome"].startswith("left behind on ")
+    first.signal(signal.SIGCONT)
+    job.stop(second)
+    job.require_exactly_once()
+    assert all(f"/{job.id}/" in path for path in objects_below(checkpoints))
+
+
+def test_what_was_kept_where_jobs_had_no_directories_of_their_own(
+    checkpoints: str, server: RunningServer, tmp_path: Path
+) -> None:
+    """A job that is new begins anew and says so; one that has run before does not."""
+    alone = CountingJob("", tmp_path / "alone")
+    words = ["run", "--checkpoint-dir", checkpoints, JOBS / "counting.py", alone.output, "30"]
+    command = [sys.executable, JOBS / "local_millrace.py", *words]
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    subprocess.run(list(map(str, command)), check=True, capture_output=True, env=environment)
+
+    job = count(server, tmp_path / "out", {"execution.checkpointing.dir": checkpoints})
+    log = server.directory / "jobs" / job.id / "log.txt"
+    await_that(lambda: "the job starts afresh, though s3://" in log.read_text(), "the notice")
+    job.await_progress()
+    job.stop(server)
+
+    words = ["run", "--resume", "--conf", f"millrace.control.directory={tmp_path / 'control'}"]
+    words += [*["--checkpoint-dir", checkpoints, str(JOBS / "counting.py"), str(alone.output)]]
+    ran = subprocess.run(
+        [sys.executable, str(JOBS / "local_millrace.py"), *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**environment, "MILLRACE_FENCING_TOKEN": "0", "MILLRACE_RAN_BEFORE": "1"},
+    )
+    assert ran.returncode == 1
+    assert "This job has run before, but not in s3://" in ran.stderr
+    assert "/chk-" in ran.stderr

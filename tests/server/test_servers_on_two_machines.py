@@ -12,24 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from running import unavailable
 from server_group import OTHER_MACHINE, QUICK, RunningServer, ServerGroup, await_that
 
-pytestmark = [pytest.mark.fault, pytest.mark.torture]
+pytestmark = [pytest.mark.fault, pytest.mark.torture, pytest.mark.usefixtures("namespaces")]
 
 
 def run(*command: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def namespaces() -> None:
-    try:
-        run(*OTHER_MACHINE, "true")
-        run("ip", "netns", "list")
-    except (OSError, subprocess.CalledProcessError) as error:
-        unavailable["namespaces"] = f"ip and unshare need root: {error}"
-        pytest.skip("no namespaces")
 
 
 @pytest.fixture

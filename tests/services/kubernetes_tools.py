@@ -4,7 +4,6 @@ own schemas, and hadolint. None of them needs a cluster."""
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +11,10 @@ from pathlib import Path
 import pytest
 from running import unavailable
 from service import (
-    REQUIRED,
     ServiceUnavailableError,
     cache_directory,
     install_lock,
+    is_required,
     pip_install,
     run_installer,
 )
@@ -76,6 +75,6 @@ def tool(name: str, find: Callable[[], Path]) -> Path:
         return find()
     except ServiceUnavailableError as error:
         unavailable[name] = str(error)
-        say = pytest.fail if os.environ.get(REQUIRED) == "1" else pytest.skip
+        say = pytest.fail if is_required(name) else pytest.skip
         say(f"no {name}: {error}")
         raise AssertionError("not reached") from error

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any, Literal, TypeVar
 
 import pytest
-from service import REQUIRED, Service, ServiceUnavailableError
+from service import Service, ServiceUnavailableError, is_required
 
 ServiceT = TypeVar("ServiceT", bound=Service)
 
@@ -17,13 +16,13 @@ unavailable: dict[str, str] = {}
 
 def running(kind: type[ServiceT], factory: pytest.TempPathFactory) -> Iterator[ServiceT]:
     """What a session fixture yields: a running server. Its tests are skipped if it cannot be had,
-    and fail if the environment variable `REQUIRED` is 1."""
+    and fail if it is required (`is_required`)."""
     service = kind(factory.mktemp(kind.__name__))
     try:
         service.__enter__()
     except ServiceUnavailableError as error:
         unavailable[kind.name] = str(error)
-        say = pytest.fail if os.environ.get(REQUIRED) == "1" else pytest.skip
+        say = pytest.fail if is_required(kind.name) else pytest.skip
         say(f"no {kind.name}: {error}")
     try:
         yield service

@@ -22,12 +22,19 @@ from typing import ClassVar, Self
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 REQUIRED = "MILLRACE_REQUIRE_SERVICES"
-"""Set to 1: a server that cannot be had fails its tests instead of skipping them."""
+"""Names of servers, such as ``Kafka,S3``, or 1 for all: one that cannot be had fails its tests
+instead of skipping them."""
 _PARENT_DEATH_SIGNAL = 1
 
 
 class ServiceUnavailableError(Exception):
     """A server cannot be installed or started here; the message says why."""
+
+
+def is_required(name: str) -> bool:
+    """Whether tests must not do without the server of this name: ``S3 (SeaweedFS)`` is ``S3``."""
+    wanted = os.environ.get(REQUIRED, "").split(",")
+    return wanted == ["1"] or name.partition(" (")[0] in wanted
 
 
 class Service(ABC):

@@ -10,7 +10,14 @@ import pytest
 from redis_server import RedisServer
 from running import running, unavailable
 from seaweedfs import SeaweedFS
-from service import REQUIRED, Service, ServiceUnavailableError, free_ports, run_installer
+from service import (
+    REQUIRED,
+    Service,
+    ServiceUnavailableError,
+    free_ports,
+    is_required,
+    run_installer,
+)
 
 
 class Failing(Service):
@@ -47,10 +54,20 @@ def test_tests_without_their_server_are_skipped_loudly(
     with pytest.raises(pytest.skip.Exception, match="no missing server: no network"):
         next(running(Missing, tmp_path_factory))
     assert unavailable.pop(Missing.name) == "no network"
-    monkeypatch.setenv(REQUIRED, "1")
-    with pytest.raises(pytest.fail.Exception, match="no missing server: no network"):
+    monkeypatch.setenv(REQUIRED, "Kafka,missing")
+    with pytest.raises(pytest.skip.Exception):
         next(running(Missing, tmp_path_factory))
+    for required in ("1", "Kafka,missing server"):
+        monkeypatch.setenv(REQUIRED, required)
+        with pytest.raises(pytest.fail.Exception, match="no missing server: no network"):
+            next(running(Missing, tmp_path_factory))
     unavailable.pop(Missing.name)
+
+
+def test_servers_are_required_by_their_short_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(REQUIRED, "S3,Redis")
+    required = ("S3 (SeaweedFS)", "Redis", "Redis cluster", "Kafka (three brokers)", "1")
+    assert [is_required(name) for name in required] == [True, True, False, False, False]
 
 
 def test_an_installer_that_fails_says_why() -> None:

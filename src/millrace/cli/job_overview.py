@@ -56,6 +56,10 @@ class JobOverview:
     waits_for: str = ""
     operators: tuple[OperatorRow, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    state: str = ""
+    """Of a job that runs alone, and does not run: how it ended, as ``millrace list`` says it."""
+    checkpoints_in: str = ""
+    """The directory that a job that runs alone keeps its checkpoints in."""
 
 
 def overview_of_archive(id: str, archive: ArchivedJob) -> JobOverview:

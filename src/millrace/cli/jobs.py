@@ -11,13 +11,14 @@ from pathlib import Path
 
 from millrace.common.errors import CheckpointError, JobControlError
 from millrace.common.job import JobID, JobStatus
+from millrace.engine.archived_job import read_archive
 from millrace.engine.control_mailbox import Mailbox, RunNote
 from millrace.engine.job_record import RECORD, JobRecord, read_record
 from millrace.filesystem.location import local_location
-from millrace.state.checkpoint.directory import complete_checkpoints
+from millrace.state.checkpoint.directory import checkpoint_dir, complete_checkpoints
 from millrace.state.checkpoint.manifest import Manifest, read_manifest
 
-__all__ = ["Job", "find_job", "jobs_in"]
+__all__ = ["Job", "KeptCheckpoint", "find_job", "jobs_in"]
 
 _ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{8}")
 _FILES = ("lease.json", RECORD)
@@ -36,6 +37,17 @@ SHORTEST = 4
 
 
 @dataclass(frozen=True, slots=True)
+class KeptCheckpoint:
+    """The newest complete checkpoint of a job, as far as it is known here."""
+
+    number: int
+    time: int
+    """ms since the epoch of Unix."""
+    path: str
+    """Its directory, which may be in an object store."""
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A job, as read from its directory."""
 
@@ -43,7 +55,8 @@ class Job:
     run: RunNote | None
     """The process that runs it; None: it is not running."""
     newest: Manifest | None
-    """The manifest of its newest complete checkpoint; None: there is none that can be read."""
+    """The manifest of its newest complete checkpoint; None: there is none in its directory that can
+    be read."""
     record: JobRecord | None = None
     """The record of its last run; None: there is none that can be read."""
     unknown_reason: str = ""
@@ -74,12 +87,37 @@ class Job:
             return "unknown"
         if self.run is not None:
             return "running"
-        input_ended = self.newest is not None and self.newest.finished
         if self.record is None:
-            return "finished" if input_ended else "stopped"
-        if self.record.status == JobStatus.FINISHED.name and self.newest is not None:
-            return "finished" if input_ended else "stopped"  # with a savepoint
+            return "finished" if self._input_ended else "stopped"
+        if self.record.status == JobStatus.FINISHED.name and self._input_ended is False:
+            return "stopped"  # with a savepoint
         return _STATES.get(self.record.status, "unknown")
+
+    @property
+    def _input_ended(self) -> bool | None:
+        """None: there is no checkpoint that could tell."""
+        if self.record is not None and self.record.input_ended is not None:
+            return self.record.input_ended
+        return self.newest.finished if self.newest is not None else None
+
+    @property
+    def checkpoint(self) -> KeptCheckpoint | None:
+        """Its newest complete checkpoint; None: none is known. If they are not in its directory,
+        the newest that the job has told of: when it was killed, perhaps a second before that."""
+        if self.newest is not None:
+            number = self.newest.checkpoint
+            return KeptCheckpoint(
+                number, self.newest.timestamp, checkpoint_dir(self.directory, number)
+            )
+        if self.record is None or self.record.checkpoints in ("", str(self.directory)):
+            return None
+        archive = read_archive(self.directory)
+        told = archive.details.checkpoint if archive is not None else None
+        if archive is None or told is None:
+            return None
+        recent = archive.details.checkpoints.recent
+        time = next((c.triggered for c in recent if c.number == told), archive.time)
+        return KeptCheckpoint(told, time, checkpoint_dir(self.record.checkpoints, told))
 
     @property
     def error(self) -> str:
@@ -92,10 +130,10 @@ class Job:
         return name_or_id in (self.id, announced, self.name, str(JobID.from_name(self.name)))
 
 
-def jobs_in(checkpoint_dir: Path) -> Iterator[Job]:
+def jobs_in(base: Path) -> Iterator[Job]:
     """Yield all jobs of a checkpoint directory, sorted by id."""
-    if checkpoint_dir.is_dir():
-        for directory in sorted(checkpoint_dir.iterdir()):
+    if base.is_dir():
+        for directory in sorted(base.iterdir()):
             if _is_of_a_job(directory):
                 yield read_job(directory)
 
@@ -128,7 +166,7 @@ def _newest(directory: Path) -> Manifest | None:
     return None
 
 
-def find_job(checkpoint_dir: Path, word: str) -> Job:
+def find_job(base: Path, word: str) -> Job:
     """Find a job by its name, its id, the first characters of the id or its directory.
 
     Raises:
@@ -138,7 +176,7 @@ def find_job(checkpoint_dir: Path, word: str) -> Job:
     directory = local_location(word) if "/" in word else None
     if directory is not None and _is_of_a_job(directory):
         return read_job(directory)
-    jobs = list(jobs_in(checkpoint_dir))
+    jobs = list(jobs_in(base))
     found = [job for job in jobs if job.matches(word)]
     if not found and len(word) >= SHORTEST:
         found = [job for job in jobs if job.id.startswith(word)]
@@ -146,14 +184,14 @@ def find_job(checkpoint_dir: Path, word: str) -> Job:
         return found[0]
     if found:
         raise JobControlError(_ambiguous(word, found))
-    raise JobControlError(_not_found(checkpoint_dir, word, jobs))
+    raise JobControlError(_not_found(base, word, jobs))
 
 
 def _ambiguous(word: str, jobs: Sequence[Job]) -> str:
     return f"{word!r} could be {' or '.join(job.id for job in jobs)}; name the id"
 
 
-def _not_found(checkpoint_dir: Path, word: str, jobs: Sequence[Job]) -> str:
+def _not_found(base: Path, word: str, jobs: Sequence[Job]) -> str:
     near = get_close_matches(word, [job.name for job in jobs] + [job.id for job in jobs], n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "; see 'millrace list', or --checkpoint-dir"
-    return f"there is no job {word!r} in {checkpoint_dir}{hint}"
+    return f"there is no job {word!r} in {base}{hint}"

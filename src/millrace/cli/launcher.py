@@ -16,16 +16,18 @@ from millrace.cli.terminal import Terminal
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.restart_strategy import RestartStrategyConfiguration
+from millrace.common.errors import CheckpointError
 from millrace.common.job import JobExecutionResult
 from millrace.datastream.job_launcher import Handlers, JobLauncher
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.fence import own_fencing_token
-from millrace.engine.job_identity import job_id_of
+from millrace.engine.job_identity import RAN_BEFORE, job_id_of
+from millrace.engine.lease import Lease
 from millrace.filesystem.location import is_local
 from millrace.filesystem.registry import resolved
 from millrace.plan.transformation import Transformation
 from millrace.state.backend.state_backend import StateBackend
-from millrace.state.checkpoint.directory import complete_checkpoints
+from millrace.state.checkpoint.directory import checkpoint_dir, complete_checkpoints
 from millrace.state.checkpoint.snapshot import read_snapshot_manifest
 
 
@@ -52,6 +54,7 @@ class CommandLineLauncher(JobLauncher):
     ) -> EmbeddedJobClient:
         """A client of the next job; its checkpoints are shown on the terminal."""
         name = self._unique(self.settings.get(options.JOB_NAME) or name)
+        asked = configuration.get(options.CHECKPOINTING_DIR)
         configuration = _placed(configuration, self.defaults.get(options.CHECKPOINTING_DIR))
         line = ProgressLine(self.terminal) if self._shows_progress() else None
         self.listeners = [] if line is None else [line]
@@ -65,6 +68,8 @@ class CommandLineLauncher(JobLauncher):
             start = configuration.get(options.START_FROM)
             resume = self.resume or configuration.get(options.AVAILABLE_NOW)
             job_dir = os.path.join(resolved(directory), job_id_of(name))
+            if asked not in (None, directory) and start is None:
+                self._look_for_former_layout(f"{resolved(asked)}/{job_id_of(name)}", job_dir)
             self._announce(name, job_dir, start, resume)
         client.when_done(self.terminal.clear)
         self.interrupts.watch(client)
@@ -96,6 +101,33 @@ class CommandLineLauncher(JobLauncher):
                 f"the job starts afresh, though there is checkpoint {present[-1]}; "
                 f"to go on from it: {self.arguments.resume_command()}"
             )
+
+    def _look_for_former_layout(self, former: str, job_dir: str) -> None:
+        """Look for what a job server's job has left in an object store before each had a directory
+        of its own there. Jobs of one name shared it, so whose it is cannot be told.
+
+        Raises:
+            CheckpointError: the job has run before, perhaps there, and would begin anew.
+        """
+        if is_local(job_dir) or Lease.last_owner(job_dir) is not None:
+            return
+        present = complete_checkpoints(former)
+        if not present:
+            return
+        found = (
+            f"{former} has checkpoints of a job of this name that ran alone, or at a job server "
+            "before its jobs had directories of their own"
+        )
+        advice = (
+            "to go on from the newest, submit the job with the savepoint path "
+            f"{checkpoint_dir(former, present[-1])}"
+        )
+        if os.environ.get(RAN_BEFORE):
+            raise CheckpointError(
+                f"{found}. This job has run before, but not in {job_dir}, so it would begin anew: "
+                f"{advice}; to begin anew, cancel this job and submit it again"
+            )
+        self.terminal.say(f"the job starts afresh, though {found}; {advice}")
 
     def _run_job(self, client: EmbeddedJobClient) -> JobExecutionResult:
         # in a thread of its own, so that a signal never interrupts the engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -120,7 +120,17 @@ class DirectoryJob:
             raise JobControlError(
                 f"job '{self.name}' has told nothing of itself in {self.job.directory}"
             )
-        return overview_of_archive(self.id, archive)
+        overview = overview_of_archive(self.id, archive)
+        running = self.job.run is not None
+        return replace(
+            overview,
+            state="" if running else self.job.state,
+            checkpoints_in=self._checkpoints_in(),
+        )
+
+    def _checkpoints_in(self) -> str:
+        record = self.job.record
+        return (record.checkpoints if record is not None else "") or str(self.job.directory)
 
     def log(self, offset: int) -> tuple[str, int]:
         """What it has logged since ``offset`` bytes (negative: from the end), and where it goes on.
@@ -143,11 +153,10 @@ class DirectoryJob:
         return max(logs, key=lambda path: path.stat().st_mtime)
 
     def _resume_hint(self) -> str:
-        newest = self.job.newest
+        newest = self.job.checkpoint
         if newest is None:
             return ""
-        checkpoint = self.job.directory / f"chk-{newest.checkpoint}"
-        return f"; to go on from its newest checkpoint: millrace run -s {checkpoint} job.py"
+        return f"; to go on from its newest checkpoint: millrace run -s {newest.path} job.py"
 
 
 def operated_job(args: argparse.Namespace) -> OperatedJob:

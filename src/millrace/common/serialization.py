@@ -77,6 +77,8 @@ class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
         return value.encode(self.charset)
 
     def serialize_batch(self, values: Sequence[str]) -> list[bytes]:
+        if type(self).serialize is not SimpleStringSchema.serialize:
+            return super().serialize_batch(values)
         charset = self.charset
         return [value.encode(charset) for value in values]
 
@@ -84,6 +86,8 @@ class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
         return message.decode(self.charset)
 
     def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
+        if type(self).deserialize is not SimpleStringSchema.deserialize:
+            return super().deserialize_batch(messages)
         charset = self.charset
         return RowBatch([message.decode(charset) for message in messages])
 
@@ -98,6 +102,8 @@ class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
         return message
 
     def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
+        if type(self).deserialize is not ByteArraySchema.deserialize:
+            return super().deserialize_batch(messages)
         return RowBatch(list(messages))
 
 

@@ -181,7 +181,8 @@ class JobLauncher:
         if checkpoints.durable:
             job_id, job_dir = checkpoints.job_id, checkpoints.job_dir
             control = control_directory(job_dir, configuration.get(options.CONTROL_DIR))
-            observers: list[JobObserver] = [RecordedRun(name, job_id, run_id, config.program)]
+            record = RecordedRun(name, job_id, run_id, config.program, job_dir)
+            observers: list[JobObserver] = [record]
             if control is not None:
                 known = archived_job(graph, config, configuration, restart)
                 observers += [Operable(manager, name, job_id, run_id), JobArchive(manager, known)]

@@ -15,6 +15,8 @@ from millrace.common.job import JobStatus
 from millrace.engine.job_observer import JobObserver
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.filesystem.location import is_local, qualified
+from millrace.runtime.epoch import Ack
+from millrace.state.checkpoint.manifest import Manifest
 
 __all__ = ["ObservedInControlDirectory", "control_directory"]
 
@@ -45,7 +47,7 @@ def control_directory(job_dir: str, base: str | None = None) -> str | None:
 
 
 class ObservedInControlDirectory(JobObserver):
-    """Tells observers of the control directory when the job begins, and of its end.
+    """Tells observers what the job does, and that its control directory is the job's directory.
 
     Args:
         directory: is made if it is missing, for its user alone.
@@ -60,6 +62,14 @@ class ObservedInControlDirectory(JobObserver):
             LocalFileSystem().make_directory(self._directory, durable=False)
         for observer in self._observers:
             observer.started(self._directory)
+
+    def accepted(self, acks: Sequence[Ack]) -> None:
+        for observer in self._observers:
+            observer.accepted(acks)
+
+    def committed(self, manifest: Manifest) -> None:
+        for observer in self._observers:
+            observer.committed(manifest)
 
     def ended(self, status: JobStatus, error: BaseException | None) -> None:
         for observer in self._observers:

@@ -6,6 +6,9 @@ import hashlib
 import re
 import uuid
 
+RAN_BEFORE = "MILLRACE_RAN_BEFORE"
+"""The environment variable with which a job server says that it has started this job before."""
+
 
 def job_id_of(name: str) -> str:
     """A directory name for a job: readable, and different for different names."""

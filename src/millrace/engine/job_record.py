@@ -18,6 +18,7 @@ from millrace.common.errors import CheckpointError, LeaseLostError, UserFunction
 from millrace.common.job import JobStatus
 from millrace.engine.job_observer import JobObserver
 from millrace.state.checkpoint.files import StrPath, opened, write_file
+from millrace.state.checkpoint.manifest import Manifest
 
 __all__ = ["JobRecord", "RecordedRun", "read_record"]
 
@@ -46,15 +47,24 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Why it failed."""
     operator: str = ""
     """Whose function failed."""
+    checkpoints: str = ""
+    """Where its checkpoints are, which may be in an object store; empty: with this record."""
+    input_ended: bool | None = None
+    """Whether its last checkpoint has all its input; None: it runs, or completed none."""
 
 
 class RecordedRun(JobObserver):
     """Keeps the record of a run.
 
     Raises CheckpointError, and so ends the job, when the record cannot be written at its start.
+
+    Args:
+        checkpoints: the directory that the job keeps its checkpoints in.
     """
 
-    def __init__(self, job_name: str, job_id: str, run_id: str, program: str) -> None:
+    def __init__(
+        self, job_name: str, job_id: str, run_id: str, program: str, checkpoints: str = ""
+    ) -> None:
         self._record = JobRecord(
             job_name=job_name,
             job_id=job_id,
@@ -64,13 +74,19 @@ class RecordedRun(JobObserver):
             pid=os.getpid(),
             since=int(time.time() * 1000),
             status=JobStatus.RUNNING.name,
+            checkpoints=checkpoints,
         )
         self._path = ""
+        self._input_ended: bool | None = None
 
     def started(self, job_dir: str) -> None:
         """The job begins."""
         self._path = os.path.join(job_dir, RECORD)
         self._write(self._record)
+
+    def committed(self, manifest: Manifest) -> None:
+        """A checkpoint is complete."""
+        self._input_ended = manifest.finished
 
     def ended(self, status: JobStatus, error: BaseException | None) -> None:
         """The job ends with a status; nothing is lost when that cannot be noted. A run that was
@@ -85,6 +101,7 @@ class RecordedRun(JobObserver):
             ended=int(time.time() * 1000),
             error=_cut(str(error) or type(error).__name__) if failed else "",
             operator=operator,
+            input_ended=self._input_ended,
         )
         try:
             self._write(ended)

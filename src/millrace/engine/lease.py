@@ -134,6 +134,16 @@ class Lease:
             raise
         return Lease(record, owner, lock)
 
+    @staticmethod
+    def last_owner(job_dir: StrPath) -> Owner | None:
+        """The run that has the lease of a job directory, or had it last; None: none ever had.
+
+        Raises:
+            CheckpointError: the record cannot be read.
+            LeaseError: it is damaged.
+        """
+        return _Record(os.fspath(job_dir), _system_clock, 0).read()[0]
+
     @property
     def has_predecessor(self) -> bool:
         """Whether another run had the lease before."""

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from millrace.common.types.batch import ColumnBatch
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.logical.python_values import arrow_column
+from millrace.common.types.row import named_row
+from millrace.formats.json_fields import FieldReading, readings_of, struct_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -21,18 +25,6 @@ __all__ = ["JsonColumns"]
 _TOGETHER = 2_000
 """Messages that become columns at a time: what they are in between stays in the cache."""
 
-_PYTHON: dict[type[logical.LogicalType], type] = {
-    logical.BooleanType: bool,
-    logical.TinyIntType: int,
-    logical.SmallIntType: int,
-    logical.IntType: int,
-    logical.BigIntType: int,
-    logical.DoubleType: float,
-    logical.VarCharType: str,
-}
-"""Types whose values msgspec reads as `JsonRowDeserializationSchema` does. Where it refuses one,
-such as a number in quotes, the messages are read one by one."""
-
 
 class JsonColumns:
     """Reads messages that each hold one JSON object.
@@ -40,6 +32,8 @@ class JsonColumns:
     Args:
         row_type: of the rows.
         strict: whether a field that is missing is to be refused; else it is null.
+        declared: the columns of the table that the rows are read for; None: none is, and what
+            columns would not give back as it was becomes rows.
 
     Example:
         >>> from millrace.common import Types
@@ -50,54 +44,80 @@ class JsonColumns:
         True
     """
 
-    def __init__(self, row_type: RowTypeInfo, strict: bool = False) -> None:
-        kind = row_type.logical_type
+    def __init__(
+        self, row_type: RowTypeInfo, strict: bool = False, declared: logical.RowType | None = None
+    ) -> None:
+        kind = declared or row_type.logical_type
         assert isinstance(kind, logical.RowType)
-        self._names = [field.name for field in kind.fields]
-        self._types = [field.type for field in kind.fields]
-        known = bool(self._types) and all(type(t) in _PYTHON for t in self._types)
-        self._attributes = [f"f{index}" for index in range(len(self._names))]
-        self._getters = [attrgetter(name) for name in self._attributes]
+        self._names = tuple(row_type.get_field_names())
+        self._kinds = [field.type for field in kind.fields]
+        self._is_table = declared is not None
+        self._fields: Sequence[FieldReading] = readings_of(row_type, strict) or ()
+        self._getters = [attrgetter(f"f{index}") for index in range(len(self._names))]
         self._decode: Callable[[bytes], Any] | None = None
-        if known:
-            self._decode = msgspec.json.Decoder(self._struct(strict)).decode
+        if self._fields:
+            self._decode = msgspec.json.Decoder(struct_of(self._names, self._fields, strict)).decode
 
-    def _struct(self, strict: bool) -> type:
-        """Make the type that a message is read as; strings and numbers hold no other objects, so
-        the garbage collector need not look at it."""
-        optional = [_PYTHON[type(kind)] | None for kind in self._types]
-        fields: list[Any] = (
-            list(zip(self._attributes, optional, strict=True))
-            if strict
-            else [(name, kind, None) for name, kind in zip(self._attributes, optional, strict=True)]
-        )
-        names = dict(zip(self._attributes, self._names, strict=True))
-        return msgspec.defstruct("Message", fields, rename=names, gc=False)
-
-    def read(self, messages: Sequence[bytes]) -> ColumnBatch | None:
-        """The columns, or None: read them one by one."""
+    def read(self, messages: Sequence[bytes]) -> Batch | None:
+        """The rows, in columns if those hold them exactly; None: read them one by one."""
         if self._decode is None:
             return None
         import pyarrow as pa
 
         try:
             parts = [
-                self._columns(messages[start : start + _TOGETHER])
+                self._values(messages[start : start + _TOGETHER])
                 for start in range(0, len(messages) or 1, _TOGETHER)
             ]
-            columns = parts[0]
-            if len(parts) > 1:
-                columns = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
-        except (msgspec.DecodeError, pa.ArrowException, OverflowError, RecursionError, ValueError):
+            if not (self._is_table or all(map(self._is_exact, parts))):
+                return self._rows(parts)
+            columns = [self._columns(part) for part in parts]
+        except _REFUSALS:
             return None
-        return ColumnBatch(pa.RecordBatch.from_arrays(columns, self._names), form="row")
+        except pa.ArrowException:
+            return None
+        whole = columns[0]
+        if len(parts) > 1:
+            whole = [pa.concat_arrays(column) for column in zip(*columns, strict=True)]
+        return ColumnBatch(pa.RecordBatch.from_arrays(whole, list(self._names)), form="row")
 
-    def _columns(self, messages: Sequence[bytes]) -> list[pyarrow.Array]:
-        import pyarrow as pa
-
+    def _values(self, messages: Sequence[bytes]) -> list[list[Any]]:
+        """Per field, its values."""
         assert self._decode is not None
         structs = list(map(self._decode, messages))
-        return [
-            pa.array(list(map(get, structs)), arrow_type(kind))
-            for get, kind in zip(self._getters, self._types, strict=True)
-        ]
+        found = []
+        for get, field in zip(self._getters, self._fields, strict=True):
+            values = list(map(get, structs))
+            if (convert := field.convert) is not None:
+                values = [None if value is None else convert(value) for value in values]
+            found.append(values)
+        return found
+
+    def _is_exact(self, values: Sequence[list[Any]]) -> bool:
+        return all(f.is_exact(column) for f, column in zip(self._fields, values, strict=True))
+
+    def _columns(self, values: Sequence[list[Any]]) -> list[pyarrow.Array]:
+        return [_column(v, kind) for v, kind in zip(values, self._kinds, strict=True)]
+
+    def _rows(self, parts: Sequence[Sequence[list[Any]]]) -> RowBatch[Any]:
+        names = self._names
+        return RowBatch(
+            [named_row(names, row) for part in parts for row in zip(*part, strict=True)]
+        )
+
+
+def _column(values: list[Any], kind: LogicalType) -> pyarrow.Array:
+    import pyarrow as pa
+
+    element = kind.element_type if isinstance(kind, logical.ArrayType) else kind
+    if isinstance(element, _NESTED):
+        return arrow_column(values, kind)
+    return pa.array(values, arrow_type(kind))
+
+
+_NESTED = (logical.ArrayType, logical.MapType, logical.RowType)
+_REFUSALS = (
+    *(msgspec.DecodeError, RecursionError),
+    *(TypeError, ValueError, ArithmeticError, LookupError, AttributeError),
+)
+"""What decoding and converting raise of messages that are to be read one by one."""

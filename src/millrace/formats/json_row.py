@@ -17,10 +17,12 @@ from millrace.common.types.composite_types import (
     RowTypeInfo,
     TupleTypeInfo,
 )
+from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
 from millrace.common.types.type_information import TypeInformation
 from millrace.formats.json_columns import JsonColumns
+from millrace.formats.json_fields import TIMES, without_utc
 from millrace.formats.json_schema import type_of_json_schema
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import is_bytes, scalar_text
@@ -109,6 +111,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         fail_on_missing_field: bool = False,
         ignore_parse_errors: bool = False,
         null_for_wrong_fields: bool = False,
+        table: RowType | None = None,
     ) -> None:
         if fail_on_missing_field and ignore_parse_errors:
             raise JobDefinitionError(
@@ -118,11 +121,12 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         self._fail_on_missing_field = fail_on_missing_field
         self._ignore_parse_errors = ignore_parse_errors
         self._null_for_wrong_fields = null_for_wrong_fields
+        self._table = table
         # a message that is no object is no row with NULL in every field
         self._read = _nullable(
             _reader_of_values(type_info, fail_on_missing_field, null_for_wrong_fields)
         )
-        self._columns = JsonColumns(type_info, fail_on_missing_field)
+        self._columns = JsonColumns(type_info, fail_on_missing_field, table)
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
@@ -179,7 +183,8 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
 
     def __reduce__(self) -> tuple[Any, ...]:
         flags = (self._fail_on_missing_field, self._ignore_parse_errors)
-        return JsonRowDeserializationSchema, (self._type_info, *flags, self._null_for_wrong_fields)
+        rest = (self._null_for_wrong_fields, self._table)
+        return JsonRowDeserializationSchema, (self._type_info, *flags, *rest)
 
     class Builder:
         """Builds the schema."""
@@ -189,6 +194,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             self._fail_on_missing_field = False
             self._ignore_parse_errors = False
             self._null_for_wrong_fields = False
+            self._table: RowType | None = None
 
         def type_info(
             self, type_info: TypeInformation[Any]
@@ -222,6 +228,12 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             self._null_for_wrong_fields = True
             return self
 
+        def table(self, columns: RowType) -> JsonRowDeserializationSchema.Builder:
+            """The columns of the table that the rows are for, which have the names of the fields:
+            rows of nearly all messages are then made in columns, decimals among them."""
+            self._table = columns
+            return self
+
         def build(self) -> JsonRowDeserializationSchema:
             """The schema.
 
@@ -231,7 +243,8 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             """
             found = _row_type(self._type_info, "type_info")
             flags = (self._fail_on_missing_field, self._ignore_parse_errors)
-            return JsonRowDeserializationSchema(found, *flags, self._null_for_wrong_fields)
+            rest = (self._null_for_wrong_fields, self._table)
+            return JsonRowDeserializationSchema(found, *flags, *rest)
 
 
 def _row_type(type_info: TypeInformation[Any] | None, method: str) -> RowTypeInfo:
@@ -310,8 +323,10 @@ def _reader_of_values(type_info: TypeInformation[Any], strict: bool, lenient: bo
     if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
         element = _reader(type_info.element_type, strict, lenient)
         return lambda value: list(map(element, _is(list, value)))
-    scalar = scalar_text(type_info)
-    return lambda value: scalar.read(_scalar(value))
+    read = scalar_text(type_info).read
+    if isinstance(type_info, TIMES):
+        return lambda value: read(without_utc(_scalar(value)))
+    return lambda value: read(_scalar(value))
 
 
 def _or_none(read: Read) -> Read:
@@ -350,8 +365,7 @@ def _is(kind: type, value: Any) -> Any:
 def _scalar(value: Any) -> str:
     """The text that is read; as in Flink, a number may be in quotes and a text may be a number."""
     if isinstance(value, str):
-        # the offset of UTC that Flink writes behind times
-        return value.removesuffix("Z") if value[:1].isdigit() and ":" in value else value
+        return value
     if isinstance(value, bool):
         return str(value).lower()
     return str(value) if isinstance(value, (int, Decimal)) else json.dumps(value)

@@ -24,6 +24,7 @@ from millrace.common.config.options import CONTROL_DIR
 from millrace.engine.archived_job import ArchivedJob, read_archive
 from millrace.engine.control_mailbox import Mailbox
 from millrace.engine.fence import FENCE, FENCING_TOKEN, Fence
+from millrace.engine.job_identity import RAN_BEFORE
 from millrace.engine.job_record import JobRecord, read_record
 from millrace.engine.process_identity import process_space
 from millrace.runtime.logs.log_settings import RUN_LOG
@@ -88,6 +89,7 @@ class JobProcess:
         # last, so that it is this one that holds
         words += [*submission.options, f"--conf={CONTROL_DIR.key}={self.directory}"]
         words += [submission.program, *submission.arguments]
+        before = {RAN_BEFORE: "1"} if self.log.exists() else {}
         output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             return subprocess.Popen(
@@ -100,6 +102,7 @@ class JobProcess:
                     FENCING_TOKEN: str(token),
                     FENCE: str(self.directory),
                     RUN_LOG: str(self.log),
+                    **before,
                 },
                 pass_fds=(lock,),
                 start_new_session=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -92,8 +93,11 @@ def test_an_offset_that_is_not_there_any_more(topics: Any, reader: Make) -> None
     """Without a strategy to go on elsewhere the job fails, and says of which partition."""
     topic = topics.create()
     topics.send(topic, ["a"])
-    opened = reader(topic, 1_000, auto_offset_reset="error")
+    opened = reader(topic, starting_offset=1_000, auto_offset_reset="error")
     with pytest.raises(KafkaError, match=f"cannot read {topic}-0 from Kafka: .*out of range"):
+        take(opened, 1)
+    opened = reader(topic, 1_000, auto_offset_reset="error")
+    with pytest.raises(KafkaError, match=f"cannot read {topic}-0 .* now ends at 1"):
         take(opened, 1)
     opened = reader(topic, 1_000, auto_offset_reset="earliest")
     assert take(opened, 1) == ["a"], "as the user says"
@@ -167,6 +171,52 @@ def test_a_position_that_retention_has_passed(
     [warning] = [r.getMessage() for r in caplog.records if "retention" in r.getMessage()]
     assert "the 2 offsets before 3" in warning
     assert "it goes on at 3, as 'auto.offset.reset' says" in warning
+
+
+def test_retention_passes_a_reader_that_is_slow(
+    topics: Any, reader: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its position was there when it began."""
+    topic = topics.create()
+    for _ in range(50):  # a fetch brings a batch at least
+        topics.send(topic, ["x" * 100] * 20)
+    # it fetches hardly more than it is asked for
+    little = {"fetch_message_max_bytes": "500", "queued_min_messages": "1"}
+    opened = reader(topic, **little)
+    other = reader(topic, auto_offset_reset="earliest", **little)
+    for each in (opened, other):
+        take(each, 1)
+    topics.delete_before(topic, 1_000)
+    topics.send(topic, ["after"])
+    told = f"has read {topic}-0 of Kafka up to offset ([0-9]+), .* the ([0-9]+) offsets before 1000"
+    with pytest.raises(KafkaError, match=told) as failed:
+        take(opened, 1_000)
+    read, gone = map(int, re.search(told, str(failed.value)).groups())
+    assert opened.snapshot_state() == {f"{topic}-0": read}
+    assert read + gone == 1_000
+    assert gone > 0
+    values = take(other, 0)
+    while "after" not in values:
+        values += take(other, 1)
+    assert other.snapshot_state() == {f"{topic}-0": 1_001}
+    [warning] = [r.getMessage() for r in caplog.records if "retention" in r.getMessage()]
+    assert f"the {1_000 - len(values)} offsets before 1000" in warning
+
+
+def test_a_reader_that_waits_at_the_end_does_not_skip_what_it_did_not_see(
+    topics: Any, reader: Make
+) -> None:
+    topic = topics.create()
+    topics.send(topic, ["a"])
+    opened = reader(topic, starting_offset=1)
+    while not next(iter(opened._open.values())).has_been:
+        assert opened.poll(10) == []
+    opened.pause_or_resume_splits([f"{topic}-0"], [])
+    topics.send(topic, ["b", "c"])
+    topics.delete_before(topic, 3)
+    opened.pause_or_resume_splits([], [f"{topic}-0"])
+    with pytest.raises(KafkaError, match="the 2 offsets before 3"):
+        take(opened, 1)
 
 
 def test_what_retention_has_deleted_before_the_position_is_of_no_account(

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -47,6 +48,12 @@ class Capture(KilledJob):
         database.run(f"insert into t select i, 'first', 1 from generate_series(1, {rows}) i")
         self._ids = 2 * rows
         self.changes = 0
+        """Committed so far."""
+        self.before_snapshot: int | None = None
+        """How many of them there were when the slot was first seen: no chunk has been read yet, or
+        only just. None: it was not seen."""
+        self.before_stream: int | None = None
+        """Likewise when the log was first seen to be read: all chunks have been read."""
         self._pause = pause
         """Seconds between transactions."""
         self._until = "stream"
@@ -61,15 +68,35 @@ class Capture(KilledJob):
             seed += 1
             try:
                 churn = Churn(self.database, "t", seed, self._ids, few="id %% 20 = 7")
+                watched = self.database.connect()
+                counted = 0
                 try:
                     while not self._stop.is_set():
                         churn.transaction()
+                        self.changes += churn.changes - counted
+                        counted = churn.changes
+                        self._watch(watched)
                         time.sleep(self._pause)
                 finally:
-                    self.changes += churn.changes
+                    watched.close()
                     churn.close()
             except psycopg.OperationalError:
                 time.sleep(0.05)
+
+    def _watch(self, sql: psycopg.Connection[Any]) -> None:
+        if self.before_stream is not None:
+            return
+        query = "select active from pg_replication_slots where slot_name = %s"
+        slot = sql.execute(query, (self.database.slot,)).fetchone()
+        if slot is not None and self.before_snapshot is None:
+            self.before_snapshot = self.changes
+        if slot is not None and slot[0]:
+            self.before_stream = self.changes
+
+    @property
+    def captured_changes(self) -> int:
+        """How many changes were made after the slot had been seen."""
+        return 0 if self.before_snapshot is None else self.changes - self.before_snapshot
 
     def __enter__(self) -> Capture:
         self._thread.start()
@@ -174,7 +201,12 @@ def test_100_000_changes(database: CapturedDatabase, tmp_path: Path, where: str)
             assert driver.poll() is None, job.log
             driver.kill()
             driver.wait()
-        while job.results() < 200_000:
+        while job.captured_changes < 100_000:
             job.run_on(20_000).kill()
-        assert job.check() > 200_000  # an update of a row is two lines
-        assert job.changes >= 100_000, "all of them made after the snapshot had begun"
+        lines = job.check()  # that the table is rebuilt exactly
+        assert job.captured_changes >= 100_000, "all of them made after the snapshot had begun"
+        assert job.before_snapshot is not None
+        assert job.before_stream is not None
+        assert job.before_stream - job.before_snapshot > 100, "some of them while it was read"
+        assert job.changes - job.before_stream > 50_000, "most of them after that"
+        assert lines > job.captured_changes, "an update is two lines, and rows were there before"

@@ -9,10 +9,11 @@ import pytest
 from deltalake import DeltaTable
 from pyiceberg.catalog import load_catalog
 
-from millrace.common.errors import JobDefinitionError, UserFunctionError
+from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
+from millrace.connectors.iceberg import changed_rows
 from millrace.planner.inference.refusals import UnsupportedChangelogError
 from millrace.table import TableEnvironment
-from millrace.table.table_result import materialized
+from millrace.table.table_result import TableResult, materialized
 
 COLUMNS = "id BIGINT, name STRING, price DECIMAL(10, 2), at_time TIMESTAMP(3), dt DATE"
 VALUES = (
@@ -29,6 +30,10 @@ def options(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Of a connector and a place for its tables."""
     if request.param == "delta":
         return f"'connector' = 'delta', 'table-path' = '{tmp_path}/TABLE'"
+    return iceberg_options(tmp_path)
+
+
+def iceberg_options(tmp_path: Path) -> str:
     (tmp_path / "warehouse").mkdir()
     properties = {"uri": f"sqlite:///{tmp_path}/c.db", "warehouse": f"file://{tmp_path}/warehouse"}
     load_catalog("tests", type="sql", **properties).create_namespace("shop")
@@ -184,3 +189,53 @@ def test_columns_that_are_not_declared_stay(batch_env: TableEnvironment, options
     declare(batch_env, options, "id INT, a STRING, b STRING")
     expected = [(1, "a", "x"), (1, "e", "x"), (2, "c", "d")]
     assert rows(batch_env, "SELECT * FROM t") == expected
+
+
+@pytest.mark.parametrize(
+    "statement", ["UPDATE t SET n = n * 10 WHERE n < 3", "DELETE FROM t WHERE n < 3"]
+)
+def test_a_row_that_was_changed_after_the_query_is_not_overwritten(
+    batch_env: TableEnvironment, options: str, statement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declare(batch_env, options, "id INT, n INT, PRIMARY KEY (id) NOT ENFORCED")
+    batch_env.execute_sql("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)")
+    between: list[str] = []
+    looked_for = TableResult.collect
+
+    def collect(result: TableResult) -> Any:
+        found = list(looked_for(result))
+        while between:
+            batch_env.execute_sql(between.pop())
+        return iter(found)
+
+    monkeypatch.setattr(TableResult, "collect", collect)
+    between += ["UPDATE t SET n = 7 WHERE id = 1"]
+    with pytest.raises(JobExecutionError, match="somebody else has changed .* run it again"):
+        batch_env.execute_sql(statement)
+    assert rows(batch_env, "SELECT * FROM t") == [(1, 7), (2, 2), (3, 3)]
+    between += ["INSERT INTO t VALUES (4, 4)"]
+    batch_env.execute_sql(statement)
+    kept = [(1, 7), (3, 3), (4, 4)]
+    changed = [(2, 20)] if "UPDATE" in statement else []
+    assert rows(batch_env, "SELECT * FROM t") == sorted(kept + changed)
+
+
+@pytest.mark.connectors
+def test_a_change_that_others_keep_from_being_committed_is_made_later(
+    batch_env: TableEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others append while the rows are written anew: the first commit is refused."""
+    options = iceberg_options(tmp_path)
+    declare(batch_env, options, "id INT, n INT, PRIMARY KEY (id) NOT ENFORCED")
+    batch_env.execute_sql("INSERT INTO t VALUES (1, 1), (2, 2)")
+    replaced, times = changed_rows._replaced, [1]
+
+    def slowly(*arguments: Any) -> Any:
+        if times:
+            times.pop()
+            batch_env.execute_sql("INSERT INTO t VALUES (3, 3)")
+        return replaced(*arguments)
+
+    monkeypatch.setattr(changed_rows, "_replaced", slowly)
+    batch_env.execute_sql("UPDATE t SET n = 10 WHERE id = 1")
+    assert rows(batch_env, "SELECT * FROM t") == [(1, 10), (2, 2), (3, 3)]

@@ -44,7 +44,7 @@ def _lines(job: JobOverview) -> Iterator[str]:
     from millrace.common.time.local_time import time_text
 
     since = f" since {time_text(job.since)}" if job.since else ""
-    yield f"{job.name} is {job.status}{since}"
+    yield f"{job.name} is {job.state or job.status}{since}"
     yield f"id           {job.id}"
     yield f"records      {job.records:,}, {job.records_per_second:,.0f}/s"
     yield f"epoch        {job.epoch}, {job.epoch_ms:.0f} ms"
@@ -52,7 +52,8 @@ def _lines(job: JobOverview) -> Iterator[str]:
         size = f", {size_text(job.state_bytes)} of state" if job.state_bytes is not None else ""
         took = f", {job.checkpoint_ms:.0f} ms" if job.checkpoint_ms is not None else ""
         yield f"checkpoint   {job.checkpoint}{took}{size}"
-    yield f"checkpoints  {job.checkpoints:,} completed, {job.failed_checkpoints:,} failed"
+    kept = f", in {job.checkpoints_in}" if job.checkpoints_in else ""
+    yield f"checkpoints  {job.checkpoints:,} completed, {job.failed_checkpoints:,} failed{kept}"
     yield f"restarts     {plural(job.restarts, 'restart')}"
     if job.waits_for:
         yield f"waits for    {job.waits_for}"

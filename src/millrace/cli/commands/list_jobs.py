@@ -77,13 +77,13 @@ def _row(job: Job) -> tuple[str, ...]:
     from millrace.cli.printing import last_line
     from millrace.common.time.local_time import time_text
 
-    newest = job.newest
-    checkpoint = (f"chk-{newest.checkpoint}", time_text(newest.timestamp)) if newest else ("-", "-")
+    newest = job.checkpoint
+    checkpoint = (f"chk-{newest.number}", time_text(newest.time)) if newest else ("-", "-")
     return (job.state, job.name, job.id, *checkpoint, last_line(job.error))
 
 
 def _as_json(job: Job) -> dict[str, Any]:
-    newest, run = job.newest, job.run
+    newest, run = job.checkpoint, job.run
     return {
         "name": job.name,
         "id": job.id,
@@ -91,8 +91,9 @@ def _as_json(job: Job) -> dict[str, Any]:
         "error": job.error or None,
         "ended": job.record.ended if job.record and not run else None,
         "directory": str(job.directory),
-        "checkpoint": newest.checkpoint if newest else None,
-        "checkpoint_time": newest.timestamp if newest else None,
+        "checkpoint": newest.number if newest else None,
+        "checkpoint_time": newest.time if newest else None,
+        "checkpoint_path": newest.path if newest else None,
         "host": run.host if run else None,
         "pid": run.pid if run else None,
     }

@@ -45,17 +45,17 @@ def _report_end(args: argparse.Namespace, ended: DirectoryJob) -> int:
     from millrace.common.time.local_time import time_text
 
     job = ended.job
-    record = job.record
+    record, newest = job.record, job.checkpoint
     answer = {
         "status": record.status if record is not None and job.state != "killed" else None,
         "state": job.state,
-        "checkpoint": job.newest.checkpoint if job.newest is not None else None,
+        "checkpoint": newest.number if newest is not None else None,
         "ended": record.ended if record is not None else None,
         "error": job.error or None,
         "operator": record.operator or None if record is not None else None,
     }
     when = f" at {time_text(record.ended)}" if record is not None and record.ended else ""
-    kept = f"; its newest checkpoint is {job.newest.checkpoint}" if job.newest is not None else ""
+    kept = f"; its newest checkpoint is {newest.number}" if newest is not None else ""
     text = f"{job.name} is not running: {job.state}{when}{kept}"
     if job.error:
         where = f" in operator '{answer['operator']}'" if answer["operator"] else ""

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from millrace.common.errors import JobExecutionError
 from millrace.connectors.delta.table import DeltaOptions
 
 if TYPE_CHECKING:
     import pyarrow
+    from deltalake import DeltaTable
 
 __all__ = ["change_rows"]
 
 
+_HARMLESS = ("OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES", "CREATE CHECKPOINT")
+"""Operations that change no row."""
+
+
 def change_rows(
-    options: DeltaOptions, keys: Sequence[str], rows: pyarrow.RecordBatch | None, deletes: bool
+    options: DeltaOptions,
+    keys: Sequence[str],
+    rows: pyarrow.RecordBatch | None,
+    deletes: bool,
+    read: int | None = None,
 ) -> None:
     """Change the rows with these keys; what the table does not have is not added.
 
     Args:
         rows: to be deleted, of which the keys are looked at, or to be written over those of their
             keys; None: delete every row.
+        read: the version that the rows were made from, or one before it.
 
     Raises:
         ConfigurationError: there is no such table.
+        JobExecutionError: rows were changed after that version.
     """
     if rows is None:
         options.open().delete()
@@ -33,9 +45,35 @@ def change_rows(
     import pyarrow as pa
 
     same = " AND ".join(f"t.`{key}` = s.`{key}`" for key in keys)
-    merging = options.open().merge(
+    table = options.open()
+    if read is not None:
+        _require_unchanged(table, read, options.location)
+    merging = table.merge(
         pa.Table.from_batches([rows]), same, source_alias="s", target_alias="t"
     )
     values = {f"`{name}`": f"s.`{name}`" for name in rows.schema.names}
     changed = merging.when_matched_delete() if deletes else merging.when_matched_update(values)
     changed.execute()
+
+
+def _require_unchanged(table: DeltaTable, read: int, location: str) -> None:
+    """Rows may have been added meanwhile; which rows were changed nobody says."""
+    since = table.version() - read
+    for commit in table.history(since) if since > 0 else ():
+        if not _only_adds(commit):
+            raise JobExecutionError(
+                f"somebody else has changed the Delta table {location} ({commit.get('operation')}) "
+                "after this statement had looked for its rows; nothing was changed, so run it again"
+            )
+
+
+def _only_adds(commit: dict[str, Any]) -> bool:
+    what = commit.get("operation")
+    if what == "WRITE":
+        return bool(commit.get("operationParameters", {}).get("mode") == "Append")
+    if what == "MERGE":
+        metrics = commit.get("operationMetrics", {})
+        # as deltalake and as Spark call them, which writes them as texts
+        plain = {name.replace("_", "").lower(): int(value) for name, value in metrics.items()}
+        return all(plain.get(f"numtargetrows{change}") == 0 for change in ("updated", "deleted"))
+    return what in _HARMLESS

@@ -6,16 +6,26 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from millrace.common.errors import JobExecutionError
 from millrace.connectors.iceberg.table import IcebergOptions
 
 if TYPE_CHECKING:
     import pyarrow
+    from pyiceberg.table import Table
 
 __all__ = ["any_of", "change_rows"]
 
 
+_ATTEMPTS = 5
+"""As many as Iceberg makes of a commit (``commit.retry.num-retries``)."""
+
+
 def change_rows(
-    options: IcebergOptions, keys: Sequence[str], rows: pyarrow.RecordBatch | None, deletes: bool
+    options: IcebergOptions,
+    keys: Sequence[str],
+    rows: pyarrow.RecordBatch | None,
+    deletes: bool,
+    read: int | None = None,
 ) -> None:
     """Change the rows with these keys; what the table does not have is not added, and columns that
     are not given stay as they are.
@@ -23,23 +33,47 @@ def change_rows(
     Args:
         rows: to be deleted, of which the keys are looked at, or to be written over those of their
             keys; None: delete every row.
+        read: id of the snapshot that the rows were made from, or of one before it.
 
     Raises:
         ConfigurationError: there is no such table.
-        pyiceberg.exceptions.CommitFailedException: somebody else has changed it meanwhile.
+        JobExecutionError: somebody else has changed these rows after that snapshot, or does not
+            cease to change the table.
     """
+    from pyiceberg.exceptions import CommitFailedException
+
+    if rows is not None and not rows.num_rows:
+        return
+    for _ in range(_ATTEMPTS):
+        try:
+            return _change_rows(options, keys, rows, deletes, read)
+        except CommitFailedException:
+            continue  # somebody else was faster: look at the table again
+    raise JobExecutionError(
+        f"table {options.table} has got new snapshots from others while its rows were written "
+        f"anew, {_ATTEMPTS} times; nothing was changed, so run the statement again"
+    )
+
+
+def _change_rows(
+    options: IcebergOptions,
+    keys: Sequence[str],
+    rows: pyarrow.RecordBatch | None,
+    deletes: bool,
+    read: int | None,
+) -> None:
     import pyarrow as pa
     from pyiceberg.expressions import AlwaysTrue
     from pyiceberg.table import TableProperties
 
-    if rows is not None and not rows.num_rows:
-        return
     table = options.open()
-    # what is read here must be what is replaced; a change since the query itself is not seen
+    # a commit is refused unless it replaces the snapshot that is looked at here
     table.metadata.properties[TableProperties.COMMIT_NUM_RETRIES] = "0"
     wanted: Any = AlwaysTrue()
     if rows is not None:
         wanted = any_of(pa.Table.from_batches([rows]).select(list(keys)))
+        if read is not None:
+            _require_unchanged(table, wanted, read, options.table)
     replaced = None
     if rows is not None and not deletes:
         replaced = _replaced(table.scan(row_filter=wanted).to_arrow(), keys, rows)
@@ -50,6 +84,23 @@ def change_rows(
         transaction.delete(wanted)
         if replaced is not None:
             transaction.append(replaced)
+
+
+def _require_unchanged(table: Table, wanted: Any, read: int, name: str) -> None:
+    """The table may have changed; the rows that are wanted must be those of the snapshot."""
+    current = table.current_snapshot()
+    if current is not None and current.snapshot_id == read:
+        return
+
+    def found(snapshot: int | None) -> list[str]:
+        rows = table.scan(row_filter=wanted, snapshot_id=snapshot).to_arrow().to_pylist()
+        return sorted(map(repr, rows))
+
+    if table.snapshot_by_id(read) is None or found(read) != found(None):
+        raise JobExecutionError(
+            f"somebody else has changed rows of table {name} that this statement changes, after it "
+            "had looked for them; nothing was changed, so run it again"
+        )
 
 
 def _replaced(

@@ -25,6 +25,7 @@ from millrace.connectors.kafka.client import (
     import_confluent_kafka,
     is_transient,
 )
+from millrace.connectors.kafka.offset_reset import OffsetReset
 from millrace.connectors.kafka.partition_split import KafkaPartitionSplit
 from millrace.connectors.kafka.partition_watch import NewRecords
 from millrace.connectors.kafka.topic_partition import KafkaTopicPartition
@@ -48,7 +49,7 @@ class _OpenPartition:
     Args:
         next_offset: of the record to be read next.
         run_end: the offset at which the run ends, if it is to end before the partition does.
-        restored: whether the job has been at this position before.
+        has_been: whether the job has been at this position before.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class _OpenPartition:
         next_offset: int,
         run_end: int | None,
         decoder: ValueDecoder,
-        restored: bool,
+        has_been: bool,
     ) -> None:
         self.split_id = split.split_id
         self.place = split.place
@@ -65,23 +66,17 @@ class _OpenPartition:
         """Whether another run goes on behind the end."""
         self.stop = split.stopping_offset if run_end is None else run_end
         self.next_offset = next_offset
-        self.starting_offset = split.starting_offset
         self.committed = -1
         self.decoder = decoder
         self.caught_up = False
         """Whether the brokers had no more records when it was last heard of."""
         self.paused = False
-        self.unproven = restored
-        """Whether it is still to be seen that the brokers have what follows the position."""
+        self.has_been = has_been
+        """Whether the job has read up to the position: it is no offset that a user gave."""
 
     @property
     def at_end(self) -> bool:
         return self.stop is not None and self.next_offset >= self.stop
-
-    @property
-    def has_read(self) -> bool:
-        """Whether records were read before the position: it is no offset that a user gave."""
-        return self.next_offset > self.starting_offset
 
 
 class KafkaSourceReader(SourceReader[Any]):
@@ -91,7 +86,7 @@ class KafkaSourceReader(SourceReader[Any]):
         config: of the consumer.
         create_decoder: makes the decoder of a partition.
         commits: whether positions of complete checkpoints are committed to the brokers.
-        resets: whether the user has said where to go on if the brokers do not know a position.
+        reset: where it goes on if the brokers do not know a position; the consumer tells.
     """
 
     def __init__(
@@ -100,9 +95,9 @@ class KafkaSourceReader(SourceReader[Any]):
         create_decoder: Callable[[str], ValueDecoder],
         commits: bool,
         context: ReaderContext,
-        resets: bool = False,
+        reset: OffsetReset,
     ) -> None:
-        self._resets = resets
+        self._reset = reset
         self._kafka = import_confluent_kafka()
         self._config = {**config, "on_commit": self._on_commit}
         self._create_decoder = create_decoder
@@ -140,7 +135,7 @@ class KafkaSourceReader(SourceReader[Any]):
         for split, position, end in splits:
             at = split.starting_offset if position is None else position
             decoder = self._create_decoder(str(split.place))
-            opened = _OpenPartition(split, at, end, decoder, restored=position is not None)
+            opened = _OpenPartition(split, at, end, decoder, has_been=position is not None)
             if opened.at_end:
                 self._ended.append(opened)
                 continue
@@ -234,10 +229,6 @@ class KafkaSourceReader(SourceReader[Any]):
 
     def _read(self, opened: _OpenPartition, messages: list[Any]) -> Iterator[SplitRecords[Any]]:
         """What a run of messages from one partition gives."""
-        if opened.unproven:
-            self._require_retained(opened, messages[0])
-        if not self._resets:
-            self._require_forward(opened, messages)
         end = messages[-1].offset()
         errors = [e for e in map(self._kafka.Message.error, messages) if e is not None]
         last = messages[-1].error()
@@ -249,6 +240,7 @@ class KafkaSourceReader(SourceReader[Any]):
             end = opened.stop - 1  # the next run may go on from here
             messages = [message for message in messages if message.offset() < opened.stop]
         count = len(messages)
+        opened.has_been = opened.has_been or count > 0 or any(map(self._is_end, errors))
         self._busy = self._busy or count > 0
         opened.next_offset = max(opened.next_offset, end + 1)
         for batch in opened.decoder.decode(messages):
@@ -258,57 +250,26 @@ class KafkaSourceReader(SourceReader[Any]):
             yield SplitRecords(opened.split_id, RowBatch([]), skipped=count)
         if opened.at_end:
             yield self._finish(opened)
+        elif any(map(self._is_out_of_range, errors)):
+            self._begin_elsewhere(opened)
 
-    def _require_retained(self, opened: _OpenPartition, first: Any) -> None:
-        """Offsets may be missing for good reasons, so only then are the brokers asked, and once."""
-        error = first.error()
-        if error is not None and not self._is_end(error):
-            return
-        opened.unproven = False
-        if first.offset() <= opened.next_offset:
-            return
-        gone = self._low_watermark(opened) - opened.next_offset
-        if gone <= 0:  # compaction, or marks of transactions
-            return
-        told = (
-            f"the job has read {opened.place} of Kafka up to offset {opened.next_offset}, and the "
-            f"brokers have deleted what follows (retention): the {gone} offsets before "
-            f"{opened.next_offset + gone}, the first that is still there, cannot be read any more"
-        )
-        if not self._resets:
-            raise KafkaError(
-                f"{told}. To go on without them, set the source's property 'auto.offset.reset' to "
-                "'earliest' (what is still there) or 'latest' (new records only)"
-            )
-        self._context.logger.warning(
-            "%s; it goes on at %d, as 'auto.offset.reset' says", told, first.offset()
-        )
-
-    def _low_watermark(self, opened: _OpenPartition) -> int:
-        """The first offset of a partition that the brokers still have."""
+    def _begin_elsewhere(self, opened: _OpenPartition) -> None:
+        """The brokers do not know its position."""
         partition = self._kafka.TopicPartition(*opened.place)
         try:
-            low, _ = ask(lambda: self._consumer.get_watermark_offsets(partition, PATIENCE_S))
+            bounds = ask(lambda: self._consumer.get_watermark_offsets(partition, PATIENCE_S))
         except self._kafka.KafkaException as error:
             raise KafkaError(
                 f"cannot ask Kafka where {opened.place} begins: {error.args[0].str()}"
             ) from error
-        return int(low)
-
-    def _require_forward(self, opened: _OpenPartition, messages: list[Any]) -> None:
-        """The client begins anew, silently, where the brokers do not know its position."""
-        for message in (messages[0], messages[-1]):
-            error = message.error()
-            if error is not None and not self._is_end(error):
-                continue
-            if opened.has_read and message.offset() < opened.next_offset:
-                raise KafkaError(
-                    f"cannot read {opened.place} from Kafka: the job has read up to offset "
-                    f"{opened.next_offset}, and the partition now goes on at {message.offset()}. "
-                    "Its topic was deleted and made anew, or the brokers have lost records. Start "
-                    "the job without its checkpoint, or set the source's property "
-                    "'auto.offset.reset' to go on there"
-                )
+        opened.next_offset = self._reset.next_offset(
+            opened.place, opened.next_offset, bounds, opened.has_been, self._context.logger
+        )
+        self._consumer.incremental_unassign([partition])
+        at = self._kafka.TopicPartition(*opened.place, opened.next_offset)
+        self._consumer.incremental_assign([at])
+        if opened.paused:
+            self._consumer.pause([partition])
 
     def _behind(self, opened: _OpenPartition, messages: list[Any]) -> int:
         """The offset to go on with behind messages some of which tell of something else: the end
@@ -328,9 +289,13 @@ class KafkaSourceReader(SourceReader[Any]):
         """Whether it only tells that a partition has no more records now."""
         return bool(error.code() == self._kafka.KafkaError._PARTITION_EOF)
 
+    def _is_out_of_range(self, error: Any) -> bool:
+        """Whether the brokers do not know the position of a partition."""
+        return bool(error.code() == self._kafka.KafkaError._AUTO_OFFSET_RESET)
+
     def _check(self, message: Any) -> None:
         error = message.error()
-        if error is None or self._is_end(error):
+        if error is None or self._is_end(error) or self._is_out_of_range(error):
             return
         if is_transient(error):
             self._context.logger.warning("Kafka: %s", error.str())

@@ -13,6 +13,7 @@ from millrace.common.source import Boundedness, ReaderContext, Source, SplitEnum
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.type_information import TypeInformation
 from millrace.connectors.kafka.enumerator import KafkaEnumerator
+from millrace.connectors.kafka.offset_reset import RESET_OPTION, OffsetReset
 from millrace.connectors.kafka.offsets_initializer import KafkaOffsetResetStrategy
 from millrace.connectors.kafka.reader import KafkaSourceReader
 from millrace.connectors.kafka.reading import (
@@ -32,7 +33,6 @@ DISCOVERY_INTERVAL = "partition.discovery.interval.ms"
 COMMIT_OFFSETS = "commit.offsets.on.checkpoint"
 _SOURCE_OPTIONS = (DISCOVERY_INTERVAL, COMMIT_OFFSETS, CLIENT_ID_PREFIX)
 _FIVE_MINUTES = "300000"
-_RESET_OPTION = "auto.offset.reset"
 _RESET = {
     KafkaOffsetResetStrategy.EARLIEST: "earliest",
     KafkaOffsetResetStrategy.LATEST: "latest",
@@ -104,13 +104,16 @@ class KafkaSource(Source[T]):
     def create_reader(self, context: ReaderContext) -> KafkaSourceReader:
         reading = self._reading
         config = _PREFETCH | self._config(str(context.subtask_index))
+        reset = OffsetReset.of(config[RESET_OPTION], RESET_OPTION in reading.properties)
+        if reset is not None:  # else the client refuses the value
+            config[RESET_OPTION] = "error"
         commits = reading.properties.get(COMMIT_OFFSETS, "true") == "true"
         return KafkaSourceReader(
             config,
             partial(ValueDecoder, reading.schema, reading.error_policy, context),
             commits and "group.id" in reading.properties,
             context,
-            _RESET_OPTION in reading.properties,
+            reset or OffsetReset("error", is_asked_for=True),
         )
 
     def _discovery_interval(self) -> int | None:
@@ -124,7 +127,7 @@ class KafkaSource(Source[T]):
         config = {k: v for k, v in properties.items() if k not in _SOURCE_OPTIONS}
         # it never joins the group: partitions are assigned by the enumerator
         config.setdefault("group.id", f"millrace-{uuid.uuid4()}")
-        config.setdefault(_RESET_OPTION, _RESET[self._reading.starting_offsets.reset])
+        config.setdefault(RESET_OPTION, _RESET[self._reading.starting_offsets.reset])
         prefix = properties.get(CLIENT_ID_PREFIX, config["group.id"])
         return config | {
             "client.id": f"{prefix}-{client}",

@@ -144,18 +144,35 @@ class TableAccess(Protocol):
         """
         ...
 
-    def delete_rows(self, table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None) -> None:
+    def version(self, table: ResolvedTable) -> int | None:
+        """What the table is at now, for `delete_rows` and `update_rows` to find whether somebody
+        else has changed it since; None: it has no versions."""
+        ...
+
+    def delete_rows(
+        self, table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None, read: int | None = None
+    ) -> None:
         """Delete the rows with these primary keys, all or none; None: every row.
+
+        Args:
+            read: the `version` that the keys were found in, or one before it.
 
         Raises:
             JobDefinitionError: the table's rows cannot be deleted.
+            JobExecutionError: somebody else has changed them since.
         """
         ...
 
-    def update_rows(self, table: ResolvedTable, rows: Sequence[tuple[Any, ...]]) -> None:
+    def update_rows(
+        self, table: ResolvedTable, rows: Sequence[tuple[Any, ...]], read: int | None = None
+    ) -> None:
         """Replace the rows with the primary keys of these, all or none.
+
+        Args:
+            read: the `version` that the rows were made from, or one before it.
 
         Raises:
             JobDefinitionError: the table's rows cannot be updated.
+            JobExecutionError: somebody else has changed them since.
         """
         ...

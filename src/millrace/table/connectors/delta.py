@@ -84,12 +84,24 @@ class DeltaFactory(TableFactory):
     def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
         change_rows(_options(options), (), None, deletes=True)
 
-    def delete_rows(self, table: ResolvedTable, options: OptionValues, keys: Rows | None) -> None:
-        change_rows(_options(options), table.primary_key, stored_keys(table, keys), deletes=True)
+    def version(self, table: ResolvedTable, options: OptionValues) -> int | None:
+        return _options(options).open().version()
 
-    def update_rows(self, table: ResolvedTable, options: OptionValues, rows: Rows) -> None:
+    def delete_rows(
+        self,
+        table: ResolvedTable,
+        options: OptionValues,
+        keys: Rows | None,
+        read: int | None = None,
+    ) -> None:
+        given = stored_keys(table, keys)
+        change_rows(_options(options), table.primary_key, given, deletes=True, read=read)
+
+    def update_rows(
+        self, table: ResolvedTable, options: OptionValues, rows: Rows, read: int | None = None
+    ) -> None:
         given = stored_columns(table.sink_type, rows)
-        change_rows(_options(options), table.primary_key, given, deletes=False)
+        change_rows(_options(options), table.primary_key, given, deletes=False, read=read)
 
 
 def _options(options: OptionValues) -> DeltaOptions:

@@ -122,11 +122,23 @@ class TableFactory:
         """See `TableAccess.truncate`; by default a table cannot be emptied."""
         raise self._refused(table, "emptied by TRUNCATE TABLE")
 
-    def delete_rows(self, table: ResolvedTable, options: OptionValues, keys: Rows | None) -> None:
+    def version(self, table: ResolvedTable, options: OptionValues) -> int | None:
+        """See `TableAccess.version`; by default a table has none."""
+        return None
+
+    def delete_rows(
+        self,
+        table: ResolvedTable,
+        options: OptionValues,
+        keys: Rows | None,
+        read: int | None = None,
+    ) -> None:
         """See `TableAccess.delete_rows`; by default rows cannot be deleted."""
         raise self._refused(table, "changed by DELETE")
 
-    def update_rows(self, table: ResolvedTable, options: OptionValues, rows: Rows) -> None:
+    def update_rows(
+        self, table: ResolvedTable, options: OptionValues, rows: Rows, read: int | None = None
+    ) -> None:
         """See `TableAccess.update_rows`; by default rows cannot be updated."""
         raise self._refused(table, "changed by UPDATE")
 

@@ -78,13 +78,25 @@ class IcebergFactory(TableFactory):
     def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
         self.delete_rows(table, options, None)
 
-    def delete_rows(self, table: ResolvedTable, options: OptionValues, keys: Rows | None) -> None:
-        given = stored_keys(table, keys)
-        change_rows(_options(table, options), table.primary_key, given, deletes=True)
+    def version(self, table: ResolvedTable, options: OptionValues) -> int | None:
+        snapshot = _options(table, options).open().current_snapshot()
+        return None if snapshot is None else snapshot.snapshot_id
 
-    def update_rows(self, table: ResolvedTable, options: OptionValues, rows: Rows) -> None:
+    def delete_rows(
+        self,
+        table: ResolvedTable,
+        options: OptionValues,
+        keys: Rows | None,
+        read: int | None = None,
+    ) -> None:
+        given = stored_keys(table, keys)
+        change_rows(_options(table, options), table.primary_key, given, deletes=True, read=read)
+
+    def update_rows(
+        self, table: ResolvedTable, options: OptionValues, rows: Rows, read: int | None = None
+    ) -> None:
         given = stored_columns(table.sink_type, rows)
-        change_rows(_options(table, options), table.primary_key, given, deletes=False)
+        change_rows(_options(table, options), table.primary_key, given, deletes=False, read=read)
 
 
 def _options(table: ResolvedTable, options: OptionValues) -> IcebergOptions:

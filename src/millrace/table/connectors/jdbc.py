@@ -122,11 +122,19 @@ class JdbcFactory(TableFactory):
     def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
         self.delete_rows(table, options, None)
 
-    def delete_rows(self, table: ResolvedTable, options: OptionValues, keys: Rows | None) -> None:
+    def delete_rows(
+        self,
+        table: ResolvedTable,
+        options: OptionValues,
+        keys: Rows | None,
+        read: int | None = None,
+    ) -> None:
         target = TargetTable(options.get(TABLE), table.primary_key, table.primary_key)
         change_rows(_connection(options), target, keys, deletes=True)
 
-    def update_rows(self, table: ResolvedTable, options: OptionValues, rows: Rows) -> None:
+    def update_rows(
+        self, table: ResolvedTable, options: OptionValues, rows: Rows, read: int | None = None
+    ) -> None:
         target = TargetTable(options.get(TABLE), table.sink_type.names, table.primary_key)
         change_rows(_connection(options), target, rows, deletes=False)
 

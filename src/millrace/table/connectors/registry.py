@@ -97,12 +97,21 @@ class ConnectorAccess:
         factory = factory_of(table.options)
         factory.truncate(table, factory.options_of(table, table.options))
 
-    def delete_rows(self, table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None) -> None:
+    def version(self, table: ResolvedTable) -> int | None:
+        """Ask the table's connector what the table is at."""
+        factory = factory_of(table.options)
+        return factory.version(table, factory.options_of(table, table.options))
+
+    def delete_rows(
+        self, table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None, read: int | None = None
+    ) -> None:
         """Have the table's connector delete rows."""
         factory = factory_of(table.options)
-        factory.delete_rows(table, factory.options_of(table, table.options), keys)
+        factory.delete_rows(table, factory.options_of(table, table.options), keys, read)
 
-    def update_rows(self, table: ResolvedTable, rows: Sequence[tuple[Any, ...]]) -> None:
+    def update_rows(
+        self, table: ResolvedTable, rows: Sequence[tuple[Any, ...]], read: int | None = None
+    ) -> None:
         """Have the table's connector replace rows."""
         factory = factory_of(table.options)
-        factory.update_rows(table, factory.options_of(table, table.options), rows)
+        factory.update_rows(table, factory.options_of(table, table.options), rows, read)

@@ -35,8 +35,9 @@ def delete(session: TableSession, statement: Delete) -> TableResult:
         return TableResult.ok()
     _require_key(table, "DELETE with WHERE")
     query = _selected(statement, table.primary_key)
+    read = _access(table).version(table)
     rows = session.collect(session.bind_query(query, statement.text)).collect()
-    _access(table).delete_rows(table, [tuple(row) for row in rows])
+    _access(table).delete_rows(table, [tuple(row) for row in rows], read)
     return TableResult.ok()
 
 
@@ -59,8 +60,9 @@ def update(session: TableSession, statement: Update) -> TableResult:
             assignment.value, name, quoted=True, copy=False
         )
     node = arranged(session.bind_query(query, statement.text), table, (), {})
+    read = _access(table).version(table)
     rows = [tuple(row) for row in session.collect(node).collect()]
-    _access(table).update_rows(table, rows)
+    _access(table).update_rows(table, rows, read)
     return TableResult.ok()
 
 

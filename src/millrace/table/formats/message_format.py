@@ -150,6 +150,7 @@ class JsonFormat(MessageFormat):
         builder = JsonRowDeserializationSchema.builder().type_info(
             row_type_info(columns, "JSON", nested=True)
         )
+        builder.table(columns)
         if read(MISSING):
             builder.fail_on_missing_field()
         if read(JSON.ignores):

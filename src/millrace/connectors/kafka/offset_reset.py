@@ -1,0 +1,98 @@
+"""What becomes of a position that the brokers do not know, or do not know any more.
+
+The client is told to say so, instead of going on elsewhere in silence (``auto.offset.reset``): it
+would skip records that retention has deleted before a slow reader came to them.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from millrace.connectors.kafka.client import KafkaError
+from millrace.connectors.kafka.topic_partition import KafkaTopicPartition
+
+__all__ = ["RESET_OPTION", "OffsetReset"]
+
+RESET_OPTION = "auto.offset.reset"
+_EARLIEST, _LATEST, _ERROR = "earliest", "latest", "error"
+_POLICIES = {
+    **dict.fromkeys((_EARLIEST, "smallest", "beginning"), _EARLIEST),
+    **dict.fromkeys((_LATEST, "largest", "end"), _LATEST),
+    **dict.fromkeys((_ERROR, "none"), _ERROR),
+}
+"""By the words of librdkafka and of Kafka's Java clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetReset:
+    """Where a reader goes on.
+
+    Attributes:
+        policy: ``earliest``, ``latest`` or ``error``.
+        is_asked_for: whether the user has said so; else it is for where a job begins only.
+    """
+
+    policy: str
+    is_asked_for: bool
+
+    @staticmethod
+    def of(value: str, is_asked_for: bool) -> OffsetReset | None:
+        """By a value of ``auto.offset.reset``; None: there is no such value."""
+        policy = _POLICIES.get(value.lower())
+        return None if policy is None else OffsetReset(policy, is_asked_for)
+
+    def next_offset(
+        self,
+        place: KafkaTopicPartition,
+        position: int,
+        bounds: tuple[int, int],
+        has_been: bool,
+        log: logging.Logger,
+    ) -> int:
+        """The offset to go on with.
+
+        Args:
+            position: that the brokers do not know.
+            bounds: the first offset that they have, and the one behind their last.
+            has_been: whether the job has read up to the position; else it is an offset where it
+                was to begin.
+
+        Raises:
+            KafkaError: there is none.
+        """
+        first, end = bounds
+        if not has_been and self.policy == _ERROR:
+            raise KafkaError(
+                f"cannot read {place} from Kafka: the offset {position} is out of range, the "
+                f"brokers have those from {first} to before {end}"
+            )
+        told = _gone(place, position, first) if position < first else _back(place, position, end)
+        if has_been and (self.policy == _ERROR or not self.is_asked_for):
+            raise KafkaError(
+                f"{told}. To go on without them, set the source's property '{RESET_OPTION}' to "
+                f"'{_EARLIEST}' (what is still there) or '{_LATEST}' (new records only)"
+                if position < first
+                else f"{told}. Start the job without its checkpoint, or set the source's property "
+                f"'{RESET_OPTION}' to go on there"
+            )
+        found = first if self.policy == _EARLIEST else end
+        if has_been:
+            log.warning("%s; it goes on at %d, as '%s' says", told, found, RESET_OPTION)
+        return found
+
+
+def _gone(place: KafkaTopicPartition, position: int, first: int) -> str:
+    return (
+        f"the job has read {place} of Kafka up to offset {position}, and the brokers have deleted "
+        f"what follows (retention): the {first - position} offsets before {first}, the first that "
+        "is still there, cannot be read any more"
+    )
+
+
+def _back(place: KafkaTopicPartition, position: int, end: int) -> str:
+    return (
+        f"cannot read {place} from Kafka: the job has read up to offset {position}, and the "
+        f"partition now ends at {end}. Its topic was deleted and made anew, or the brokers have "
+        "lost records"
+    )

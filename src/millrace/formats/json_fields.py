@@ -1,0 +1,172 @@
+"""How msgspec reads the fields of JSON objects so that their values are those that
+`JsonRowDeserializationSchema` reads one by one.
+
+Where msgspec refuses a value that the schema takes, such as a number in quotes, messages are read
+one by one. What it reads otherwise (dates and times in other notations, base64) it reads as text
+here, which the schema's own functions then convert.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from millrace.common.types.composite_types import ListTypeInfo, MapTypeInfo, RowTypeInfo
+from millrace.common.types.row import named_row
+from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
+from millrace.common.types.value_types import (
+    BigDecTypeInfo,
+    DateTypeInfo,
+    InstantTypeInfo,
+    TimestampTypeInfo,
+    TimeTypeInfo,
+)
+from millrace.formats.scalar_text import is_bytes, scalar_text
+
+__all__ = ["TIMES", "FieldReading", "readings_of", "struct_of", "without_utc"]
+
+Convert = Callable[[Any], Any]
+
+TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, InstantTypeInfo)
+"""Types whose values are texts in JSON, with a Z at their end or without."""
+_BASIC: dict[str, type] = {
+    **dict.fromkeys(("BYTE", "SHORT", "INT", "LONG", "BIG_INT"), int),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), float),
+    "BOOLEAN": bool,
+    "STRING": str,
+}
+_EXACT = ("BOOLEAN", "BYTE", "SHORT", "INT", "LONG", "DOUBLE", "STRING")
+
+
+def _always(values: Sequence[Any]) -> bool:
+    return True
+
+
+def _never(values: Sequence[Any]) -> bool:
+    return False
+
+
+def _without_zone(values: Sequence[Any]) -> bool:
+    return all(value is None or value.tzinfo is None for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldReading:
+    """How a field is read."""
+
+    decoded: Any
+    """What msgspec makes of it."""
+    convert: Convert | None = None
+    """Makes the value of that, unless it is null; None: it is the value."""
+    is_exact: Callable[[Sequence[Any]], bool] = _never
+    """Whether a column of the field's type would give back just these values."""
+
+
+def without_utc(text: str) -> str:
+    """The text of a time without the offset of UTC that Flink writes behind it.
+
+    >>> without_utc("2026-01-02 03:04:05Z")
+    '2026-01-02 03:04:05'
+    """
+    return text.removesuffix("Z") if text[:1].isdigit() and ":" in text else text
+
+
+def readings_of(row_type: RowTypeInfo, strict: bool) -> list[FieldReading] | None:
+    """How the fields of rows are read; None: one of them is not read so, or there are none."""
+    found = [_reading(kind, strict) for kind in row_type.types]
+    known = [reading for reading in found if reading is not None]
+    return known if len(known) == len(found) else None
+
+
+def struct_of(names: Sequence[str], fields: Sequence[FieldReading], strict: bool) -> type:
+    """The type that an object is read as, with the attributes f0, f1 and so on. Its values are in
+    no cycle, so the garbage collector need not look at it."""
+    attributes = [f"f{index}" for index in range(len(names))]
+    optional = [field.decoded | None for field in fields]
+    members: list[Any] = (
+        list(zip(attributes, optional, strict=True))
+        if strict
+        else [(name, kind, None) for name, kind in zip(attributes, optional, strict=True)]
+    )
+    renamed = dict(zip(attributes, names, strict=True))
+    return msgspec.defstruct("Object", members, rename=renamed, gc=False)
+
+
+def _reading(kind: TypeInformation[Any], strict: bool) -> FieldReading | None:
+    if isinstance(kind, BasicTypeInfo) and kind.label in _BASIC:
+        is_exact = _always if kind.label in _EXACT else _never
+        return FieldReading(_BASIC[kind.label], None, is_exact)
+    if isinstance(kind, BigDecTypeInfo):
+        return FieldReading(Decimal)
+    if isinstance(kind, TIMES):
+        return _time_reading(kind)
+    if is_bytes(kind):
+        return FieldReading(str, scalar_text(kind).read, _always)
+    if isinstance(kind, ListTypeInfo):
+        return _list_reading(kind, strict)
+    if isinstance(kind, MapTypeInfo):
+        return _map_reading(kind, strict)
+    return _row_reading(kind, strict) if isinstance(kind, RowTypeInfo) else None
+
+
+def _time_reading(kind: TypeInformation[Any]) -> FieldReading:
+    read = scalar_text(kind).read
+    exact: dict[type, Callable[[Sequence[Any]], bool]] = {
+        DateTypeInfo: _always,
+        TimeTypeInfo: _without_zone,
+        TimestampTypeInfo: _without_zone,
+    }
+    return FieldReading(str, lambda text: read(without_utc(text)), exact.get(type(kind), _never))
+
+
+def _list_reading(kind: ListTypeInfo, strict: bool) -> FieldReading | None:
+    element = _reading(kind.element_type, strict)
+    if element is None:
+        return None
+    decoded = list[element.decoded | None]  # type: ignore[name-defined]
+    convert = element.convert
+    if convert is None:
+        return FieldReading(decoded, None, element.is_exact)
+    is_exact = _always if element.is_exact is _always else _never
+    return FieldReading(
+        decoded,
+        lambda values: [None if value is None else convert(value) for value in values],
+        is_exact,
+    )
+
+
+def _map_reading(kind: MapTypeInfo, strict: bool) -> FieldReading | None:
+    value = _reading(kind.value_type, strict)
+    key = kind.key_type
+    if value is None or not (isinstance(key, BasicTypeInfo) and key.label == "STRING"):
+        return None
+    decoded = dict[str, value.decoded | None]  # type: ignore[name-defined]
+    convert = value.convert
+    if convert is None:
+        return FieldReading(decoded)
+    return FieldReading(
+        decoded,
+        lambda entries: {k: None if v is None else convert(v) for k, v in entries.items()},
+    )
+
+
+def _row_reading(kind: RowTypeInfo, strict: bool) -> FieldReading | None:
+    fields = readings_of(kind, strict)
+    if not fields:
+        return None
+    names = tuple(kind.get_field_names())
+    parts = [(attrgetter(f"f{index}"), field.convert) for index, field in enumerate(fields)]
+
+    def convert(found: Any) -> Any:
+        return named_row(names, [_part(get(found), of_part) for get, of_part in parts])
+
+    return FieldReading(struct_of(names, fields, strict), convert)
+
+
+def _part(value: Any, convert: Convert | None) -> Any:
+    return value if convert is None or value is None else convert(value)
