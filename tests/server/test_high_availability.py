@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 
 import httpx
@@ -73,7 +74,10 @@ def test_a_leader_that_was_stopped_wakes_up(group: ServerGroup, registry: str) -
     first.signal(signal.SIGCONT)
     await_that(lambda: "leads no more" in first.log(), "the insight of the former leader")
     assert not first.leads()
-    sent = httpx.patch(f"{first.url}/jobs/{job.id}?mode=cancel", timeout=60)
+    # for a moment it may not know yet who leads instead: 503, ask again
+    cancel = lambda: httpx.patch(f"{first.url}/jobs/{job.id}?mode=cancel", timeout=60)  # noqa: E731
+    await_that(lambda: cancel().status_code != HTTPStatus.SERVICE_UNAVAILABLE, "a redirection")
+    sent = cancel()
     assert (sent.status_code, sent.headers["location"].split("/jobs")[0]) == (307, second.url)
     job.await_progress()
     assert attempts(second, job.id) == [running]

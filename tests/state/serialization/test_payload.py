@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
+from types import CodeType
+from typing import Any
+
+import cloudpickle
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from millrace.common.errors import SerializationError
 from millrace.state.columns.column_entries import ColumnEntries, ColumnKeys
-from millrace.state.serialization.payload import decode, encode, encode_chunks
+from millrace.state.serialization.payload import (
+    DYNAMIC_CODE,
+    decode,
+    dump_code,
+    dump_pickle,
+    encode,
+    encode_chunks,
+)
 
 NUMBERS = np.arange(1000)
 TEXTS = pa.array([None if n % 7 == 0 else "x" * (n % 13) for n in NUMBERS.tolist()])
@@ -58,3 +70,23 @@ def test_the_sizes_of_buffers_are_missing(end: int) -> None:
     payload = b"".join(encode_chunks(table_delta()))
     with pytest.raises(SerializationError, match="ends before them"):
         decode(payload[:end])
+
+
+def test_functions_keep_the_name_of_their_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also with a cloudpickle that writes another one, as from 3.1.3 on."""
+    reduce = cloudpickle.Pickler.dispatch_table[CodeType]
+
+    def nameless(code: CodeType) -> tuple[Any, ...]:
+        make, arguments, *more = reduce(code)
+        hidden = [DYNAMIC_CODE if each == code.co_filename else each for each in arguments]
+        return (make, tuple(hidden), *more)
+
+    monkeypatch.setitem(cloudpickle.Pickler.dispatch_table, CodeType, nameless)
+    source = compile("lambda n: (lambda m: 1 / m)(n)", "/jobs/mine.py", "eval")
+    function = eval(source)
+    assert pickle.loads(cloudpickle.dumps(function)).__code__.co_filename == DYNAMIC_CODE
+    for pickled in (dump_code(function, lambda: "it"), dump_pickle(function)):
+        loaded = pickle.loads(pickled)
+        inner = [each for each in loaded.__code__.co_consts if isinstance(each, CodeType)]
+        assert {each.co_filename for each in (loaded.__code__, *inner)} == {"/jobs/mine.py"}
+        assert loaded(2) == 0.5

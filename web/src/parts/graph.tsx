@@ -20,6 +20,8 @@ const READABLE = 0.36;
 const LARGEST = 1.5;
 /** Room for one, so that it does not bring up the other. */
 const SCROLLBAR = 16;
+/** Room below the graph for the buttons, in pixels; as in graph.css. */
+const BUTTONS = 46;
 const STEP = 1.25;
 /** Below this size the figures could not be read: names are written large, and how busy is shown in colour. */
 const OUTLINE = 0.55;
@@ -44,7 +46,7 @@ export function Graph({ flow, selected, select }: Props) {
   const centre = useRef<Place | null>(null);
   const fit = (): void => {
     if (!layout || !view.current) return;
-    const highest = parseFloat(getComputedStyle(view.current).maxHeight);
+    const highest = parseFloat(getComputedStyle(view.current).maxHeight) - BUTTONS;
     const whole = Math.min(view.current.clientWidth / layout.width, highest / layout.height);
     const fitting = Math.min(1, Math.max(whole, narrow ? 0.6 : READABLE));
     centre.current = placeOf(selected ?? busiest ?? flow.nodes[0]?.id);
@@ -86,7 +88,7 @@ export function Graph({ flow, selected, select }: Props) {
         role="region"
         aria-label={`Dataflow graph, ${flow.nodes.length} operators`}
         aria-busy={!layout}
-        style={layout ? { height: `${Math.ceil(layout.height * scale) + SCROLLBAR}px` } : {}}
+        style={layout ? { height: `${Math.ceil(layout.height * scale) + SCROLLBAR + BUTTONS}px` } : {}}
         onWheel={(event) => {
           if (!event.ctrlKey) return;
           event.preventDefault();

@@ -59,5 +59,8 @@ def _lines(job: JobOverview) -> Iterator[str]:
         yield f"waits for    {job.waits_for}"
     if job.error:
         yield f"error        {last_line(job.error)}"
-    yield ""
-    yield from aligned(operator_cells(job.operators))
+    if job.operators:
+        yield ""
+        yield from aligned(operator_cells(job.operators))
+    elif not job.epoch and not job.error:
+        yield "operators    none yet: its program has not begun the job; its log says how far it is"

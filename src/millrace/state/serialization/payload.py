@@ -13,9 +13,11 @@ import io
 import marshal
 import pickle
 import struct
+from collections import ChainMap
 from collections.abc import Callable, Iterable
 from itertools import chain
-from typing import Any
+from types import CodeType
+from typing import Any, ClassVar
 
 import cloudpickle
 
@@ -31,6 +33,8 @@ MARSHAL_VERSION = 4
 """Readable by every CPython since 3.4."""
 
 Chunk = bytes | memoryview
+DYNAMIC_CODE = "<dynamic-code>"
+"""What cloudpickle writes for the name of a file."""
 _ALIGNMENT = 8
 _SIZE = struct.Struct(">Q")
 
@@ -150,20 +154,41 @@ def dump_pickle(value: Any) -> bytes:
         return _by_value(value)
 
 
+def _code_with_file(code: CodeType) -> tuple[Any, ...]:
+    """As cloudpickle reduces it, but with the name of its file: from 3.1.3 on cloudpickle writes
+    another one, and no traceback of a user's function would say where to look."""
+    make, arguments, *more = cloudpickle.Pickler.dispatch_table[CodeType](code)
+    named = [code.co_filename if each == DYNAMIC_CODE else each for each in arguments]
+    return (make, tuple(named), *more)
+
+
+class _ByValue(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickles what cannot be imported by its name, too."""
+
+    dispatch_table: ClassVar[Any] = ChainMap(
+        {CodeType: _code_with_file}, cloudpickle.Pickler.dispatch_table
+    )
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, 5)
+
+
 def _by_value(value: Any) -> bytes:
+    file = io.BytesIO()
     try:
-        return bytes(cloudpickle.dumps(value, 5))
+        _ByValue(file).dump(value)
+        return file.getvalue()
     except Exception as error:
         raise SerializationError(
             f"cannot serialize a record or state value of type {type(value).__qualname__}: {error}"
         ) from error
 
 
-class _Finder(cloudpickle.Pickler):  # type: ignore[misc]
+class _Finder(_ByValue):
     """Remembers the object at which pickling stopped."""
 
     def __init__(self, file: io.BytesIO) -> None:
-        super().__init__(file, 5)
+        super().__init__(file)
         self.trail: list[Any] = []
 
     def reducer_override(self, obj: Any) -> Any:
