@@ -162,6 +162,19 @@ def test_a_whole_job(udp_listener: socket.socket) -> None:
     assert "count.runningState:0|g" in lines
 
 
+def test_a_job_of_a_server_is_reported_under_the_servers_id(tmp_path, caplog) -> None:
+    id = "0c2f" * 8
+    settings = {
+        "millrace.control.directory": str(tmp_path / id),
+        "metrics.reporters": "log",
+        "metrics.scope.jm-job": "id=<job_id>",
+    }
+    with run_local(), caplog.at_level(logging.INFO, "millrace"):
+        env = StreamExecutionEnvironment.get_execution_environment(Configuration(settings))
+        assert list(env.from_collection([1, 2]).execute_and_collect("numbers")) == [1, 2]
+    assert f"id={id}.numRecordsRead: 2" in caplog.text
+
+
 def test_every_reporter_can_be_named(settings) -> None:
     for factory, short in FACTORIES.items():
         (made,) = reporters_of(Configuration({"metrics.reporter.x.factory.class": factory}))

@@ -30,7 +30,11 @@ from millrace.datastream.foreground_run import run_beside, run_here
 from millrace.engine.archived_job import archived_job
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.clock import Clock, SystemClock
-from millrace.engine.control_directory import ObservedInControlDirectory, control_directory
+from millrace.engine.control_directory import (
+    ObservedInControlDirectory,
+    control_directory,
+    id_at_server,
+)
 from millrace.engine.control_service import Operable
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.epoch_watch import EpochWatch
@@ -190,7 +194,9 @@ class JobLauncher:
         if _reports_metrics(configuration):
             from millrace.metrics.job_reporting import job_reporting
 
-            manager.observe(job_reporting(manager, str(manager.job_id), configuration))
+            # as REST has it, so that dashboards and alerts lead to the job
+            id = id_at_server(configuration.get(options.CONTROL_DIR)) or str(manager.job_id)
+            manager.observe(job_reporting(manager, id, configuration))
         # who runs a batch waits for the one epoch that it is
         level = logging.INFO if config.batch else logging.WARNING
         watch = EpochWatch(manager, config.epoch_report_after, config.epoch_timeout, level)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Sequence
 
 from millrace.common.job import JobStatus
@@ -18,7 +19,9 @@ from millrace.filesystem.location import is_local, qualified
 from millrace.runtime.epoch import Ack
 from millrace.state.checkpoint.manifest import Manifest
 
-__all__ = ["ObservedInControlDirectory", "control_directory"]
+__all__ = ["ObservedInControlDirectory", "control_directory", "id_at_server"]
+
+_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def control_directory(job_dir: str, base: str | None = None) -> str | None:
@@ -44,6 +47,23 @@ def control_directory(job_dir: str, base: str | None = None) -> str | None:
     # jobs of one name with checkpoints in different places are different jobs
     readable = os.path.basename(job_dir).rpartition("-")[0]
     return os.path.join(base, f"{readable}-{hashlib.sha256(job_dir.encode()).hexdigest()[:8]}")
+
+
+def id_at_server(base: str | None) -> str | None:
+    """The id that a job server has given to a job, which names the directory it keeps it in; None:
+    no server keeps it.
+
+    Args:
+        base: `millrace.control.directory`.
+
+    Example:
+        >>> id_at_server("/srv/server/jobs/0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f")
+        '0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f'
+        >>> id_at_server("/jobs") is None, id_at_server(None) is None
+        (True, True)
+    """
+    name = os.path.basename(base.rstrip("/")) if base is not None else ""
+    return name if _ID.fullmatch(name) else None
 
 
 class ObservedInControlDirectory(JobObserver):
