@@ -49,6 +49,19 @@ client.result()
 drawing.join()
 """,
     "client": "client",
+    "execute": """
+env.from_collection([1, 2, 3, 4]).map(str).print()
+_ = env.execute("four numbers")
+""",
+    "failed": """
+env.from_collection([0]).map(lambda n: 1 // n).print()
+env.execute("by nothing")
+""",
+    "reprs": """
+stream = env.from_collection([1], Types.LONG()).map(str, Types.STRING()).set_parallelism(2)
+ending = batch.from_elements([(1,)], ["n"])
+print(stream, ending, client, batch.execute_sql("SHOW TABLES"), repr(table), sep="\\n")
+""",
     "stream": "env.from_collection(['to be']).flat_map(str.split).key_by(len).reduce(min)",
     "unknown": "%%millrace_sql nothing\nSELECT 1",
 }
@@ -79,7 +92,7 @@ def test_a_notebook_with_the_extension() -> None:
     failed = {
         title: [each["evalue"] for each in found if each["output_type"] == "error"]
         for title, found in outputs.items()
-        if title != "unknown"
+        if title not in ("unknown", "failed")
     }
     assert not any(failed.values()), failed
 
@@ -102,6 +115,20 @@ def test_a_notebook_with_the_extension() -> None:
     assert "<td>FINISHED</td>" in progress
     assert "<td>3 (" in progress
     assert "FINISHED" in html_of(outputs["client"])[0]
+    [waited] = html_of(outputs["execute"])
+    assert "four numbers" in waited
+    assert "<td>FINISHED</td>" in waited
+    [failure] = html_of(outputs["failed"])
+    assert "<td>FAILED</td>" in failure
+    assert "by nothing" in failure
+    [printed] = [each["text"] for each in outputs["reprs"] if each["output_type"] == "stream"]
+    of_stream, of_table, ending, of_job, listed = printed.splitlines()
+    assert of_stream == "<DataStream of Map: STRING [parallelism 2]>"
+    assert of_table == "<Table (`i` BIGINT), a stream>"
+    assert ending == "<Table (`n` BIGINT)>"
+    assert of_job.startswith("<job 'three numbers', ")
+    assert of_job.endswith(": FINISHED, 3 records read>")
+    assert listed == "<TableResult (`table name` STRING): 0 rows>"
     assert "Flat Map" in html_of(outputs["stream"])[0]
     [error] = [each for each in outputs["unknown"] if each["output_type"] == "error"]
     assert "nothing is no TableEnvironment of this notebook" in error["evalue"]

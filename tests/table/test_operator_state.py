@@ -215,6 +215,12 @@ CASES = [
         frozenset({"@right"}),
     ),
     Case(
+        "TemporalJoin",
+        "TemporalJoinOperator",
+        "SELECT t.id, r.v FROM t, LATERAL TABLE (u_at(t.ts)) AS r WHERE t.k = r.k",
+        frozenset({"@right"}),
+    ),
+    Case(
         "WindowJoin",
         "WindowJoinOperator",
         f"SELECT a.id, b.id FROM {windowed('t')} a FULL JOIN {windowed('u')} b ON a.k = b.k AND "
@@ -384,6 +390,8 @@ def environment(parallelism: int, start_from: str | None) -> TableEnvironment:
         "WITH ('connector' = 'by-key')"
     )
     t_env.create_temporary_function("summing", udptf(Summing()))
+    versions = t_env.from_path("u").create_temporal_table_function("ts", "k")
+    t_env.create_temporary_function("u_at", versions)
     t_env.execute_sql(
         "CREATE TEMPORARY MODEL doubled INPUT (v BIGINT) OUTPUT (y DOUBLE) "
         f"WITH ('provider' = 'python', 'model' = '{__name__}:model')"

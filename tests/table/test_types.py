@@ -33,6 +33,9 @@ def test_kinds_of_numbers() -> None:
     assert isinstance(DataTypes.DOUBLE(), t.FractionalType)
     assert isinstance(DataTypes.DECIMAL(3, 1), t.NumericType)
     assert not isinstance(DataTypes.STRING(), t.NumericType)
+    atoms = [DataTypes.STRING(), DataTypes.TIME(), DataTypes.DECIMAL(3, 1), DataTypes.BOOLEAN()]
+    assert all(isinstance(each, t.AtomicType) for each in atoms)
+    assert not isinstance(DataTypes.ROW([DataTypes.FIELD("a", "INT")]), t.AtomicType)
 
 
 def test_arrow_there_and_back() -> None:

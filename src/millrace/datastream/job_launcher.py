@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import count
@@ -59,6 +59,7 @@ from millrace.runtime.main_classes import main_classes
 from millrace.state.backend.loading import chosen_backend
 from millrace.state.backend.state_backend import StateBackend
 
+Onlooker = Callable[[EmbeddedJobClient], AbstractContextManager[object]]
 Handlers = Mapping[Transformation, Callable[[list[Any], int, int], None]]
 ALL = 1 << 62
 """Records per split in batch mode: a batch is one epoch."""
@@ -82,6 +83,8 @@ class JobLauncher:
     run: Callable[[EmbeddedJobClient], JobExecutionResult] | None = None
     """Runs a job to its end; None: as fits the executor."""
 
+    onlookers: ClassVar[list[Onlooker]] = []
+    """What looks on while a program waits for its job, such as a progress line in a notebook."""
     _current: ClassVar[JobLauncher | None] = None
 
     @classmethod
@@ -107,7 +110,10 @@ class JobLauncher:
     def run_to_end(self, client: EmbeddedJobClient) -> JobExecutionResult:
         """Run a job and wait for its end; raises what made it fail."""
         run = self.run or (run_beside if self.executor is None else run_here)
-        return run(client)
+        with ExitStack() as looking_on:
+            for onlooker in self.onlookers:
+                looking_on.enter_context(onlooker(client))
+            return run(client)
 
     def graph(
         self,

@@ -26,8 +26,8 @@ class OperatorSettings(StreamPicture):
         return [each.transformation for each in self._inputs]
 
     def __repr__(self) -> str:
-        names = ", ".join(each.transformation.name for each in self._inputs)
-        return f"<{type(self).__name__} of {names}>"
+        operators = ", ".join(_shown(each.transformation) for each in self._inputs)
+        return f"<{type(self).__name__} of {operators}>"
 
     def get_name(self) -> str:
         """The name of the operator that makes this stream."""
@@ -132,3 +132,9 @@ class OperatorSettings(StreamPicture):
             f"repartitioned stream; call it on the result of an operator, such as "
             f"'{first.transformation.name}'"
         )
+
+
+def _shown(operator: Transformation) -> str:
+    """An operator in one line: its name, what it gives and in how many subtasks."""
+    kind = "" if operator.output_type is None else f": {operator.output_type}"
+    return f"{operator.name}{kind} [parallelism {operator.parallelism}]"

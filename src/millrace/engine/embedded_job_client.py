@@ -31,6 +31,15 @@ class EmbeddedJobClient(JobClient):
     def __init__(self, manager: JobManager) -> None:
         self._manager = manager
 
+    def __repr__(self) -> str:
+        details = self.progress()
+        checkpoint = "" if details.checkpoint is None else f", checkpoint {details.checkpoint}"
+        failures = f", {details.restarts} restarts" if details.restarts else ""
+        return (
+            f"<job {details.job_name!r}, {self.get_job_id()}: {details.status.name}, "
+            f"{details.records:,} records read{checkpoint}{failures}>"
+        )
+
     def start(self) -> EmbeddedJobClient:
         """Begin to run the job in a thread of its own."""
         name = f"millrace-{self._manager.job_id}"

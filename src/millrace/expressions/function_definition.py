@@ -81,6 +81,7 @@ class FunctionDefinition:
         deterministic: the same arguments always give the same value.
         parameters: types that a function of the user declares, shown instead of the signatures.
         process: `ProcessSignature` of a process table function.
+        temporal: the table of a temporal table function, and which of its columns make versions.
         category, text, examples: for the documentation; examples are (expression, text of value).
     """
 
@@ -97,6 +98,7 @@ class FunctionDefinition:
     deterministic: bool = True
     parameters: tuple[str, ...] | None = None
     process: Any = None
+    temporal: Any = None
     category: str = ""
     text: str = ""
     examples: tuple[tuple[str, str], ...] = field(default=())

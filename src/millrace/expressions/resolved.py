@@ -59,6 +59,18 @@ class ResolvedExpression:
         kind: LogicalType = self.type  # type: ignore[attr-defined]
         return kind
 
+    def get_output_data_type(self) -> LogicalType:
+        """What its values are."""
+        return self.output_type
+
+    def get_resolved_children(self) -> list[ResolvedExpression]:
+        """The expressions it is made of."""
+        return list(self.children())
+
+    def as_summary_string(self) -> str:
+        """The expression as plans show it: names of functions before their arguments."""
+        return str(self)
+
 
 @dataclass(frozen=True, slots=True)
 class FieldReference(ResolvedExpression):

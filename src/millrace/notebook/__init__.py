@@ -1,14 +1,16 @@
 """Millrace in Jupyter: ``%load_ext millrace.notebook``.
 
 Then cells that begin with ``%%millrace_sql`` have statements, streaming tables at the end of a cell
-draw their rows as they come, and a `JobClient` there shows how its job does.
+draw their rows as they come, a `JobClient` there shows how its job does, and so does ``execute()``
+while the cell waits for its job.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from millrace.notebook.job_progress import watch
+from millrace.datastream.job_launcher import JobLauncher
+from millrace.notebook.job_progress import watch, watched
 from millrace.notebook.live_table import display_table, show
 
 __all__ = ["load_ipython_extension", "show", "unload_ipython_extension", "watch"]
@@ -23,6 +25,8 @@ def load_ipython_extension(shell: Any) -> None:
     formatter.for_type_by_name("millrace.table.table", "Table", display_table)
     client = ("millrace.engine.embedded_job_client", "EmbeddedJobClient")
     formatter.for_type_by_name(*client, watch)
+    if watched not in JobLauncher.onlookers:
+        JobLauncher.onlookers.append(watched)
 
 
 def unload_ipython_extension(shell: Any) -> None:
@@ -33,3 +37,5 @@ def unload_ipython_extension(shell: Any) -> None:
     formatter = shell.display_formatter.ipython_display_formatter
     formatter.pop("millrace.table.table.Table", None)
     formatter.pop("millrace.engine.embedded_job_client.EmbeddedJobClient", None)
+    if watched in JobLauncher.onlookers:
+        JobLauncher.onlookers.remove(watched)

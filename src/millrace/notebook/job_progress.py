@@ -1,7 +1,9 @@
-"""`watch`: how a job does, below a cell, until it has ended."""
+"""`watch` and `watched`: how a job does, below a cell, until it has ended."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import copy_context
 from datetime import UTC, datetime
 from html import escape
@@ -11,7 +13,7 @@ from typing import Any
 from millrace.engine.job_details import JobDetails
 from millrace.notebook.output_area import OutputArea
 
-__all__ = ["details_html", "watch"]
+__all__ = ["details_html", "watch", "watched"]
 
 _SECONDS = 0.5
 
@@ -25,8 +27,23 @@ def watch(client: Any) -> Thread:
     Returns:
         The thread that draws; it ends with the job.
     """
-    area = OutputArea(details_html(client.progress()))
+    return _drawing(client, Event())
+
+
+@contextmanager
+def watched(client: Any) -> Iterator[None]:
+    """Show the state of a job below this cell while the cell waits for the job's end."""
     ended = Event()
+    thread = _drawing(client, ended)
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _drawing(client: Any, ended: Event) -> Thread:
+    area = OutputArea(details_html(client.progress()))
     client.when_done(ended.set)
 
     def draw() -> None:

@@ -18,6 +18,7 @@ from millrace.table.data_view import DataView, ListView, MapView
 from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.expression import Expression
+from millrace.table.functions.temporal_table_function import TemporalTableFunction
 from millrace.table.model import Model
 from millrace.table.model_descriptor import ModelDescriptor
 from millrace.table.module import ModuleEntry
@@ -98,6 +99,7 @@ __all__ = [
     "TablePipeline",
     "TableResult",
     "TableSchema",
+    "TemporalTableFunction",
     "WindowGroupedTable",
 ]
 

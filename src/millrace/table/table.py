@@ -24,11 +24,12 @@ from millrace.table.plan_text import explained_plan
 from millrace.table.process_calls import PartitionedTable, called_rows, table_argument
 from millrace.table.table_descriptor import TableDescriptor
 from millrace.table.table_frames import TableFrames
-from millrace.table.table_picture import TablePicture
+from millrace.table.table_picture import TablePicture, ends
 from millrace.table.table_pipeline import TablePipeline
 from millrace.table.table_result import TableResult
 from millrace.table.table_schema import TableSchema
 from millrace.table.table_session import TableSession
+from millrace.table.table_versions import TableVersions
 from millrace.table.window import GroupWindow, OverWindow
 
 __all__ = [
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 
-class Table(TableFrames, TablePicture):
+class Table(TableFrames, TablePicture, TableVersions):
     """A query or a table of a catalog, made by a `TableEnvironment`. Its methods make others.
 
     Names and types are looked at as soon as a method is called. ``table.a`` is ``col("a")``, and a
@@ -85,7 +86,7 @@ class Table(TableFrames, TablePicture):
 
     def __repr__(self) -> str:
         columns = ", ".join(map(str, self.node.row_type.fields))
-        return f"<Table ({columns})>"
+        return f"<Table ({columns}){'' if ends(self.node) else ', a stream'}>"
 
     def __iter__(self) -> Any:
         raise TypeError("a table has no rows before it is run: table.execute().collect()")

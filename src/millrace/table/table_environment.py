@@ -268,7 +268,8 @@ class TableEnvironment(ProgramTables, ProgramModels):
         """Give a function a name in a catalog and database, as long as the session lives.
 
         Args:
-            function: made by `millrace.table.udf.udf`.
+            function: made by `millrace.table.udf.udf` or its kin, or by
+                `Table.create_temporal_table_function`.
 
         Raises:
             CatalogError: the name is taken, or it is no such function.
@@ -281,7 +282,8 @@ class TableEnvironment(ProgramTables, ProgramModels):
         """Give a function a name that goes before all others, as long as the session lives.
 
         Args:
-            function: made by `millrace.table.udf.udf`.
+            function: made by `millrace.table.udf.udf` or its kin, or by
+                `Table.create_temporal_table_function`.
 
         Raises:
             CatalogError: the name is taken, or it is no such function.
@@ -441,3 +443,12 @@ def _scan(found: ResolvedTable | ResolvedView) -> RelNode:
         return table_rows(found)
     assert isinstance(found.query, RelNode)
     return found.query
+
+
+def __getattr__(name: str) -> Any:
+    """PyFlink has `StreamTableEnvironment` in this module; here it is in one that builds on it."""
+    if name != "StreamTableEnvironment":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    from millrace.table.stream_table_environment import StreamTableEnvironment
+
+    return StreamTableEnvironment

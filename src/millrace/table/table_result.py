@@ -135,7 +135,10 @@ class TableResult:
 
     def __repr__(self) -> str:
         columns = ", ".join(map(str, self._row_type.fields))
-        return f"<TableResult ({columns}){'' if self._client is None else ' of a job'}>"
+        if self._client is None:
+            count = len(self._listed)
+            return f"<TableResult ({columns}): {count} row{'' if count == 1 else 's'}>"
+        return f"<TableResult ({columns}) of {self._client!r}>"
 
     def _repr_html_(self) -> str | None:
         """What a statement without a job lists, for notebooks."""

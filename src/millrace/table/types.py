@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArrayType",
+    "AtomicType",
     "BigIntType",
     "BinaryType",
     "BooleanType",
@@ -89,6 +91,27 @@ __all__ = [
 
 ListViewType, MapViewType = ArrayType, MapType
 """Views in accumulators are kept as arrays and maps."""
+
+
+class AtomicType(DataType, ABC):
+    """What types without types inside are instances of: all but arrays, maps, rows and RAW.
+
+    Example:
+        >>> isinstance(DataTypes.INT(), AtomicType)
+        True
+        >>> isinstance(DataTypes.ARRAY(DataTypes.INT()), AtomicType)
+        False
+    """
+
+    __slots__ = ()
+
+
+for _kind in (
+    *(NullType, BooleanType, NumericType, CharType, VarCharType, BinaryType, VarBinaryType),
+    *(DateType, TimeType, TimestampType, LocalZonedTimestampType, ZonedTimestampType),
+    *(YearMonthIntervalType, DayTimeIntervalType),
+):
+    AtomicType.register(_kind)
 
 
 def to_arrow_type(data_type: DataType) -> pyarrow.DataType:

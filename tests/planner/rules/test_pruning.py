@@ -3,7 +3,7 @@
 import pytest
 from query_tables import bound
 
-from millrace.planner.relational.rel_node import RelNode, TableScan
+from millrace.planner.relational.rel_node import Join, RelNode, TableScan
 from millrace.planner.relational.stream_rel_nodes import Rank
 from millrace.planner.rules.optimizer import optimized
 
@@ -41,3 +41,24 @@ def test_a_rank_that_nobody_reads_is_not_given(columns: str, asked: bool) -> Non
     while not isinstance(node, Rank):
         (node,) = node.inputs
     assert (node.rank_name is not None) is asked
+
+
+@pytest.mark.parametrize(
+    ("query", "sides"),
+    [
+        ("SELECT t.b FROM t JOIN s ON t.a = s.a WHERE t.c > 1", [("a", "b"), ("a",)]),
+        (
+            "SELECT b.price FROM bid b JOIN bid s ON b.auction = s.auction",
+            [("auction", "price"), ("auction",)],
+        ),
+        ("SELECT t.b FROM t, (SELECT a FROM s WHERE a > 1)", [("b",), ("a",)]),
+        ("SELECT a FROM t WHERE c > 1 AND a IN (SELECT a FROM s)", [("a",), ("a",)]),
+    ],
+)
+def test_a_join_is_given_the_columns_that_it_and_those_above_read(
+    query: str, sides: list[tuple[str, ...]]
+) -> None:
+    node = optimized(bound(query))
+    while not isinstance(node, Join):
+        (node,) = node.inputs
+    assert [each.row_type.names for each in node.inputs] == sides

@@ -153,3 +153,61 @@ def test_versions_of_keys_that_had_no_rows_for_their_time_to_live_are_forgotten(
     found = subtask.epoch([columns(SIDE, [("+I", each) for each in asks])], 40)
     assert found == [("+I", (*asks[0], "a", 1)), ("+I", (*asks[1], None, None))]
     assert subtask.operator._logs[1].live_rows().size == 1  # type: ignore[attr-defined]
+
+
+def now_operator(state_ttl: int = 0) -> Subtask:
+    spec = TemporalJoinSpec(
+        (SIDE, SIDE), ((0,), (0,)), None, (3, 2), LESS, False, OUTPUT, state_ttl
+    )
+    return Subtask(partial(TemporalJoinOperator, spec, SessionSettings()))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_processing_time_rows_get_the_last_version_that_has_come(seed: int) -> None:
+    chance, subtask = random.Random(seed), now_operator()
+    versions: dict[str, Row] = {}
+    wanted: Changes = []
+    for step in range(40):
+        batches, sides = [], []
+        before = list(wanted), dict(versions)
+        for _ in range(4):
+            side, new = chance.randrange(2), random_rows(chance, 0)
+            kinds = ["+I", "+U", "+U", "-U", "-D"] if side else ["+I", "-D"]
+            changes = [(chance.choice(kinds), each) for each in new]
+            batches.append(columns(SIDE, changes))
+            sides.append(side)
+            for kind, each in changes:
+                if side == 0 and each[0] in versions:
+                    version = versions[each[0]]
+                    wanted += [(kind, each + version[:2])] if each[1] < version[1] else []
+                elif side and kind in ("+I", "+U") and each[0] is not None:
+                    versions[each[0]] = each
+                elif side:
+                    versions.pop(each[0], None)
+        is_lost = step % 5 == 4
+        subtask.epoch(batches, step, abort=is_lost, inputs=sides)
+        if is_lost:
+            wanted, versions = before
+    assert subtask.changes == wanted
+    assert len(wanted) > 10
+    again = subtask.restored()
+    ask = [("+I", row(key, -1, None)) for key in "abc"]
+    assert again.epoch([columns(SIDE, ask)]) == [
+        ("+I", (*row(key, -1, None), *versions[key][:2])) for key in "abc" if key in versions
+    ]
+    waiting, kept = again.operator._logs  # type: ignore[attr-defined]
+    assert waiting.live_rows().size == 0
+    assert kept.live_rows().size == len(versions)
+
+
+def test_in_processing_time_versions_are_forgotten_after_their_time_to_live() -> None:
+    subtask = now_operator(100)
+    subtask.epoch([columns(SIDE, [("+I", row(key, 9, None)) for key in "ab"])], inputs=[1])
+    ask = [("+I", row(key, 1, None)) for key in "ab"]
+    found = [("+I", (*row(key, 1, None), key, 9)) for key in "ab"]
+    subtask.now = 60
+    assert subtask.epoch([columns(SIDE, ask[:1])]) == found[:1]
+    subtask.now = 120
+    assert subtask.epoch([columns(SIDE, ask)]) == found[:1]
+    log = subtask.operator._logs[1]  # type: ignore[attr-defined]
+    assert log.live_rows().size == 1

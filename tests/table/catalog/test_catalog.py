@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from millrace.table.catalog import (
     CatalogDatabase,
     CatalogDescriptor,
     CatalogFunction,
+    CatalogPartition,
     CatalogPartitionSpec,
     CatalogTable,
     CatalogTableStatistics,
@@ -87,7 +89,8 @@ def test_tables_and_views(catalog: Catalog) -> None:
     renamed = ObjectPath("db", "u")
     catalog.alter_table(renamed, CatalogBaseTable.create_table(SCHEMA, [], {"connector": "print"}))
     assert catalog.get_table(renamed).get_options() == {"connector": "print"}
-    for missing in (catalog.alter_table, catalog.alter_table_statistics):
+    refusing: list[Any] = [catalog.alter_table, catalog.alter_table_statistics]
+    for missing in refusing:
         with pytest.raises(CatalogError):
             missing(PATH, TABLE)
     catalog.alter_table(PATH, TABLE, True)
@@ -141,6 +144,53 @@ def test_statistics_of_partitions(batch_env: TableEnvironment, tmp_path: Path) -
     catalog.alter_partition_statistics(path, specs[2], CatalogTableStatistics(5))
     assert catalog.get_partition_statistics(path, specs[2]).get_row_count() == 5
     assert catalog.get_partition_statistics(path, specs[0]).get_row_count() == 2
+
+
+def test_partitions(catalog: Catalog, tmp_path: Path) -> None:
+    path = ObjectPath("db", "p")
+    options = {"connector": "filesystem", "path": str(tmp_path / "files"), "format": "csv"}
+    (tmp_path / "files" / "k=b" / "id=1").mkdir(parents=True)
+    (tmp_path / "files" / "k=b" / "id=1" / "part-0").write_text("")
+    schema = Schema.new_builder().column("id", DataTypes.INT()).column("k", "STRING").build()
+    catalog.create_table(path, CatalogTable(schema, options, ("k", "id")))
+    found, made = (CatalogPartitionSpec({"id": "1", "k": each}) for each in "ba")
+    assert catalog.list_partitions(path) == [found]
+    assert catalog.get_partition(path, found).get_properties() == {}
+    catalog.create_partition(path, made, CatalogPartition.create_instance({"x": "1"}, "mine"))
+    with pytest.raises(CatalogError, match="there is a partition k=a/id=1 already"):
+        catalog.create_partition(path, made, CatalogPartition())
+    catalog.create_partition(path, found, CatalogPartition({"x": "2"}), True)
+    if isinstance(catalog, FileCatalog):
+        catalog = FileCatalog("again", str(tmp_path), "db")
+    assert catalog.list_partitions(path) == [made, found]
+    assert catalog.list_partitions(path, CatalogPartitionSpec({"k": "a"})) == [made]
+    assert catalog.get_partition(path, made) == CatalogPartition({"x": "1"}, "mine")
+    assert catalog.get_partition(path, found).get_properties() == {}
+    catalog.alter_partition(path, found, CatalogPartition({"x": "3"}))
+    assert catalog.get_partition(path, found).get_properties() == {"x": "3"}
+    catalog.drop_partition(path, made)
+    catalog.drop_partition(path, made, True)
+    catalog.drop_partition(path, found)
+    assert catalog.get_partition(path, found).get_properties() == {}
+    assert not catalog.partition_exists(path, made)
+    for attempt, reason in (
+        (lambda: catalog.drop_partition(path, found), "as long as it has rows"),
+        (lambda: catalog.drop_partition(path, made), "partition k=a/id=1"),
+        (lambda: catalog.alter_partition(path, made, CatalogPartition()), "partition k=a/id=1"),
+        (lambda: catalog.get_partition(path, made), "partition k=a/id=1"),
+        (lambda: catalog.list_partitions(path, CatalogPartitionSpec({"n": "1"})), "column n"),
+        (
+            lambda: catalog.create_partition(
+                path, CatalogPartitionSpec({"k": "c"}), CatalogPartition()
+            ),
+            "names k, id, not k",
+        ),
+    ):
+        with pytest.raises(CatalogError, match=reason):
+            attempt()
+    catalog.create_table(PATH, CatalogTable(SCHEMA, {"connector": "blackhole"}))
+    with pytest.raises(CatalogError, match=r"table `db`.`t` is not partitioned"):
+        catalog.list_partitions(PATH)
 
 
 def test_functions(catalog: Catalog) -> None:

@@ -10,7 +10,12 @@ import pytest
 from millrace.common.errors import ConfigurationError, JobDefinitionError
 from millrace.sql.errors import SqlParserError
 from millrace.table import EnvironmentSettings, TableEnvironment
-from millrace.table.catalog import GenericInMemoryCatalog
+from millrace.table.catalog import (
+    CatalogPartition,
+    CatalogPartitionSpec,
+    GenericInMemoryCatalog,
+    ObjectPath,
+)
 from millrace.table.catalog.errors import CatalogError
 
 BLACKHOLE = "WITH ('connector' = 'blackhole')"
@@ -240,6 +245,10 @@ def test_partitions_are_those_of_the_files(t_env: TableEnvironment, tmp_path: Pa
     t_env.execute_sql("INSERT INTO f VALUES (1, 'a b', 1), (2, 'a b', 2), (3, 'c', 1)").wait()
     assert rows(t_env, "SHOW PARTITIONS f") == ["shop=a b/y=1", "shop=a b/y=2", "shop=c/y=1"]
     assert rows(t_env, "SHOW PARTITIONS f PARTITION (y = 1)") == ["shop=a b/y=1", "shop=c/y=1"]
+    added = CatalogPartitionSpec({"y": "3", "shop": "b"})
+    catalog = t_env.get_catalog("default_catalog")
+    catalog.create_partition(ObjectPath("default_database", "f"), added, CatalogPartition())
+    assert rows(t_env, "SHOW PARTITIONS f PARTITION (shop = 'b')") == ["shop=b/y=3"]
     assert "no partition column n" in refusal(t_env, "SHOW PARTITIONS f PARTITION (n = 1)")
     t_env.execute_sql(f"CREATE TABLE b (a INT) {BLACKHOLE}")
     assert "is not partitioned" in refusal(t_env, "SHOW PARTITIONS b")

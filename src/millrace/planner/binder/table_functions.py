@@ -20,6 +20,7 @@ from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.process_tables import bind_process_table
 from millrace.planner.binder.scope import Scope, table_of
 from millrace.planner.binder.table_arguments import FromContext, table_rows_of
+from millrace.planner.binder.temporal_tables import bind_temporal_table
 from millrace.planner.inference.time_attributes import time_attributes
 from millrace.planner.relational.rel_node import RelNode, TableFunctionScan
 from millrace.planner.relational.stream_rel_nodes import (
@@ -54,6 +55,8 @@ def bind_function_table(
     user_defined = definition_of(binder.context, call)
     if user_defined is not None and user_defined.kind is FunctionKind.PROCESS_TABLE:
         return bind_process_table(binder, call, user_defined), ()
+    if user_defined is not None and user_defined.temporal is not None:
+        return bind_temporal_table(binder, call, user_defined, left), ()
     expressions = binder.expressions(Scope(parent=left or binder.outer), "LATERAL TABLE")
     if name == "UNNEST":
         return _unnest(binder, call, [expressions.bind(a) for a in call.arguments], False), ()

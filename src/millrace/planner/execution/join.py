@@ -12,6 +12,7 @@ from millrace.planner.execution.correlate import correlate
 from millrace.planner.execution.interval_join import interval_join
 from millrace.planner.execution.join_spec import join_spec
 from millrace.planner.execution.lookup_join import lookup_join
+from millrace.planner.execution.temporal_function_join import temporal_function_join
 from millrace.planner.execution.temporal_join import temporal_join
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.execution.window_join import window_join
@@ -66,12 +67,14 @@ def translate_join(node: Join, translator: Translator) -> Transformation:
 
 
 def _lateral(node: Join, translator: Translator) -> Transformation:
-    """A join with a table as of a time of the left row: event time asks for versions,
-    processing time for what there is now."""
+    """A join with a table as of a time of the left row: event time asks for versions, processing
+    time for what there is now; a temporal table function says which of them."""
     found = snapshot_side(node)
     if found is None:
         raise JobDefinitionError("a lateral join cannot run here yet")
     side, snapshot = found
+    if snapshot.versions is not None:
+        return temporal_function_join(node, side, snapshot, translator)
     if node.kind not in (JoinKind.INNER, JoinKind.LEFT):
         raise JobDefinitionError(
             f"Temporal table join only supports INNER JOIN and LEFT JOIN, this is {node.kind.value}"

@@ -26,7 +26,7 @@ from millrace.planner.relational.stream_rel_nodes import (
 )
 from millrace.runtime.table.temporal_join import TemporalJoinOperator, TemporalJoinSpec
 
-__all__ = ["temporal_join", "with_columns"]
+__all__ = ["joined_with_versions", "temporal_join", "versions_of", "with_columns"]
 
 
 def temporal_join(
@@ -40,7 +40,26 @@ def temporal_join(
     Raises:
         JobDefinitionError: the right side has no versions, or the join does not name its key.
     """
-    side, keys, version_time = _versions(side)
+    side, keys, version_time = versions_of(side)
+    return joined_with_versions(node, side, keys, (time, version_time), translator)
+
+
+def joined_with_versions(
+    node: Join,
+    side: SnapshotSide,
+    keys: tuple[int, ...],
+    times: tuple[int, int] | None,
+    translator: Translator,
+) -> Transformation:
+    """The operator that joins left rows with versions.
+
+    Args:
+        keys: positions of the columns that tell whose version a row of the side is.
+        times: positions of the event times of both rows; None: processing time.
+
+    Raises:
+        JobDefinitionError: the join does not name the keys.
+    """
     equal, others = side.equalities(node)
     missing = [side.rows.row_type.names[key] for key in keys if key not in equal]
     if missing:
@@ -53,7 +72,9 @@ def temporal_join(
     left, left_keys = with_columns(node.left, [equal[key] for key in keys])
     residual = [*others, *_again(side, equal, keys, width)]
     there = conjunction(side.conditions)
-    fields = [*side.columns, there, side.rows.field(version_time)]
+    fields = [*side.columns, there]
+    fields += [] if times is None else [side.rows.field(times[1])]
+    first_key = len(fields)
     fields += [side.rows.field(key) for key in keys]
     right = Project(side.rows, tuple(fields), tuple(f"f{index}" for index in range(len(fields))))
     count = len(side.columns)
@@ -62,8 +83,8 @@ def temporal_join(
     condition = conjunction(residual) if residual else None
     spec = TemporalJoinSpec(
         (left.row_type, right.row_type),
-        (left_keys, tuple(range(count + 2, count + 2 + len(keys)))),
-        (time, count + 1),
+        (left_keys, tuple(range(first_key, first_key + len(keys)))),
+        None if times is None else (times[0], count + 1),
         (width, count),
         condition,
         node.kind is JoinKind.LEFT,
@@ -85,8 +106,12 @@ def temporal_join(
     )
 
 
-def _versions(side: SnapshotSide) -> tuple[SnapshotSide, tuple[int, ...], int]:
-    """The rows that are versions, their primary key and their time."""
+def versions_of(side: SnapshotSide) -> tuple[SnapshotSide, tuple[int, ...], int]:
+    """The rows that are versions, their primary key and their time.
+
+    Raises:
+        JobDefinitionError: they have none.
+    """
     side = side.lowest()
     rows = side.rows
     # what nets the changes of an epoch would lose versions: the join itself keeps them by key

@@ -203,10 +203,19 @@ def _stream_pairs(node: RelNode) -> list[tuple[str, str]]:
             ("window", "" if node.window is None else _fields(node.input, node.window)),
         ]
     if isinstance(node, stream.LogicalSnapshot):
-        return [("period", str(node.period))]
+        return _snapshot(node)
     if isinstance(node, stream.Match):
         return _match(node)
     return []
+
+
+def _snapshot(node: stream.LogicalSnapshot) -> list[tuple[str, str]]:
+    versions = node.versions
+    return [
+        ("period", str(node.period)),
+        ("time", "" if versions is None else _fields(node.input, (versions.time,))),
+        ("key", "" if versions is None else _fields(node.input, (versions.key,))),
+    ]
 
 
 def _match(node: stream.Match) -> list[tuple[str, str]]:

@@ -24,6 +24,7 @@ __all__ = [
     "LogicalSnapshot",
     "TimeAttribute",
     "UpsertMaterialize",
+    "VersionColumns",
     "WatermarkAssigner",
     "WindowAggregate",
     "WindowKind",
@@ -244,14 +245,24 @@ class Deduplicate(SingleRel):
     window: tuple[int, int] | None = None
 
 
+@dataclass(frozen=True)
+class VersionColumns:
+    """What a temporal table function was made with: the positions of a table's time attribute and
+    of the column that tells whose version a row is."""
+
+    time: int
+    key: int
+
+
 @dataclass(frozen=True, eq=False)
 class LogicalSnapshot(SingleRel):
     """FOR SYSTEM_TIME AS OF: the right side of a temporal or look-up join. ``period`` is an
     `OuterReference` to the left row's time attribute, or PROCTIME(); ``name`` is what hints call
-    the table."""
+    the table. ``versions``: it is a call of a temporal table function."""
 
     period: ResolvedExpression
     name: str = ""
+    versions: VersionColumns | None = None
 
 
 @dataclass(frozen=True)

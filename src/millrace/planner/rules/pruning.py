@@ -191,8 +191,8 @@ def _project(node: Project, columns: list[int]) -> Pruned:
 def _join(node: Join, columns: list[int]) -> Pruned:
     width = len(node.left.row_type)
     read = [*columns, *fields_of(node.condition)]
-    left, lefts = _pruned(node.left, [index for index in read if index < width])
-    right, rights = _pruned(node.right, [index - width for index in read if index >= width])
+    left, lefts = _narrowed(node.left, {index for index in read if index < width})
+    right, rights = _narrowed(node.right, {index - width for index in read if index >= width})
     new_width = len(left.row_type)
     places = lefts | {width + old: new_width + new for old, new in rights.items()}
     condition = moved(node.condition, places)
@@ -202,3 +202,15 @@ def _join(node: Join, columns: list[int]) -> Pruned:
     names = tuple(node.names[kept[index]] for index in range(count))
     made = replace(node, left=left, right=right, condition=condition, names=names)
     return made, {old: new for old, new in places.items() if new < count}
+
+
+def _narrowed(node: RelNode, needed: set[int]) -> Pruned:
+    """One side of a join: without what only a filter or a watermark below has read, since all its
+    columns are sent to other subtasks and kept there."""
+    rows, places = _pruned(node, needed)
+    columns = sorted(needed)
+    if not columns or len(rows.row_type) == len(columns):
+        return rows, places
+    kept = tuple(rows.field(places[index]) for index in columns)
+    names = tuple(rows.row_type.names[field.index] for field in kept)
+    return Project(rows, kept, names), {old: new for new, old in enumerate(columns)}

@@ -1,8 +1,10 @@
 """`TemporalJoinOperator`: joins each left row with the version of its partner at its time.
 
-Left rows wait until the watermark passes them. Versions are kept by key and time; those that
-another one replaced before the watermark are freed. A deletion is a version, too: without it one
-that comes late would hold again. Flink: ``TemporalRowTimeJoinOperator``.
+In event time left rows wait until the watermark passes them. Versions are kept by key and time;
+those that another one replaced before the watermark are freed. A deletion is a version, too:
+without it one that comes late would hold again. In processing time left rows are joined as they
+come, with the last version that has come. Flink: ``TemporalRowTimeJoinOperator``,
+``TemporalProcessTimeJoinOperator``.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ __all__ = ["TemporalJoinOperator", "TemporalJoinSpec"]
 
 _TIME, _KIND, _LAST_USED = 0, 1, 2
 _UPDATE_BEFORE, _DELETE = 1, 3
+_NO_TIME = 0
 _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
 Numbers = npt.NDArray[np.int64]
 
@@ -51,7 +54,7 @@ class TemporalJoinSpec:
     Attributes:
         types: columns of both sides.
         keys: positions of the columns of each side that must be equal: the versions' primary key.
-        times: positions of the times, in the row of each side.
+        times: positions of the times, in the row of each side; None: processing time.
         shown: how many of each side's first columns the result has, and the condition is over.
         condition: what else must be TRUE.
         padded: whether left rows without a version show, with nulls.
@@ -62,7 +65,7 @@ class TemporalJoinSpec:
 
     types: tuple[RowType, RowType]
     keys: tuple[tuple[int, ...], tuple[int, ...]]
-    times: tuple[int, int]
+    times: tuple[int, int] | None
     shown: tuple[int, int]
     condition: ResolvedExpression | None
     padded: bool
@@ -114,6 +117,8 @@ class TemporalJoinOperator(Operator):
     def restore(self) -> None:
         self.watermark = self._passed.get(MIN_WATERMARK)
         self._queues = [ExpiryQueue(), ExpiryQueue()]
+        if self._spec.times is None:
+            return
         for log, queue in zip(self._logs, self._queues, strict=True):
             rows = log.live_rows()
             queue.add(rows, log.column(_TIME).take(rows))
@@ -132,6 +137,10 @@ class TemporalJoinOperator(Operator):
         if batch.row_kinds is not None:
             kinds = batch.row_kinds.to_numpy(zero_copy_only=False).astype(np.int64)
         keys = [data.column(index) for index in spec.keys[number]]
+        if spec.times is None:
+            change = self._replace if number else self._join_now
+            change(data, keys, kinds)
+            return
         column = data.column(spec.times[number])
         able = without_null([*keys, column], data.num_rows)
         if number == 0 and not able.all():
@@ -163,7 +172,35 @@ class TemporalJoinOperator(Operator):
         self._logs[1].touch(rows)
         self._life.renew(rows)
 
-    # -- time --------------------------------------------------------------------------
+    # -- processing time ---------------------------------------------------------------
+
+    def _replace(self, data: pa.RecordBatch, keys: list[pa.Array], kinds: Numbers) -> None:
+        """The last change of each key says what its version is now, if there is any."""
+        stored = np.flatnonzero(without_null(keys, data.num_rows))
+        if not stored.size:
+            return
+        log, where = self._logs[1], pa.array(stored)
+        slots = log.slots_of([key.take(where) for key in keys], True, stored.size)
+        changed, from_end = np.unique(slots[::-1], return_index=True)
+        log.remove(log.rows_of(changed)[0])
+        last = np.sort(slots.size - 1 - from_end)
+        there = last[~np.isin(kinds.take(stored.take(last)), (_UPDATE_BEFORE, _DELETE))]
+        if not there.size:
+            return
+        rows = log.append(slots.take(there), data.take(pa.array(stored.take(there))))
+        log.column(_TIME)[rows] = _NO_TIME
+        log.column(_KIND)[rows] = 0
+        self._life.renew(rows)
+
+    def _join_now(self, data: pa.RecordBatch, keys: list[pa.Array], kinds: Numbers) -> None:
+        """Give left rows with what their keys have now; no version has a NULL in its key."""
+        slots = self._logs[1].slots_of(keys, False, data.num_rows)
+        times: Numbers = np.full(data.num_rows, _NO_TIME)
+        self._emit(data, self._versions_at(slots, times), kinds)
+        if self._life:
+            self._renew(keys, data.num_rows)
+
+    # -- event time --------------------------------------------------------------------
 
     def process_watermark(self, timestamp: int) -> None:
         due = np.sort(self._queues[0].due(timestamp))

@@ -11,6 +11,7 @@ from millrace.table.catalog.catalog_objects import (
     CatalogTable,
     CatalogView,
 )
+from millrace.table.catalog.catalog_partitions import CatalogPartitions
 from millrace.table.catalog.catalog_statistics import CatalogStatistics
 from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.catalog.object_path import ObjectPath
@@ -18,7 +19,7 @@ from millrace.table.catalog.object_path import ObjectPath
 __all__ = ["Catalog"]
 
 
-class Catalog(CatalogStatistics, CatalogModels):
+class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
     """Keeps databases with tables, views and functions. What changes it is refused by default.
 
     Methods raise a `CatalogError` for what is not there, or is there already; callers decide

@@ -19,6 +19,7 @@ __all__ = [
     "CatalogDatabase",
     "CatalogDescriptor",
     "CatalogFunction",
+    "CatalogPartition",
     "CatalogPartitionSpec",
     "CatalogTable",
     "CatalogTableStatistics",
@@ -179,6 +180,30 @@ class CatalogPartitionSpec:
         )
 
 
+@dataclass(frozen=True)
+class CatalogPartition(_Described):
+    """What a catalog knows of a partition: properties and a comment. Flink: ``CatalogPartition``.
+
+    Example:
+        >>> CatalogPartition.create_instance({"owner": "ada"}, "the first").get_comment()
+        'the first'
+    """
+
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
+    comment: str | None = None
+
+    @staticmethod
+    def create_instance(
+        properties: Mapping[str, str], comment: str | None = None
+    ) -> CatalogPartition:
+        """A partition with these properties."""
+        return CatalogPartition(dict(properties), comment)
+
+    def get_properties(self) -> dict[str, str]:
+        """Its properties."""
+        return dict(self.options)
+
+
 class CatalogBaseTable(_Described):
     """A table or a view. Flink: ``CatalogBaseTable``."""
 
@@ -236,6 +261,7 @@ class CatalogTable(CatalogBaseTable):
             table is never persisted.
         bounded: whether it ends, where its own access is asked for nothing.
         statistics: of ANALYZE TABLE, by partition such as ``year=2026``; under "" of all rows.
+        partitions: that were added by `Catalog.create_partition`.
     """
 
     schema: Schema
@@ -245,6 +271,7 @@ class CatalogTable(CatalogBaseTable):
     access: Any = None
     bounded: bool = False
     statistics: Mapping[str, CatalogTableStatistics] = field(default_factory=dict)
+    partitions: tuple[tuple[CatalogPartitionSpec, CatalogPartition], ...] = ()
 
     def get_options(self) -> dict[str, str]:
         return dict(self.options)

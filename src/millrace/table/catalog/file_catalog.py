@@ -16,6 +16,8 @@ from millrace.table.catalog.catalog_objects import (
     CatalogColumnStatisticsData,
     CatalogDatabase,
     CatalogFunction,
+    CatalogPartition,
+    CatalogPartitionSpec,
     CatalogTable,
     CatalogTableStatistics,
     CatalogView,
@@ -184,6 +186,10 @@ def _written(table: CatalogTable | CatalogView | None) -> dict[str, Any]:
         "options": dict(table.options),
         "partition_keys": table.partition_keys,
         "statistics": {name: asdict(found) for name, found in table.statistics.items()},
+        "partitions": [
+            {"spec": spec.get_partition_spec(), **asdict(partition)}
+            for spec, partition in table.partitions
+        ],
         "comment": table.comment,
     }
 
@@ -239,6 +245,13 @@ def _read(written: Any) -> CatalogTable | CatalogView:
         tuple(written["partition_keys"]),
         written["comment"],
         statistics={name: _counted(each) for name, each in written.get("statistics", {}).items()},
+        partitions=tuple(
+            (
+                CatalogPartitionSpec(each["spec"]),
+                CatalogPartition(each["options"], each["comment"]),
+            )
+            for each in written.get("partitions", ())
+        ),
     )
 
 

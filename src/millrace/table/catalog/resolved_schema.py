@@ -64,9 +64,9 @@ class Column(ABC):
         """The same column with a comment."""
         return replace(self, comment=comment)
 
+    @abstractmethod
     def copy(self, new_type: LogicalType) -> Self:
         """The column with another type."""
-        return replace(self, data_type=new_type)
 
     def rename(self, new_name: str) -> Self:
         """The column under another name."""
@@ -113,6 +113,10 @@ class PhysicalColumn(Column):
 
     __str__ = Column.__str__
 
+    def copy(self, new_data_type: LogicalType) -> Self:
+        """The column with another type."""
+        return replace(self, data_type=new_data_type)
+
     def is_physical(self) -> bool:
         return True
 
@@ -130,6 +134,10 @@ class ComputedColumn(Column):
     expression: ResolvedExpression | None = None
 
     __str__ = Column.__str__
+
+    def copy(self, new_data_type: LogicalType) -> Self:
+        """The column with another type."""
+        return replace(self, data_type=new_data_type)
 
     def is_physical(self) -> bool:
         return False
@@ -158,6 +166,10 @@ class MetadataColumn(Column):
     virtual: bool = False
 
     __str__ = Column.__str__
+
+    def copy(self, new_data_type: LogicalType) -> Self:
+        """The column with another type."""
+        return replace(self, data_type=new_data_type)
 
     def is_physical(self) -> bool:
         return False

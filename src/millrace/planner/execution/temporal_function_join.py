@@ -1,0 +1,78 @@
+"""Joins with a temporal table function: with the version of a row at the time of another, or, in
+processing time, with the last one that has come.
+
+Flink docs: "Temporal Table Function Join"; Flink: ``StreamExecTemporalJoin``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.resolved import FieldReference, OuterReference
+from millrace.plan.transformation import Transformation
+from millrace.planner.execution.temporal_join import joined_with_versions, versions_of
+from millrace.planner.execution.translation import Translator
+from millrace.planner.inference.time_attributes import time_attributes
+from millrace.planner.relational.rel_node import Join, JoinKind
+from millrace.planner.relational.snapshots import SnapshotSide
+from millrace.planner.relational.stream_rel_nodes import (
+    ChangelogNormalize,
+    Deduplicate,
+    LogicalSnapshot,
+    TimeAttribute,
+    VersionColumns,
+)
+
+__all__ = ["temporal_function_join"]
+
+_NAMES = {TimeAttribute.ROWTIME: "rowtime", TimeAttribute.PROCTIME: "processing"}
+
+
+def temporal_function_join(
+    node: Join, side: SnapshotSide, snapshot: LogicalSnapshot, translator: Translator
+) -> Transformation:
+    """Rows of both sides go to the subtask of the function's key.
+
+    Raises:
+        JobDefinitionError: it is an outer join, the times are of two kinds, or the condition lacks
+            an equality of the key.
+    """
+    if node.kind is not JoinKind.INNER:
+        raise JobDefinitionError(
+            "Temporal table function join currently only support INNER JOIN, but was "
+            f"{node.kind.value} JOIN: a left row without a version is dropped; to keep it, join a "
+            "table or view with a primary key FOR SYSTEM_TIME AS OF the time"
+        )
+    versions, period = snapshot.versions, snapshot.period
+    assert versions is not None
+    assert isinstance(period, OuterReference)
+    kind = time_attributes(side.rows)[versions.time]
+    if time_attributes(node.left).get(period.index) is not kind:
+        raise JobDefinitionError(
+            f"Non {_NAMES[kind]} timeAttribute [{node.left.row_type.names[period.index]}] passed "
+            f"as the argument to TemporalTableFunction {snapshot.name}, which was made with one"
+        )
+    if kind is TimeAttribute.ROWTIME:
+        side, key, time = _versions(side, versions)
+        return joined_with_versions(node, side, (key,), (period.index, time), translator)
+    if translator.settings.batch:
+        raise JobDefinitionError(
+            f"the temporal table function {snapshot.name} is of processing time, which in batch "
+            "mode no row has: make it with an event time, or use a streaming environment"
+        )
+    return joined_with_versions(node, side, (versions.key,), None, translator)
+
+
+def _versions(side: SnapshotSide, versions: VersionColumns) -> tuple[SnapshotSide, int, int]:
+    """The rows that are versions, their key and their time: below what would net the changes of
+    an epoch by this key."""
+    marks = (side.rows.field(versions.key), side.rows.field(versions.time))
+    low = replace(side, columns=(*side.columns, *marks)).lowest()
+    *columns, key, time = low.columns
+    netting = isinstance(low.rows, Deduplicate | ChangelogNormalize)
+    if netting and isinstance(key, FieldReference) and isinstance(time, FieldReference):
+        found, keys, at = versions_of(replace(low, columns=tuple(columns)))
+        if keys == (key.index,) and at == time.index:
+            return found, key.index, at
+    return side, versions.key, versions.time

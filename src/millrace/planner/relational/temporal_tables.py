@@ -1,0 +1,41 @@
+"""`TemporalTable`: the table of a temporal table function, and the function's definition.
+
+Flink docs: "Temporal Table Function"; Flink: ``TemporalTableFunction``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
+from millrace.expressions.scalar_functions import ConstantResult
+from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.relational.stream_rel_nodes import VersionColumns
+
+__all__ = ["TemporalTable", "temporal_table_function"]
+
+
+@dataclass(frozen=True, eq=False)
+class TemporalTable:
+    """Rows whose versions a temporal table function gives, and what makes them versions."""
+
+    rows: RelNode
+    versions: VersionColumns
+
+
+def temporal_table_function(name: str, table: TemporalTable) -> FunctionDefinition:
+    """The definition of a function that gives the versions of a table at a time.
+
+    Args:
+        name: as calls and errors show it.
+    """
+    return FunctionDefinition(
+        name,
+        (("<TIMESTAMP>",),),
+        ConstantResult(table.rows.row_type),
+        kind=FunctionKind.TABLE,
+        temporal=table,
+        category="User-defined",
+        text="A temporal table function of the user.",
+        parameters=("time attribute",),
+    )

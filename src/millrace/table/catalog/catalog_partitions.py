@@ -1,0 +1,217 @@
+"""`CatalogPartitions`: which partitions a catalog knows of its tables.
+
+Flink: the methods of partitions of interface ``Catalog``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+
+from millrace.common.errors import JobDefinitionError
+from millrace.planner.catalog_reader import ResolvedTable
+from millrace.table.catalog.catalog_objects import (
+    CatalogPartition,
+    CatalogPartitionSpec,
+    CatalogTable,
+    CatalogView,
+)
+from millrace.table.catalog.errors import CatalogError, already_exists, not_found
+from millrace.table.catalog.object_path import ObjectPath
+
+__all__ = ["CatalogPartitions"]
+
+_FOUND = CatalogPartition()
+
+
+class CatalogPartitions(ABC):
+    """The part of a catalog that is about partitions: those that the table's connector finds, and
+    those that were added here, with properties, and are kept with the table."""
+
+    @abstractmethod
+    def get_table(self, table_path: ObjectPath) -> CatalogTable | CatalogView:
+        """A table or view.
+
+        Raises:
+            CatalogError: there is none of this name.
+        """
+
+    @abstractmethod
+    def _alter_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None: ...
+
+    def list_partitions(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec | None = None
+    ) -> list[CatalogPartitionSpec]:
+        """The partitions of a table, in the order of their names.
+
+        Args:
+            partition_spec: values of some partition columns, which they have.
+
+        Raises:
+            CatalogError: there is no such table, it is not partitioned, or it has no such partition
+                column.
+        """
+        table = self._partitioned(table_path)
+        wanted = {} if partition_spec is None else partition_spec.get_partition_spec()
+        for name in wanted:
+            if name not in table.partition_keys:
+                raise not_found("partition column", name, table.partition_keys)
+        return [
+            spec
+            for spec, _ in self._partitions(table_path, table)
+            if wanted.items() <= spec.partition_spec.items()
+        ]
+
+    def get_partition(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
+    ) -> CatalogPartition:
+        """A partition; one that only the connector knows has no properties.
+
+        Raises:
+            CatalogError: there is no such table or partition.
+        """
+        table = self._partitioned(table_path)
+        known = dict(_named(table, self._partitions(table_path, table)))
+        name = partition_spec.path(table.partition_keys)
+        if name not in known:
+            raise not_found("partition", name, sorted(known))
+        return known[name]
+
+    def partition_exists(
+        self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
+    ) -> bool:
+        """Whether a table has a partition.
+
+        Raises:
+            CatalogError: there is no such table, or it is not partitioned.
+        """
+        table = self._partitioned(table_path)
+        known = dict(_named(table, self._partitions(table_path, table)))
+        return partition_spec.path(table.partition_keys) in known
+
+    def create_partition(
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        partition: CatalogPartition,
+        ignore_if_exists: bool = False,
+    ) -> None:
+        """Add a partition; with ``ignore_if_exists`` one that is there stays.
+
+        Raises:
+            CatalogError: it is there already, does not name each partition column, or there is no
+                such table.
+        """
+        table = self._partitioned(table_path)
+        if set(partition_spec.partition_spec) != set(table.partition_keys):
+            raise CatalogError(
+                f"a partition of {table_path} names {', '.join(table.partition_keys)}, not "
+                f"{', '.join(partition_spec.partition_spec) or 'nothing'}"
+            )
+        if self.partition_exists(table_path, partition_spec):
+            if ignore_if_exists:
+                return
+            raise already_exists("partition", partition_spec.path(table.partition_keys))
+        self._put(table_path, table, partition_spec, partition)
+
+    def alter_partition(
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        new_partition: CatalogPartition,
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        """Replace the properties of a partition.
+
+        Raises:
+            CatalogError: there is no such table or partition.
+        """
+        table = self._partitioned(table_path)
+        if ignore_if_not_exists and not self.partition_exists(table_path, partition_spec):
+            return
+        self.get_partition(table_path, partition_spec)
+        self._put(table_path, table, partition_spec, new_partition)
+
+    def drop_partition(
+        self,
+        table_path: ObjectPath,
+        partition_spec: CatalogPartitionSpec,
+        ignore_if_not_exists: bool = False,
+    ) -> None:
+        """Forget a partition that was added. Its rows are not touched.
+
+        Raises:
+            CatalogError: there is no such table or partition, or the connector finds it.
+        """
+        table = self._partitioned(table_path)
+        if ignore_if_not_exists and not self.partition_exists(table_path, partition_spec):
+            return
+        self.get_partition(table_path, partition_spec)
+        name = partition_spec.path(table.partition_keys)
+        left = tuple(
+            (spec, partition)
+            for spec, partition in table.partitions
+            if spec.path(table.partition_keys) != name
+        )
+        if len(left) == len(table.partitions):
+            raise CatalogError(
+                f"partition {name} of {table_path} is there as long as it has rows: delete those"
+            )
+        self._alter_table(table_path, replace(table, partitions=left))
+
+    # ----------------------------------------------------------------------------------
+
+    def _partitioned(self, path: ObjectPath) -> CatalogTable:
+        table = self.get_table(path)
+        if not isinstance(table, CatalogTable) or not table.partition_keys:
+            raise CatalogError(f"table {path} is not partitioned")
+        return table
+
+    def _put(
+        self,
+        path: ObjectPath,
+        table: CatalogTable,
+        spec: CatalogPartitionSpec,
+        partition: CatalogPartition,
+    ) -> None:
+        name = spec.path(table.partition_keys)
+        others = [
+            pair for pair in table.partitions if pair[0].path(table.partition_keys) != name
+        ]
+        self._alter_table(path, replace(table, partitions=(*others, (spec, partition))))
+
+    def _partitions(
+        self, path: ObjectPath, table: CatalogTable
+    ) -> list[tuple[CatalogPartitionSpec, CatalogPartition]]:
+        found = [(spec, _FOUND) for spec in _found(path, table)]
+        known = {
+            spec.path(table.partition_keys): (spec, partition)
+            for spec, partition in (*found, *table.partitions)
+        }
+        return [known[name] for name in sorted(known)]
+
+
+def _named(
+    table: CatalogTable, partitions: list[tuple[CatalogPartitionSpec, CatalogPartition]]
+) -> list[tuple[str, CatalogPartition]]:
+    return [(spec.path(table.partition_keys), partition) for spec, partition in partitions]
+
+
+def _found(path: ObjectPath, table: CatalogTable) -> list[CatalogPartitionSpec]:
+    """The partitions that the table's connector finds; none if it cannot tell."""
+    from millrace.table.connectors.registry import ConnectorAccess  # which knows all connectors
+
+    asked = ResolvedTable(
+        (path.database, path.name), (), partition_keys=table.partition_keys, options=table.options
+    )
+    access = table.access or ConnectorAccess()
+    if not hasattr(access, "partitions"):
+        return []
+    try:
+        values = access.partitions(asked)
+    except JobDefinitionError:
+        return []
+    return [
+        CatalogPartitionSpec(dict(zip(table.partition_keys, each, strict=True)))
+        for each in values
+    ]
