@@ -14,6 +14,7 @@ from millrace.sql.parser import parse_expression
 from millrace.sql.statements import AlterDatabase, AlterFunction, AlterTable, AlterView
 from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable, CatalogView
 from millrace.table.catalog.errors import CatalogError, not_found
+from millrace.table.ddl.changed_options import changed_options
 from millrace.table.ddl.schemas import column_of_statement, key_of, watermark_of
 from millrace.table.schema import Schema, UnresolvedColumn, checked
 from millrace.table.table_result import TableResult
@@ -45,15 +46,10 @@ def alter_table(session: TableSession, statement: AlterTable) -> TableResult:
     return TableResult.ok()
 
 
-def _set_options(table: CatalogTable, action: sql.SetOptions) -> CatalogTable:
-    return replace(table, options={**table.options, **action.options})
-
-
-def _reset_options(table: CatalogTable, action: sql.ResetOptions) -> CatalogTable:
-    if "connector" in action.keys:
-        raise JobDefinitionError("the option 'connector' of a table cannot be reset")
-    left = {key: value for key, value in table.options.items() if key not in action.keys}
-    return replace(table, options=left)
+def _change_options(
+    table: CatalogTable, action: sql.SetOptions | sql.ResetOptions
+) -> CatalogTable:
+    return replace(table, options=changed_options(table.options, action, "connector", "table"))
 
 
 def _add_schema(table: CatalogTable, action: sql.AddSchema) -> CatalogTable:
@@ -175,8 +171,8 @@ def _drop_key(table: CatalogTable, action: sql.DropPrimaryKey | sql.DropConstrai
 
 
 _ACTIONS: dict[type, Callable[[CatalogTable, Any], CatalogTable]] = {
-    sql.SetOptions: _set_options,
-    sql.ResetOptions: _reset_options,
+    sql.SetOptions: _change_options,
+    sql.ResetOptions: _change_options,
     sql.AddSchema: _add_schema,
     sql.ModifySchema: _modify_schema,
     sql.DropColumns: _drop_columns,

@@ -14,11 +14,11 @@ from millrace.sql.statements import (
     CreateModel,
     DropModel,
     Rename,
-    SetOptions,
     Show,
 )
 from millrace.table.catalog.catalog_models import CatalogModel
 from millrace.table.catalog.errors import not_found
+from millrace.table.ddl.changed_options import changed_options
 from millrace.table.ddl.schemas import column_of_statement
 from millrace.table.schema import Schema
 from millrace.table.table_result import TableResult
@@ -67,12 +67,7 @@ def alter_model(session: TableSession, statement: AlterModel) -> TableResult:
         return TableResult.ok()
 
     def change(model: CatalogModel) -> CatalogModel:
-        if isinstance(action, SetOptions):
-            return replace(model, options={**model.options, **action.options})
-        if "provider" in action.keys:
-            raise JobDefinitionError("the option 'provider' of a model cannot be reset")
-        left = {key: text for key, text in model.options.items() if key not in action.keys}
-        return replace(model, options=left)
+        return replace(model, options=changed_options(model.options, action, "provider", "model"))
 
     models.alter(path, change, statement.if_exists)
     return TableResult.ok()

@@ -1,13 +1,13 @@
-"""SET, RESET and USE: the options of the session, and where names are looked up."""
+"""SET and RESET: the options of the session."""
 
 from __future__ import annotations
 
 from millrace.common.types.logical.logical_type import RowType, VarCharType
-from millrace.sql.statements import ResetOption, SetOption, UseCatalog, UseDatabase
+from millrace.sql.statements import ResetOption, SetOption
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
-__all__ = ["reset_option", "set_option", "use_catalog", "use_database"]
+__all__ = ["reset_option", "set_option"]
 
 
 def set_option(session: TableSession, statement: SetOption) -> TableResult:
@@ -22,16 +22,4 @@ def set_option(session: TableSession, statement: SetOption) -> TableResult:
 def reset_option(session: TableSession, statement: ResetOption) -> TableResult:
     """RESET; without a key: all options."""
     session.config.reset(statement.key)
-    return TableResult.ok()
-
-
-def use_catalog(session: TableSession, statement: UseCatalog) -> TableResult:
-    """USE CATALOG."""
-    session.catalogs.use_catalog(statement.name)
-    return TableResult.ok()
-
-
-def use_database(session: TableSession, statement: UseDatabase) -> TableResult:
-    """USE a database."""
-    session.catalogs.use_database(statement.path)
     return TableResult.ok()

@@ -1,0 +1,29 @@
+"""SET and RESET of the options that a table, database or model was declared with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from millrace.common.errors import JobDefinitionError
+from millrace.sql.statements import ResetOptions, SetOptions
+
+__all__ = ["changed_options"]
+
+
+def changed_options(
+    options: Mapping[str, str], action: SetOptions | ResetOptions, kept: str, of: str
+) -> dict[str, str]:
+    """The options after ALTER ... SET or RESET.
+
+    Args:
+        kept: the option that says what the thing is, which cannot be reset.
+        of: what has the options, for the message.
+
+    Raises:
+        JobDefinitionError: that option is to be reset.
+    """
+    if isinstance(action, SetOptions):
+        return {**options, **action.options}
+    if kept in action.keys:
+        raise JobDefinitionError(f"the option {kept!r} of a {of} cannot be reset")
+    return {key: value for key, value in options.items() if key not in action.keys}
