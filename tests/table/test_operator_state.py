@@ -9,11 +9,11 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +25,9 @@ import millrace.runtime.table
 from millrace.common import Row
 from millrace.common.config import options
 from millrace.common.errors import JobCancelledError
+from millrace.common.savepoint_format_type import SavepointFormatType
+from millrace.common.types.inferred_type import NULL, common_type, inferred_type
+from millrace.common.types.logical.logical_type import LogicalType
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.translation import Translator
 from millrace.runtime.operator import Operator
@@ -32,7 +35,6 @@ from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.arrow_columns import FrameColumn, arrow_batches, has_json
-from millrace.state_processor.state_frame import inferred_types
 from millrace.state_processor.state_queries import EntriesQuery
 from millrace.state_processor.state_rows import FIXED, column_names, written_types
 from millrace.table import EnvironmentSettings, TableEnvironment
@@ -406,6 +408,7 @@ def run(
     start_from: str | None = None,
     stop: int | None = None,
     directory: Path | None = None,
+    format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
 ) -> str:
     """Run to the end, or until a savepoint after some epochs, whose path is returned."""
     with run_local(2, epoch_records=7, epoch_limit=100) as cluster:
@@ -417,7 +420,7 @@ def run(
 
         def act(progress: Any) -> None:
             if progress.epochs == stop and not asked:
-                asked.append(client.stop_with_savepoint(savepoint_directory=str(directory)))
+                asked.append(client.stop_with_savepoint(False, str(directory), format_type))
 
         cluster.listeners.append(act)
         try:
@@ -489,14 +492,20 @@ def times_to_live(made: Transformation) -> set[Any]:
     }
 
 
+def type_of(values: Iterable[Any]) -> LogicalType:
+    """The type of a column that the state does not tell."""
+    return reduce(common_type, map(inferred_type, values), NULL)
+
+
 def columns(reader: SnapshotReader, info: StateInfo) -> tuple[list[FrameColumn], list[Any]]:
     """A state as a DataFrame shows it."""
     query = EntriesQuery.of(reader, info)
     names = column_names(info)
     rows = [row for task in range(query.tasks) for row in query.rows(task)]
     known = {**FIXED, **written_types(info)}
-    found = inferred_types(None, query, len(names), 1000)
-    kinds = [known.get(name, kind) for name, kind in zip(names, found, strict=True)]
+    kinds = [
+        known.get(name) or type_of(row[place] for row in rows) for place, name in enumerate(names)
+    ]
     shown = [FrameColumn(name, kind) for name, kind in zip(names, kinds, strict=True)]
     data = [row for batch in arrow_batches(shown, rows) for row in batch.to_pylist()]
     return shown, data
@@ -530,3 +539,35 @@ def assert_readable(case: Case, path: str, uids: set[str]) -> None:
         assert data, f"{info.name} is empty"
         is_pattern = info.name == "@partial-matches"
         assert is_pattern or not any(has_json(column.type) for column in shown), (info.name, shown)
+
+
+NAMED = [
+    (
+        "SELECT k, s, COUNT(*) AS n, SUM(d) AS total FROM t GROUP BY k, s",
+        "@groups",
+        "ROW<`k` BIGINT, `s` STRING>",
+        "ROW<`rows` BIGINT, `last_used` BIGINT, `count` BIGINT, `sum_d` BIGINT",
+    ),
+    (
+        "SELECT t.id, u.d FROM t JOIN u ON t.k = u.k",
+        "@right",
+        "BIGINT",
+        "ARRAY<ROW<`k` BIGINT, `d` DECIMAL(10, 2), `ts` TIMESTAMP(6), `matches` BIGINT, ",
+    ),
+]
+
+
+@pytest.mark.parametrize("query", NAMED, ids=lambda query: query[1])
+@pytest.mark.parametrize("format_type", list(SavepointFormatType))
+def test_state_has_the_names_and_types_of_the_query(
+    query: tuple[str, str, str, str], format_type: SavepointFormatType, tmp_path: Path
+) -> None:
+    text, name, key, value = query
+    case = Case("", "", text, frozenset())
+    path = run(case, 2, Counter(), stop=4, directory=tmp_path, format_type=format_type)
+    reader = SnapshotReader(open_snapshot(path, trusted=True))
+    (info,) = [info for info in reader.states() if info.name == name]
+    shown, data = columns(reader, info)
+    assert str(shown[0].type) == key
+    assert str(shown[1].type).startswith(value)
+    assert data

@@ -147,7 +147,7 @@ class SubtaskState:
 
     def schema(self, name: TableId) -> TableSchema:
         """The types of the table called ``name`` in plain data; None: it has none."""
-        return self._forms[name].schema
+        return self._forms[name].schema_of(self.tables[name])
 
     def leave_out(self, name: TableId, part: Callable[[TableDelta], TableDelta]) -> None:
         """From now on copies of the table called ``name`` are without what ``part`` leaves out.
@@ -393,7 +393,8 @@ class SubtaskState:
 
     def _entry(self, part: str, name: TableId, table_delta: TableDelta, size: int) -> PayloadEntry:
         form = self._forms[name]
-        return PayloadEntry(part, name, form.kind, form.schema, form.outgoing(table_delta), size)
+        schema = form.schema_of(self.tables[name])
+        return PayloadEntry(part, name, form.kind, schema, form.outgoing(table_delta), size)
 
     def _entries(self, dirty: int) -> int:
         """About how many entries there are; counting all each time would cost too much."""

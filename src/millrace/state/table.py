@@ -45,6 +45,11 @@ class Table(ABC):
     spills = False
     """Whether entries may be elsewhere than in memory, so that `prefetch` is worth while."""
 
+    @property
+    def entry_schemas(self) -> tuple[str, str, str] | None:
+        """Of columns that an operator has declared: the schemas of key, inner key and value."""
+        return None
+
     @abstractmethod
     def changes(self) -> TableDelta | None:
         """The delta of the open epoch, or None; the epoch stays open."""

@@ -33,6 +33,9 @@ BATCH_ROWS = 4096
 Row = Sequence[Any]
 Converter = Callable[[Any], Any]
 _BIGINT, _DOUBLE, _STRING = logical.BigIntType(), logical.DoubleType(), logical.VarCharType()
+_WIDE_DECIMAL = logical.DecimalType(38, 18)
+_EXACT = (_WIDE_DECIMAL, WIDE_BIGINT)
+"""Decimals that are inferred from values."""
 _UNCHANGED_TYPES = (  # logical types that a DataFrame's column keeps
     logical.ArrayType,
     logical.BooleanType,
@@ -146,6 +149,8 @@ def _not_null_converter(kind: LogicalType) -> Converter:
         return _map_converter(converter(kind.key_type), converter(kind.value_type))
     if isinstance(kind, logical.RowType):
         return _struct_converter({field.name: converter(field.type) for field in kind})
+    if isinstance(kind, logical.DecimalType) and kind not in _EXACT:
+        return _decimal_converter(kind)
     convert_scalar = _SCALAR_CONVERTERS.get(kind, _without_numpy)
 
     def convert(value: Any) -> Any:
@@ -169,9 +174,24 @@ def _text(value: Any) -> str:
 
 _SCALAR_CONVERTERS: dict[LogicalType, Converter] = {
     _DOUBLE: lambda value: float(_without_numpy(value)),
-    logical.DecimalType(38, 18): lambda value: Decimal(_without_numpy(value)),
+    _WIDE_DECIMAL: lambda value: Decimal(_without_numpy(value)),
     _STRING: _text,
 }
+
+
+def _decimal_converter(kind: logical.DecimalType) -> Converter:
+    def convert(value: Any) -> Any:
+        found = _without_numpy(value)
+        if not isinstance(found, Decimal | int):
+            raise _MisfitError
+        number = Decimal(found)
+        exponent = number.as_tuple().exponent
+        whole = isinstance(exponent, int) and exponent >= -kind.scale
+        if not whole or number.adjusted() >= kind.precision - kind.scale:
+            raise _MisfitError
+        return number
+
+    return convert
 
 
 def _array_converter(element: Converter) -> Converter:

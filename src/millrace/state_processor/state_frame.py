@@ -15,7 +15,7 @@ from millrace.common.types.type_information import TypeInformation
 from millrace.state.serialization.payload import decode, encode
 from millrace.state_processor.arrow_columns import FrameColumn, arrow_batches, column_type
 
-__all__ = ["SAMPLE", "StateQuery", "frame_of", "frame_of_values", "inferred_types"]
+__all__ = ["SAMPLE", "StateQuery", "frame_of", "frame_of_values"]
 
 SAMPLE = 1000
 """The number of entries from which the types of undeclared columns are inferred, by default."""
@@ -51,7 +51,7 @@ def frame_of(
     """
     types = dict(known)
     if not types.keys() >= set(names):
-        found = inferred_types(spark, query, len(names), sample)
+        found = _inferred_types(spark, query, len(names), sample)
         types = {name: known.get(name, kind) for name, kind in zip(names, found, strict=True)}
     return _frame(spark, query, [FrameColumn(name, types[name]) for name in names])
 
@@ -67,7 +67,7 @@ def frame_of_values(
     query = _Records(query)
     kind = None if output_type is None else column_type(output_type)
     if kind is None:
-        (kind,) = inferred_types(spark, query, 1, sample)
+        (kind,) = _inferred_types(spark, query, 1, sample)
     if not isinstance(kind, RowType):
         return _frame(spark, query, [FrameColumn("value", kind)])
     columns = [FrameColumn(field.name, field.type) for field in kind]
@@ -119,7 +119,7 @@ def _frame(spark: Any, query: StateQuery, columns: list[FrameColumn]) -> Any:
     return frame_from_tasks(spark, query.tasks, make, ddl)
 
 
-def inferred_types(
+def _inferred_types(
     spark: Any, query: StateQuery, width: int, sample: int | None
 ) -> list[LogicalType]:
     """The types of columns as their values have them.

@@ -17,6 +17,7 @@ from millrace.state.kinds.state_shape import Entry, StateShape
 from millrace.state.serialization.schema import type_of_schema
 from millrace.state.snapshot_reader import StateInfo
 from millrace.state_processor.arrow_columns import column_type
+from millrace.state_processor.columnar_rows import columnar_row_maker, columnar_types
 
 __all__ = [
     "FIXED",
@@ -75,6 +76,8 @@ def written_types(info: StateInfo) -> dict[str, LogicalType]:
     """The types of columns as far as the snapshot knows them; others are found from values."""
     if not isinstance(info.schema, tuple):
         return {}
+    if info.kind.columnar is not None:
+        return columnar_types(info)
     key, inner, value = (column_type(type_of_schema(schema)) for schema in info.schema[1:])
     if info.shape in _LISTS and value is not None:
         value = ArrayType(value)
@@ -109,8 +112,7 @@ def _row_maker(info: StateInfo) -> Callable[[Entry], Row]:
     if info.has_ttl:
         return lambda entry: (entry.key, entry.value, entry.written)
     if info.kind.columnar is not None:
-        # a key of no columns, as of GROUP BY (), is no value
-        return lambda entry: (None if entry.key == () else entry.key, entry.value)
+        return columnar_row_maker(info)
     return lambda entry: (entry.key, entry.value)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.over_values import OverSpec, over_values
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.state.columns.row_log import RowLog
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import ROW_LOG
@@ -32,11 +32,9 @@ class BatchOverAggregateOperator(Operator):
         self._spec = spec
 
     def open(self) -> None:
-        types = [arrow_type(each.type) for each in self._spec.input_type.fields]
-        key = tuple(types[index] for index in self._spec.partition)
         context = self.context
         self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
-        self._log.bind(RowLog.columns_of(key, types, ()))
+        self._log.bind(logged_rows(self._spec.input_type, self._spec.partition))
         self._schema = schema_of(self._spec.output_type)
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:

@@ -14,12 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.group_accumulators import signs_of
 from millrace.runtime.table.ranking import equal_pairs
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.row_log import RowLog
 from millrace.state.columns.time_to_live import LAST_USED, TimeToLive
@@ -67,11 +67,9 @@ class ChangelogNormalizeOperator(Operator):
         self._spec = spec
 
     def open(self) -> None:
-        context, types = self.context, self._spec.row_type.fields
+        context = self.context
         self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
-        columns = [arrow_type(each.type) for each in types]
-        key = [columns[index] for index in self._spec.keys]
-        self._log.bind(RowLog.columns_of(key, columns, [LAST_USED]))
+        self._log.bind(logged_rows(self._spec.row_type, self._spec.keys, [LAST_USED]))
         self._life = TimeToLive(self._log, _LAST_USED, self._spec.state_ttl)
         self._schema = schema_of(self._spec.row_type)
         self._touched: list[Positions] = []

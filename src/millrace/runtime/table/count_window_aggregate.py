@@ -19,7 +19,7 @@ from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators
-from millrace.state.columns.columnar_table import ColumnsOf
+from millrace.runtime.table.state_columns import values_by_key
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.positions import ValueColumn
 from millrace.state.columns.slot_table import SlotTable
@@ -72,10 +72,10 @@ class CountWindowAggregateOperator(Operator):
         key = tuple(arrow_type(spec.input_type.fields[index].type) for index in spec.groups)
         rows = ValueColumn(np.dtype(np.int64), name="rows")
         self._groups: SlotTable = state.table(TableId(uid, "@groups"), COLUMNS)
-        self._groups.bind(ColumnsOf(key, values=(rows,)))
+        self._groups.bind(values_by_key(spec.input_type, spec.groups, (rows,)))
         self._windows: SlotTable = state.table(TableId(uid, "@windows"), COLUMN_MAP)
         values = (rows, *self._accumulators.value_columns)
-        self._windows.bind(ColumnsOf(key, (_NUMBER,), (), values))
+        self._windows.bind(values_by_key(spec.input_type, spec.groups, values, (_NUMBER,)))
         self._accumulators.open(state, uid, key, self._windows, (_NUMBER,))
         self._schema = schema_of(spec.output_type)
 

@@ -61,6 +61,13 @@ class _Aggregate:
         return tuple(table.space.values[self.start : self.end])
 
 
+def _shown(call: AggregateCall, input_type: RowType, number: int) -> str:
+    """The name of a column of an aggregate, such as ``sum_price``, and ``sum_price_2``."""
+    arguments = (input_type.fields[index].name for index in call.arguments)
+    name = "_".join([call.function.lower(), *arguments])
+    return f"{name}_{number + 1}" if number else name
+
+
 class GroupAccumulators:
     """Aggregates by group.
 
@@ -96,9 +103,13 @@ class GroupAccumulators:
     def value_columns(self) -> list[ValueColumn]:
         """The columns that the table needs for them."""
         return [
-            ValueColumn(dtype, None if dtype == np.object_ else 0)
+            ValueColumn(
+                dtype,
+                None if dtype == np.object_ else 0,
+                _shown(aggregate.call, self._input_type, number),
+            )
             for aggregate in self._aggregates
-            for dtype in aggregate.accumulator.columns()
+            for number, dtype in enumerate(aggregate.accumulator.columns())
         ]
 
     @property

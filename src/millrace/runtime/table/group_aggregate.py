@@ -22,6 +22,7 @@ from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import same_rows, schema_of
 from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators, signs_of
+from millrace.runtime.table.state_columns import values_by_key
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions, distinct
 from millrace.state.columns.positions import ValueColumn
@@ -89,7 +90,7 @@ class GroupAggregateOperator(Operator):
             LAST_USED,
         )
         columns = (*own, *self._accumulators.value_columns)
-        self._table.bind(ColumnsOf(key, values=columns))
+        self._table.bind(values_by_key(spec.input_type, spec.groups, columns))
         self._accumulators.open(self.context.state, uid, key, self._table)
         self._schema = schema_of(spec.output_type)
         self._life = TimeToLive(self._table, _LAST_USED, spec.state_ttl)

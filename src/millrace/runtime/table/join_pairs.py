@@ -18,6 +18,7 @@ from millrace.expressions.resolved import ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
 from millrace.runtime.output import Output
 from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.positions import ValueColumn
 from millrace.state.columns.row_log import RowLog
@@ -78,11 +79,9 @@ class JoinPairs:
 
     def log(self, state: SubtaskState, uid: str, side: int, *numbers: str) -> RowLog:
         """The state of a side: its rows by key, with numbers per row."""
-        fields = self._spec.types[side].fields
         log: RowLog = state.table(TableId(uid, "@right" if side else "@left"), ROW_LOG)
-        keys = [arrow_type(fields[index].type) for index in self._spec.keys[side]]
         values = [ValueColumn(np.dtype(np.int64), name=name) for name in numbers]
-        log.bind(RowLog.columns_of(keys, [arrow_type(field.type) for field in fields], values))
+        log.bind(logged_rows(self._spec.types[side], self._spec.keys[side], values))
         return log
 
     def keys(self, side: int, data: pa.RecordBatch) -> list[pa.Array]:

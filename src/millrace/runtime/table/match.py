@@ -37,6 +37,7 @@ from millrace.runtime.table.match_condition import ConditionCompiler
 from millrace.runtime.table.match_measures import CompleteMatch, Measures
 from millrace.runtime.table.match_rows import MatchedRow, RowColumns
 from millrace.runtime.table.ranking import Numbers, sorted_positions
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.row_log import RowLog
 from millrace.state.columns.slot_table import SlotTable
@@ -115,7 +116,7 @@ class MatchOperator(Operator):
         types = [arrow_type(each.type) for each in spec.input_type.fields]
         self._key_types = tuple(types[index] for index in spec.partition)
         self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
-        self._log.bind(RowLog.columns_of(self._key_types, types))
+        self._log.bind(logged_rows(spec.input_type, spec.partition))
         self._input_schema, self._schema = schema_of(spec.input_type), schema_of(spec.output_type)
         self._compile()
         self._buffer = SharedBuffer(context, lambda rule, version: self._automaton)

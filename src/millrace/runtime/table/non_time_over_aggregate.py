@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import same_rows, schema_of
 from millrace.runtime.table.group_accumulators import signs_of
 from millrace.runtime.table.over_values import OverSpec, over_values
 from millrace.runtime.table.partition_rows import PartitionRows
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.row_log import RowLog
 from millrace.state.columns.time_to_live import LAST_USED
@@ -62,10 +62,8 @@ class NonTimeOverAggregateOperator(Operator):
 
     def open(self) -> None:
         context, spec = self.context, self._spec
-        types = [arrow_type(each.type) for each in spec.input_type.fields]
-        key = [types[index] for index in spec.partition]
         self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
-        self._log.bind(RowLog.columns_of(key, types, [LAST_USED]))
+        self._log.bind(logged_rows(spec.input_type, spec.partition, [LAST_USED]))
         self._rows = PartitionRows(self._log, spec.partition, 0, self._state_ttl)
         self._schema = schema_of(spec.output_type)
 

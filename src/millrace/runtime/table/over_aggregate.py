@@ -27,6 +27,7 @@ from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators
 from millrace.runtime.table.over_values import once
 from millrace.runtime.table.ranking import Numbers, ranks_of, sorted_positions
+from millrace.runtime.table.state_columns import logged_rows, values_by_key
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.positions import ValueColumn
@@ -103,7 +104,7 @@ class OverAggregateOperator(Operator):
         key = tuple(types[index] for index in spec.partition)
         self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
         numbers = [ValueColumn(np.dtype(np.int64), name=name) for name in ("time", "given")]
-        self._log.bind(RowLog.columns_of(key, types, [*numbers, LAST_USED]))
+        self._log.bind(logged_rows(spec.input_type, spec.partition, [*numbers, LAST_USED]))
         self._life = TimeToLive(self._log, _LAST_USED, spec.state_ttl)
         calls, rows = ((), spec.input_type) if spec.lags else _marked(spec)
         self._accumulators = GroupAccumulators(
@@ -115,7 +116,7 @@ class OverAggregateOperator(Operator):
             self._running: SlotTable = context.state.table(
                 TableId(context.uid, "@running"), COLUMNS
             )
-            self._running.bind(ColumnsOf(key, values=values))
+            self._running.bind(values_by_key(spec.input_type, spec.partition, values))
             self._accumulators.open(context.state, context.uid, key, self._running)
             self._running_life = TimeToLive(self._running, _RUNNING_USED, spec.state_ttl)
         self._schema = schema_of(spec.output_type)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import SortKey
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
@@ -16,6 +15,7 @@ from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.ranking import Numbers, sorted_positions
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.state.columns.row_log import RowLog
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import ROW_LOG
@@ -45,9 +45,8 @@ class OrderedRows:
         self._partition, self._order = partition, order
         self._schema = schema_of(row_type)
         self._dropped = RegisteredGroup(context.metrics).counter("numLateRecordsDropped")
-        types = [arrow_type(each.type) for each in row_type.fields]
         self._log: RowLog = context.state.table(TableId(context.uid, f"@rows-{number}"), ROW_LOG)
-        self._log.bind(RowLog.columns_of([types[index] for index in partition], types))
+        self._log.bind(logged_rows(row_type, partition))
         self._arrived: list[pa.RecordBatch] = []
         """Rows of this epoch."""
 

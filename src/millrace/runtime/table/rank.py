@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import SortKey
 from millrace.runtime.buffer import MAX_WATERMARK
@@ -24,6 +23,7 @@ from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.group_accumulators import signs_of
 from millrace.runtime.table.partition_rows import PartitionRows
 from millrace.runtime.table.ranking import Numbers, ranks_of, sorted_positions
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.runtime.table.window_time import EVENT_TIME, WindowTime
 from millrace.runtime.table.windowing_operator import WindowingOperator
 from millrace.state.columns.hash_index import Positions
@@ -107,12 +107,10 @@ class RankOperator(WindowingOperator):
 
     def open(self) -> None:
         super().open()
-        context, types = self.context, self._spec.input_type.fields
+        context = self.context
         self._dropped = RegisteredGroup(context.metrics).counter("numLateRecordsDropped")
         self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
-        columns = [arrow_type(each.type) for each in types]
-        key = [columns[index] for index in self._spec.partition]
-        self._log.bind(RowLog.columns_of(key, columns, [LAST_USED]))
+        self._log.bind(logged_rows(self._spec.input_type, self._spec.partition, [LAST_USED]))
         spec = self._spec
         self._rows = PartitionRows(self._log, spec.partition, _LAST_USED, spec.state_ttl)
         self._schema = schema_of(self._spec.output_type)

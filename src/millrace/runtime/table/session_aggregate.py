@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.buffer import MAX_WATERMARK
@@ -21,6 +20,7 @@ from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators
 from millrace.runtime.table.sessions import SESSION_BOUNDS, Sessions
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.runtime.table.window_time import EVENT_TIME, WindowTime
 from millrace.runtime.table.window_times import window_property
 from millrace.runtime.table.windowing_operator import WindowingOperator
@@ -78,10 +78,9 @@ class SessionAggregateOperator(WindowingOperator):
         self._accumulators = GroupAccumulators(
             spec.calls, spec.input_type, False, bounds, function_context(self.context)
         )
-        key = [arrow_type(spec.input_type.fields[index].type) for index in spec.groups]
         self._log: RowLog = context.state.table(TableId(context.uid, "@sessions"), ROW_LOG)
         numbers = (*SESSION_BOUNDS, *self._accumulators.value_columns)
-        self._log.bind(RowLog.columns_of(key, (), numbers))
+        self._log.bind(logged_rows(spec.input_type, spec.groups, numbers, kept=()))
         self._sessions = Sessions(self._log, spec.gap, self._merge)
         self._schema = schema_of(spec.output_type)
 

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.join_pairs import without_null
 from millrace.runtime.table.sessions import SESSION_BOUNDS, Sessions
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.runtime.table.window_time import EVENT_TIME, WindowTime
 from millrace.runtime.table.window_times import window_property
 from millrace.runtime.table.windowing_operator import WindowingOperator
@@ -74,13 +74,11 @@ class SessionWindowTableFunctionOperator(WindowingOperator):
         metrics = RegisteredGroup(context.metrics)
         self._late = metrics.counter("numLateRecordsDropped")
         self._timeless = metrics.counter("numNullRowTimeRecordsDropped")
-        kinds = [arrow_type(field.type) for field in spec.input_type.fields]
-        key = [kinds[index] for index in spec.partition]
         self._rows: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
         times = ValueColumn(np.dtype(np.int64), name="time")
-        self._rows.bind(RowLog.columns_of(key, kinds, (times,)))
+        self._rows.bind(logged_rows(spec.input_type, spec.partition, (times,)))
         log: RowLog = context.state.table(TableId(context.uid, "@sessions"), ROW_LOG)
-        log.bind(RowLog.columns_of(key, (), SESSION_BOUNDS))
+        log.bind(logged_rows(spec.input_type, spec.partition, SESSION_BOUNDS, kept=()))
         self._log = log
         self._sessions = Sessions(log, spec.gap, _nothing_else)
         self._schema = schema_of(spec.output_type)

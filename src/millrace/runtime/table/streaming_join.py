@@ -27,6 +27,7 @@ from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.group_accumulators import signs_of
 from millrace.runtime.table.join_pairs import JoinSpec
 from millrace.runtime.table.ranking import equal_pairs, without_row
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.state.columns.hash_index import Positions, distinct
 from millrace.state.columns.positions import ValueColumn
 from millrace.state.columns.row_log import RowLog
@@ -91,14 +92,13 @@ class StreamingJoinOperator(Operator):
         self._at_end = [spec.batch and counted and not semi for counted in self._counted]
 
     def _log(self, side: int) -> RowLog:
-        fields = self._spec.types[side].fields
         log: RowLog = self.context.state.table(
             TableId(self.context.uid, "@right" if side else "@left"), ROW_LOG
         )
         log.bind(
-            RowLog.columns_of(
-                [arrow_type(fields[index].type) for index in self._spec.keys[side]],
-                [arrow_type(field.type) for field in fields],
+            logged_rows(
+                self._spec.types[side],
+                self._spec.keys[side],
                 [ValueColumn(np.dtype(np.int64), name="matches"), LAST_USED],
             )
         )

@@ -16,7 +16,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.evaluation import CompiledCalc
 from millrace.expressions.resolved import ResolvedExpression
@@ -29,6 +28,7 @@ from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.expiry_queue import ExpiryQueue
 from millrace.runtime.table.join_pairs import milliseconds_of, without_null
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.positions import ValueColumn
 from millrace.state.columns.row_log import RowLog
@@ -105,13 +105,11 @@ class TemporalJoinOperator(Operator):
         self._now = 0
 
     def _log(self, side: int) -> RowLog:
-        fields = self._spec.types[side].fields
         table = TableId(self.context.uid, "@right" if side else "@left")
         log: RowLog = self.context.state.table(table, ROW_LOG)
-        keys = [arrow_type(fields[index].type) for index in self._spec.keys[side]]
         values = [ValueColumn(np.dtype(np.int64), name=name) for name in ("time", "kind")]
         values += [LAST_USED] if side else []
-        log.bind(RowLog.columns_of(keys, [arrow_type(field.type) for field in fields], values))
+        log.bind(logged_rows(self._spec.types[side], self._spec.keys[side], values))
         return log
 
     def restore(self) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import SortKey
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
@@ -19,6 +18,7 @@ from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.ranking import Numbers, sorted_positions
+from millrace.runtime.table.state_columns import logged_rows
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.row_log import RowLog
 from millrace.state.internal_tables import PASSED
@@ -52,8 +52,7 @@ class TemporalSortOperator(Operator):
         self._dropped = RegisteredGroup(context.metrics).counter("numLateRecordsDropped")
         self._passed = DeclaredValue(self, _WATERMARK)
         self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
-        types = [arrow_type(each.type) for each in self._input_type.fields]
-        self._log.bind(RowLog.columns_of([], types))
+        self._log.bind(logged_rows(self._input_type, ()))
         self._schema = schema_of(self._input_type)
 
     def restore(self) -> None:

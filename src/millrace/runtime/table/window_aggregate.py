@@ -22,11 +22,11 @@ from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.table.columns import schema_of
 from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators, signs_of
+from millrace.runtime.table.state_columns import values_by_key
 from millrace.runtime.table.window_slices import Times, WindowSlices
 from millrace.runtime.table.window_time import EVENT_TIME, WindowTime
 from millrace.runtime.table.window_times import required_times, window_property
 from millrace.runtime.table.windowing_operator import WindowingOperator
-from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.growable_columns import grown
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.positions import ValueColumn
@@ -92,7 +92,8 @@ class WindowAggregateOperator(WindowingOperator):
         )
         key = tuple(arrow_type(spec.input_type.fields[index].type) for index in spec.groups)
         rows = ValueColumn(np.dtype(np.int64), name="rows")
-        self._columns = ColumnsOf(key, (_SLICE,), (), (rows, *self._accumulators.value_columns))
+        values = (rows, *self._accumulators.value_columns)
+        self._columns = values_by_key(spec.input_type, spec.groups, values, (_SLICE,))
         self._table: SlotTable = context.state.table(TableId(context.uid, "@slices"), COLUMN_MAP)
         self._table.bind(self._columns)
         self._accumulators.open(context.state, context.uid, key, self._table, (_SLICE,))

@@ -35,6 +35,7 @@ from millrace.state.serialization.schema import ANY, Schema, has_class, type_of_
 from millrace.state.state_delta import StateDelta
 from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
+from millrace.state.table_kinds import kind_named
 
 __all__ = ["write_states"]
 
@@ -123,7 +124,8 @@ class _Writer:
             if table.name == FEEDBACK:
                 rows[VALUE] = list(map(tagged, rows[VALUE]))
             if not draft.files:
-                columns = _columns(declared_columns(kind, schema), rows)
+                declared = None if kind.columnar is not None else schema
+                columns = _columns(declared_columns(kind, declared), rows)
                 draft.state = replace(draft.state, schema=schema, columns=columns)
             if KEY in rows:
                 groups = self._groups(draft.state, rows[KEY])
@@ -150,7 +152,8 @@ class _Writer:
 
     def _groups(self, state: StoredState, keys: list[Any]) -> Any | None:
         """The key groups of keys that are in their plain form; None: unknown."""
-        written: Schema = ANY if state.schema is None else state.schema[1]
+        columnar = kind_named(state.kind).columnar is not None
+        written: Schema = ANY if state.schema is None or columnar else state.schema[1]
         if written != ANY:
             known = self._key_types.get(state.uid)
             if known is None and not has_class(written):

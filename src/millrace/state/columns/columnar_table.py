@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from millrace.state.columns.column_entries import (
     ColumnKeys,
     array_of,
 )
+from millrace.state.columns.entry_schemas import entry_schemas
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.positions import PositionSpace, ValueColumn
 from millrace.state.flat_table import FlatTable
@@ -35,23 +36,42 @@ class ColumnsOf(NamedTuple):
         inner: types of what tells the entries of one key apart.
         row: types of values that do not change once they are set.
         values: those that change in place.
+        key_names: the names that the query has for the key's columns, to be shown; none: unknown.
+        row_names: the same for ``row``.
     """
 
     key: tuple[pa.DataType, ...]
     inner: tuple[pa.DataType, ...] = ()
     row: tuple[pa.DataType, ...] = ()
     values: tuple[ValueColumn, ...] = ()
+    key_names: tuple[str, ...] = ()
+    row_names: tuple[str, ...] = ()
 
     def schema(self) -> pa.Schema:
         """Of the record batches in deltas."""
-        fields = [pa.field(f"key{number}", kind) for number, kind in enumerate(self.key)]
-        fields += [pa.field(f"inner{number}", kind) for number, kind in enumerate(self.inner)]
-        fields += [pa.field(f"row{number}", kind) for number, kind in enumerate(self.row)]
+        fields = _fields("key", self.key, self.key_names)
+        fields += _fields("inner", self.inner)
+        fields += _fields("row", self.row, self.row_names)
         for number, column in enumerate(self.values):
             kind = pa.binary() if column.dtype == np.object_ else pa.from_numpy_dtype(column.dtype)
             metadata = {"python": OBJECT} if column.dtype == np.object_ else None
-            fields.append(pa.field(column.name or f"value{number}", kind, metadata=metadata))
+            name = f"value{_SHOWN}{column.name}" if column.name else f"value{number}"
+            fields.append(pa.field(name, kind, metadata=metadata))
         return pa.schema(fields)
+
+
+_SHOWN = ":"
+"""Behind it is the name to be shown."""
+
+
+def _fields(
+    word: str, kinds: Sequence[pa.DataType], names: Sequence[str] = ()
+) -> list[pa.Field]:
+    shown = [f"{_SHOWN}{name}" for name in names] or [""] * len(kinds)
+    return [
+        pa.field(f"{word}{number}{name}", kind)
+        for number, (kind, name) in enumerate(zip(kinds, shown, strict=True))
+    ]
 
 
 def columns_in(entries: ColumnEntries, rows: bool) -> ColumnsOf:
@@ -59,18 +79,30 @@ def columns_in(entries: ColumnEntries, rows: bool) -> ColumnsOf:
     fields = list(entries.batch.schema)
     start = entries.key + entries.inner
     is_row = [rows and each.name.startswith("row") for each in fields[start:]]
-    row = [each.type for each, yes in zip(fields[start:], is_row, strict=True) if yes]
+    row = [each for each, yes in zip(fields[start:], is_row, strict=True) if yes]
     values = [
         ValueColumn(
             np.dtype(object) if each.metadata else np.dtype(each.type.to_pandas_dtype()),
-            name=each.name,
+            name=each.name.partition(_SHOWN)[2] or each.name,
         )
         for each, yes in zip(fields[start:], is_row, strict=True)
         if not yes
     ]
     types = [each.type for each in fields]
-    inner = tuple(types[entries.key : start])
-    return ColumnsOf(tuple(types[: entries.key]), inner, tuple(row), tuple(values))
+    return ColumnsOf(
+        tuple(types[: entries.key]),
+        tuple(types[entries.key : start]),
+        tuple(each.type for each in row),
+        tuple(values),
+        _names(fields[: entries.key]),
+        _names(row),
+    )
+
+
+def _names(fields: Sequence[pa.Field]) -> tuple[str, ...]:
+    """The names to be shown; none where they are not known."""
+    names = tuple(field.name.partition(_SHOWN)[2] for field in fields)
+    return names if all(names) else ()
 
 
 class ColumnarTable(Table):
@@ -85,6 +117,7 @@ class ColumnarTable(Table):
     def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:
         self._key_of = key_of
         self.columns: ColumnsOf | None = None
+        self._schemas: tuple[str, str, str] | None = None
         self.generation = 0
         """Grows when entries changed other than by the open epoch: what was derived from them is
         to be derived anew."""
@@ -99,6 +132,10 @@ class ColumnarTable(Table):
         Raises:
             StateMigrationError: the restored entries have others.
         """
+        self._bind(columns)
+        self._schemas = entry_schemas(columns)
+
+    def _bind(self, columns: ColumnsOf) -> None:
         if self.columns is None:
             self.columns = columns
             self._make(columns)
@@ -114,10 +151,14 @@ class ColumnarTable(Table):
         self.columns = columns
         self.space.columns = list(columns.values)
 
+    @property
+    def entry_schemas(self) -> tuple[str, str, str] | None:
+        return self._schemas
+
     def _bind_to(self, entries: ColumnEntries) -> None:
         found = columns_in(entries, self.has_rows)
         if self.columns is None or _unlike(self.columns, found):
-            self.bind(found)
+            self._bind(found)
 
     def _take_waiting(self) -> None:
         waiting, self._waiting = self._waiting, FlatTable(self._key_of)

@@ -45,10 +45,15 @@ class RowLog(ColumnarTable):
 
     @staticmethod
     def columns_of(
-        key: Sequence[pa.DataType], row: Sequence[pa.DataType], values: Sequence[Any] = ()
+        key: Sequence[pa.DataType],
+        row: Sequence[pa.DataType],
+        values: Sequence[Any] = (),
+        key_names: Sequence[str] = (),
+        row_names: Sequence[str] = (),
     ) -> ColumnsOf:
         """The columns of a row log: of the key, of rows, and numbers per row."""
-        return ColumnsOf(tuple(key), (pa.int64(),), tuple(row), tuple(values))
+        names = tuple(key_names), tuple(row_names)
+        return ColumnsOf(tuple(key), (pa.int64(),), tuple(row), tuple(values), *names)
 
     def _make(self, columns: ColumnsOf) -> None:
         self.keys = SlotTable()

@@ -71,6 +71,8 @@ class TableForm:
         key_type = owner.key_type if owner is not None and typed else None
         self._key_type = key_type or ANYTHING
         self._key_schema = self._key_type.schema()
+        self._of_columns: TableSchema = None
+        """What deltas that were read say of columns."""
         self._written_key: Schema = ANY
         """Of keys that are in their plain form."""
         self._out = (TableDeltaMap(), TableDeltaMap())
@@ -88,6 +90,13 @@ class TableForm:
         if late == UNTYPED and key == ANY:
             return None
         return (SCHEMA_VERSION, key, late.inner, late.value)
+
+    def schema_of(self, table: Table) -> TableSchema:
+        """The same; of columns what the operator calls them, or what was read of them."""
+        if self.kind.columnar is None:
+            return self.schema
+        schemas = table.entry_schemas
+        return self._of_columns if schemas is None else (SCHEMA_VERSION, *schemas)
 
     def declare(self, type_info: TypeInformation[Any], table: Table) -> None:
         """Take the type that a descriptor has; what is in the table is converted.
@@ -117,6 +126,9 @@ class TableForm:
         Raises:
             StateMigrationError: its types do not fit those of this table.
         """
+        if self.kind.columnar is not None:
+            self._of_columns = schema or self._of_columns
+            return table_delta
         if schema is None and self.schema is None:
             self._written = UNTYPED
             return table_delta
