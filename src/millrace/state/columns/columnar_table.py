@@ -59,6 +59,12 @@ class ColumnsOf(NamedTuple):
             fields.append(pa.field(name, kind, metadata=metadata))
         return pa.schema(fields)
 
+    def entry_schemas(self) -> tuple[str, str, str]:
+        """The schemas of key, inner key and value, with the names to be shown."""
+        columns = [(field.name.partition(_SHOWN)[2], field) for field in self.schema()]
+        end = len(self.key) + len(self.inner)
+        return entry_schemas(columns[: len(self.key)], columns[len(self.key) : end], columns[end:])
+
 
 _SHOWN = ":"
 """Behind it is the name to be shown."""
@@ -133,7 +139,7 @@ class ColumnarTable(Table):
             StateMigrationError: the restored entries have others.
         """
         self._bind(columns)
-        self._schemas = entry_schemas(columns)
+        self._schemas = columns.entry_schemas()
 
     def _bind(self, columns: ColumnsOf) -> None:
         if self.columns is None:

@@ -6,7 +6,6 @@ What restores the state looks at the Arrow types alone; these say what to call t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -17,38 +16,29 @@ from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.record_fields import positions
 from millrace.state.serialization.schema import ANY, Schema
 
-if TYPE_CHECKING:
-    from millrace.state.columns.columnar_table import ColumnsOf
-
 __all__ = ["entry_schemas"]
 
 
-def entry_schemas(columns: ColumnsOf) -> tuple[Schema, Schema, Schema]:
+Named = Sequence[tuple[str, pa.Field]]
+"""Columns with their names, which may be empty."""
+
+
+def entry_schemas(key: Named, inner: Named, value: Named) -> tuple[Schema, Schema, Schema]:
     """The schemas of an entry's key, of what tells the entries of a key apart, and of its value."""
-    fields = list(columns.schema())
-    end = len(columns.key) + len(columns.inner)
-    key, inner, value = fields[: len(columns.key)], fields[len(columns.key) : end], fields[end:]
-    names = [
-        *(columns.row_names or positions(len(columns.row))),
-        *(column.name or f"value{number}" for number, column in enumerate(columns.values)),
-    ]
-    key_names = columns.key_names or positions(len(key))
-    return (
-        _part(key_names, key),
-        _part(positions(len(inner)), inner),
-        str(_row(names, value)) if value else ANY,
-    )
+    return _part(key), _part(inner), str(_row(value)) if value else ANY
 
 
-def _part(names: Sequence[str], fields: Sequence[pa.Field]) -> Schema:
+def _part(columns: Named) -> Schema:
     """A value, or a row of several; no value without columns."""
-    if len(fields) == 1:
-        return str(_type(fields[0]))
-    return str(_row(names, fields)) if fields else ANY
+    if len(columns) == 1:
+        return str(_type(columns[0][1]))
+    return str(_row(columns)) if columns else ANY
 
 
-def _row(names: Sequence[str], fields: Sequence[pa.Field]) -> LogicalType:
-    return RowType.of(*zip(_distinct(names), map(_type, fields), strict=True))
+def _row(columns: Named) -> LogicalType:
+    places = zip(columns, positions(len(columns)), strict=True)
+    names = [name or position for (name, _), position in places]
+    return RowType.of(*zip(_distinct(names), (_type(field) for _, field in columns), strict=True))
 
 
 def _type(field: pa.Field) -> LogicalType:
