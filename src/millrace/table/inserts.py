@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import LogicalType, NullType, VarCharType
 from millrace.expressions.parameters import implicit_cast
 from millrace.expressions.resolved import Cast, ResolvedExpression, ValueLiteral
@@ -29,7 +28,7 @@ def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
     """The end that an INSERT makes.
 
     Raises:
-        JobDefinitionError: there is no such table or column, or types do not fit.
+        CatalogError: there is no such table or column, or types do not fit.
     """
     node = session.bind_query(statement.query, statement.text)
     table = written_table(session, statement.path)
@@ -98,12 +97,15 @@ def arranged(
     """The rows with the columns of the sink, in its order and of its types.
 
     Raises:
-        JobDefinitionError: a type does not fit, or a column gets nothing.
+        CatalogError: a type does not fit, or a column gets nothing or two values.
     """
     wanted = table.sink_type
     for name in (*columns, *static):
         if name not in wanted.names:
             raise not_found("column", name, wanted.names)
+    twice = [name for place, name in enumerate(columns) if name in columns[:place]]
+    if twice:
+        raise CatalogError(f"the column {twice[0]!r} is written twice", table.path[-1])
     given = list(columns) or [name for name in wanted.names if name not in static]
     if len(given) != len(node.row_type):
         raise _misfit(node, table, f"{len(node.row_type)} columns for {len(given)}")
@@ -144,12 +146,13 @@ def _as(
     return Cast(source, kind.with_nullable(given.nullable))
 
 
-def _misfit(node: RelNode, table: ResolvedTable, why: str) -> JobDefinitionError:
+def _misfit(node: RelNode, table: ResolvedTable, why: str) -> CatalogError:
     given = ", ".join(f"{field.name} {field.type}" for field in node.row_type.fields)
     wanted = ", ".join(f"{field.name} {field.type}" for field in table.sink_type.fields)
-    return JobDefinitionError(
+    return CatalogError(
         f"the query gives {why}; cast its columns to what table {'.'.join(table.path)} takes\n"
-        f"  query: {given}\n  table: {wanted}"
+        f"  query: {given}\n  table: {wanted}",
+        table.path[-1],
     )
 
 

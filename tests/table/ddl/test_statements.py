@@ -288,3 +288,22 @@ def test_names_that_are_not_there_are_marked(statement: str, marked: str, reason
     assert carets == " " * column + "^" * len(marked)
     number = 1 + statement[: statement.rindex(marked)].count("\n")
     assert told.startswith(f"line {number}, column {column + 1}: there is")
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason", "column"),
+    [
+        ("INSERT INTO sink (a, a) SELECT 1, 2", "the column 'a' is written twice", 13),
+        ("INSERT INTO sink SELECT 1", "the query gives 1 columns for 2", 13),
+        ("INSERT INTO sink SELECT 'x', 'y'", "gives CHAR(1) NOT NULL for a, which is INT", 13),
+        ("CREATE VIEW v (x, y) AS SELECT 1", "the view has 2 columns, and its query gives 1", 13),
+    ],
+)
+def test_columns_that_do_not_fit_are_told_with_their_place(
+    t_env: TableEnvironment, statement: str, reason: str, column: int
+) -> None:
+    t_env.execute_sql(f"CREATE TABLE sink (a INT, b STRING) {BLACKHOLE}")
+    said = refusal(t_env, statement)
+    assert reason in said
+    assert said.startswith(f"line 1, column {column}: ")
+    assert "^" in said

@@ -20,7 +20,7 @@ from millrace.table.catalog.catalog_objects import (
     CatalogTable,
     CatalogView,
 )
-from millrace.table.catalog.errors import already_exists, not_found
+from millrace.table.catalog.errors import CatalogError, already_exists, not_found
 from millrace.table.catalog.object_path import ObjectIdentifier
 from millrace.table.connectors.registry import factory_of
 from millrace.table.ddl.queried_tables import table_of_query
@@ -207,7 +207,13 @@ def create_view(session: TableSession, statement: CreateView) -> TableResult:
         comment=statement.comment,
         place=session.catalogs.place,
     )
-    session.bind_query(statement.query, statement.text)
+    given = session.bind_query(statement.query, statement.text).row_type.names
+    if statement.columns and len(statement.columns) != len(given):
+        raise CatalogError(
+            f"the view has {len(statement.columns)} columns, and its query gives {len(given)}: "
+            f"{', '.join(given)}",
+            name.name,
+        )
     _add(session, name, view, statement.temporary)
     return TableResult.ok()
 
