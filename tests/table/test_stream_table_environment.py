@@ -248,3 +248,21 @@ def test_older_forms_of_streams(t_env: StreamTableEnvironment) -> None:
     assert list(retracted.execute_and_collect()) == [(True, (1,)), (False, (1,))]
     with pytest.raises(JobDefinitionError, match="to_changelog_stream"):
         t_env.to_append_stream(changes, pair)
+
+
+def test_results_of_windows_are_inserts() -> None:
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        t_env = StreamTableEnvironment.create(env)
+        t_env.execute_sql(
+            "CREATE TABLE ticks (n INT, ts AS TIMESTAMPADD(SECOND, n, "
+            "TIMESTAMP '2026-01-01 00:00:00'), WATERMARK FOR ts AS ts) "
+            "WITH ('connector' = 'datagen', 'fields.n.kind' = 'sequence', "
+            "'fields.n.start' = '0', 'fields.n.end' = '9')"
+        )
+        sums = t_env.sql_query(
+            "SELECT SUM(n) AS total FROM TUMBLE(TABLE ticks, DESCRIPTOR(ts), INTERVAL '5' SECOND) "
+            "GROUP BY window_start, window_end"
+        )
+        totals = list(t_env.to_data_stream(sums).map(lambda row: row.total).execute_and_collect())
+    assert totals == [10, 35]

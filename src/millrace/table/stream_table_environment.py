@@ -171,8 +171,10 @@ class StreamTableEnvironment(TableEnvironment):
         return self.to_changelog_stream(table).map(partial(_signed, _made_of(type_info)), pairs)
 
     def _require_inserts(self, table: Table) -> None:
-        modes = ChangelogModes([table.node], self._session.streaming)
-        if not modes.insert_only(table.node):
+        # a window is an aggregate like any other before the rules have seen it
+        [node] = self._session.optimized([table.node])
+        modes = ChangelogModes([node], self._session.streaming)
+        if not modes.insert_only(node):
             raise JobDefinitionError(
                 "the query updates rows, which a stream of inserts cannot say; take "
                 "to_changelog_stream(), whose rows have their kinds"
