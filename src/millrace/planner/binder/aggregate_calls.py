@@ -243,4 +243,6 @@ def _bound(binder: CallBinder, bound: exp.Expr) -> int | None:
         if isinstance(value.value, timedelta)
         else value.value
     )
+    if amount < 0:
+        raise binder.context.refusal(bound, "a bound of OVER cannot be negative")
     return -amount if kind == "PRECEDING" else amount

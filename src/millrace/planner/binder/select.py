@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from sqlglot import exp
 
@@ -21,6 +20,7 @@ from millrace.planner.binder.grouping import (
     group_window,
     window_property,
 )
+from millrace.planner.binder.hints import query_hints, require_tables
 from millrace.planner.binder.named_windows import check_windows, named_windows
 from millrace.planner.binder.names import unique_names
 from millrace.planner.binder.over_clause import over_aggregate
@@ -31,7 +31,7 @@ from millrace.planner.binder.placeholders import (
     has,
 )
 from millrace.planner.binder.scope import Scope
-from millrace.planner.binder.state_ttl import StateTtlHint, require_tables, state_ttl_hint
+from millrace.planner.binder.state_ttl import StateTtlHint, state_ttl_hint
 from millrace.planner.relational.rel_node import Aggregate, Filter, Project, RelNode, Sort, Values
 from millrace.sql.dialect.nodes import names_of
 
@@ -45,13 +45,6 @@ def bind_select(
 ) -> RelNode:
     """The rows of a SELECT, in the order of its ORDER BY."""
     return _Select(context, node, outer, common).bind()
-
-
-_HINTS = (
-    *("OPTIONS", "STATE_TTL", "LOOKUP", "MULTI_JOIN"),
-    *("BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP"),
-)
-"""Flink docs, "Hints". How rows are brought together Spark decides: those hints change nothing."""
 
 
 class _Select:
@@ -106,25 +99,13 @@ class _Select:
         source = self.node.args.get("from_")
         if source is not None:
             ttl = self._state_ttl = state_ttl_hint(self.context, self.node)
-            binder = FromBinder(self.context, self.outer, self.common, self._hints(), ttl)
+            hints = query_hints(self.context, self.node)
+            binder = FromBinder(self.context, self.outer, self.common, hints, ttl)
             self.rows, self.scope = binder.bind(source.this)
-            require_tables(self.context, self.node, ttl, self.scope)
+            require_tables(self.context, self.node, self.scope)
         where = self.node.args.get("where")
         if where is not None:
             self.rows = Filter(self.rows, self._plain("WHERE").condition(where.this))
-
-    def _hints(self) -> tuple[tuple[str, Any], ...]:
-        hint = self.node.args.get("hint")
-        made: list[tuple[str, Any]] = []
-        for each in [] if hint is None else hint.expressions:
-            if each.name.upper() not in _HINTS:
-                near = nearest_name(each.name.upper(), _HINTS)
-                raise self.context.refusal(each, f"there is no hint called {each.name!r}{near}")
-            if each.options:
-                made.append((each.name.upper(), tuple(each.options.items())))
-            else:
-                made.append((each.name.upper(), tuple(part.name for part in each.expressions)))
-        return tuple(made)
 
     def _plain(self, clause: str) -> ExpressionBinder:
         return ExpressionBinder(self.context, self.scope, self.common, clause)

@@ -6,18 +6,16 @@ by their name without one. Flink docs, "Hints".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from millrace.common.time.amounts import Duration
 from millrace.planner.binder.context import BindingContext
-from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.scope import Scope
 from millrace.sql.dialect import nodes
 
-__all__ = ["StateTtlHint", "require_tables", "state_ttl_hint"]
+__all__ = ["StateTtlHint", "state_ttl_hint"]
 
 
 @dataclass(frozen=True)
@@ -54,24 +52,3 @@ def state_ttl_hint(context: BindingContext, select: exp.Select) -> StateTtlHint:
             except ValueError as error:
                 raise context.refusal(each, f"STATE_TTL of {name!r}: {error}") from None
     return StateTtlHint(found)
-
-
-def require_tables(
-    context: BindingContext, select: exp.Select, hint: StateTtlHint, scope: Scope
-) -> None:
-    """A name that is no table of FROM is refused.
-
-    Raises:
-        SqlValidationError: there is one.
-    """
-    for name in hint.by_table:
-        if not any(table.matches((name,)) for table in scope.tables):
-            raise context.refusal(
-                select.args["hint"],
-                f"STATE_TTL: there is no table {name!r} in FROM"
-                + nearest_name(name, _names(scope)),
-            )
-
-
-def _names(scope: Scope) -> Sequence[str]:
-    return [table.path[-1] for table in scope.tables if table.path]

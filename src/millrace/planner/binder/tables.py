@@ -7,10 +7,10 @@ from sqlglot import exp
 from millrace.expressions.resolved import FieldReference, ResolvedExpression
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import SqlValidationError, nearest_name
+from millrace.planner.binder.hints import table_options
 from millrace.planner.catalog_reader import NameKind, ResolvedTable, ResolvedView
 from millrace.planner.relational.rel_node import Project, RelNode, TableScan
 from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
-from millrace.sql.dialect import nodes
 
 __all__ = ["bind_table", "path_of", "renamed", "table_rows"]
 
@@ -36,14 +36,7 @@ def bind_table(context: BindingContext, node: exp.Table, common: CommonTables) -
         raise context.refusal(node, f"there is no table or view called {'.'.join(path)!r}{hint}")
     if isinstance(found, ResolvedView):
         return _view(context, node, found)
-    return table_rows(found, _options(node))
-
-
-def _options(node: exp.Expr) -> tuple[tuple[str, str], ...]:
-    for hint in node.args.get("hints") or ():
-        if isinstance(hint, nodes.Hint) and hint.name.upper() == "OPTIONS":
-            return tuple(hint.options.items())
-    return ()
+    return table_rows(found, table_options(context, node))
 
 
 def table_rows(table: ResolvedTable, options: tuple[tuple[str, str], ...] = ()) -> RelNode:

@@ -1,0 +1,97 @@
+"""The hints of a SELECT and of a table: which there are, and the tables that they name.
+
+Flink docs, "Hints": a hint that is not known, or whose table is not in the query, is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from millrace.planner.binder.context import BindingContext
+from millrace.planner.binder.errors import nearest_name
+from millrace.planner.binder.scope import Scope
+from millrace.sql.dialect import nodes
+
+__all__ = ["query_hints", "require_tables", "table_options"]
+
+_OF_QUERIES = (
+    *("OPTIONS", "STATE_TTL", "LOOKUP", "MULTI_JOIN"),
+    *("BROADCAST", "SHUFFLE_HASH", "SHUFFLE_MERGE", "NEST_LOOP"),
+)
+"""How rows are brought together Spark decides: the hints about that change nothing."""
+_OF_TABLES = ("OPTIONS",)
+
+
+def query_hints(context: BindingContext, select: exp.Select) -> tuple[tuple[str, Any], ...]:
+    """The hints behind SELECT: names, with what they give.
+
+    Raises:
+        SqlValidationError: there is no such hint.
+    """
+    made: list[tuple[str, Any]] = []
+    for each in _written(select):
+        _require_known(context, each, _OF_QUERIES)
+        if each.options:
+            made.append((each.name.upper(), tuple(each.options.items())))
+        else:
+            made.append((each.name.upper(), tuple(part.name for part in each.expressions)))
+    return tuple(made)
+
+
+def require_tables(context: BindingContext, select: exp.Select, scope: Scope) -> None:
+    """A hint that names a table which is not in FROM is refused.
+
+    Raises:
+        SqlValidationError: there is one.
+    """
+    for each in _written(select):
+        for name in _tables_of(each):
+            if not any(table.matches((name,)) for table in scope.tables):
+                raise context.refusal(
+                    each,
+                    f"{each.name.upper()}: there is no table {name!r} in FROM"
+                    + nearest_name(name, _names(scope)),
+                )
+
+
+def table_options(context: BindingContext, table: exp.Expr) -> tuple[tuple[str, str], ...]:
+    """The options that a hint behind a table gives it.
+
+    Raises:
+        SqlValidationError: there is no such hint.
+    """
+    options: tuple[tuple[str, str], ...] = ()
+    for each in table.args.get("hints") or ():
+        if isinstance(each, nodes.Hint):
+            _require_known(context, each, _OF_TABLES)
+            options += tuple(each.options.items())
+    return options
+
+
+def _written(select: exp.Select) -> Sequence[Any]:
+    hint = select.args.get("hint")
+    return [] if hint is None else hint.expressions
+
+
+def _require_known(context: BindingContext, hint: Any, known: Sequence[str]) -> None:
+    if hint.name.upper() not in known:
+        near = nearest_name(hint.name.upper(), known)
+        raise context.refusal(hint, f"there is no hint called {hint.name!r}{near}")
+
+
+def _tables_of(hint: Any) -> list[str]:
+    match hint.name.upper():
+        case "OPTIONS":
+            return []
+        case "STATE_TTL":
+            return list(hint.options)
+        case "LOOKUP":
+            return [name for key, name in hint.options.items() if key == "table"]
+    return [part.name for part in hint.expressions]
+
+
+def _names(scope: Scope) -> Sequence[str]:
+    return [table.path[-1] for table in scope.tables if table.path]
