@@ -2,7 +2,8 @@
 
 What the two define differently is left out: integer division, averages of integers and decimals,
 aggregates of no rows without GROUP BY (a stream gives none), sums whose value depends on their
-order. Windowing functions are written ``<<tumble tt>>``; `flink_text` and `duck_text` replace them.
+order. Windowing functions are written ``<<tumble tt>>``, what is looked up ``<<lookup dim>>``, and
+so on; `flink_text` and `duck_text` replace them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-__all__ = ["COLUMNS", "ROWS", "duck_text", "flink_text", "queries"]
+__all__ = [
+    "COLUMNS",
+    "DIM_COLUMNS",
+    "DIM_ROWS",
+    "ROWS",
+    "duck_text",
+    "flink_text",
+    "queries",
+]
 
 COLUMNS = {
     "id": "BIGINT",
@@ -28,6 +37,8 @@ COLUMNS = {
     "b": "BOOLEAN",
     "ts": "TIMESTAMP(3)",
 }
+DIM_COLUMNS = {"k": "INT", "s": "STRING", "v": "BIGINT", "d": "DECIMAL(10, 2)", "b": "BOOLEAN"}
+"""Of the table that is looked up."""
 START = datetime(2024, 2, 28, 23, 59, 50)
 
 
@@ -53,6 +64,18 @@ ROWS = st.lists(
 ).map(_with_ids)
 
 
+DIM_ROWS = st.lists(
+    st.tuples(
+        st.none() | st.integers(0, 3),
+        st.none() | st.sampled_from(["a", "b", "", "ä c"]),
+        st.none() | st.integers(-20, 20),
+        st.none() | st.sampled_from([Decimal(t) for t in ("-7.25", "0.00", "12.50")]),
+        st.none() | st.booleans(),
+    ),
+    max_size=8,
+)
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a relation: what is written for it, and its kind (see `_Grammar.KINDS`)."""
@@ -71,6 +94,7 @@ class Relation:
 
 # n: BIGINT, x: DOUBLE, d: DECIMAL, s: STRING, b: BOOLEAN, t: TIMESTAMP, y: an inexact DOUBLE
 TABLE_COLUMNS = tuple(map(Column, COLUMNS, "nnnxdsbt"))
+DIM_TABLE_COLUMNS = tuple(map(Column, DIM_COLUMNS, "nsndb"))
 LITERALS = {
     "n": ["0", "1", "3", "-5"],
     "x": ["CAST(1.25 AS DOUBLE)", "CAST(0 AS DOUBLE)"],
@@ -268,6 +292,32 @@ class _Grammar:
         where = self.where([*left, *right])
         return Relation(f"(SELECT {selected} FROM {one} {kind} {two} ON {condition}{where})", made)
 
+    def _lookup(self, depth: int) -> Relation:
+        one, left = self.source(depth)
+        alias = self.name()
+        right = [Column(f"{alias}.{column.name}", column.kind) for column in DIM_TABLE_COLUMNS]
+        condition = self.equal(left, right)
+        if " = 1" in condition or condition.startswith("1 = "):
+            return self._project(depth)  # a look-up needs a key
+        if self.maybe():
+            condition += f" AND {self.value('b', [*left, *right], 1)}"
+        kind = self.one_of(["JOIN", "LEFT JOIN"])
+        selected, made = self.named([*self.some(left, 2), *self.some(right, 2)])
+        where = self.where([*left, *right])
+        two = f"<<{self.one_of(['lookup dim', 'lookup adim'])}>> AS {alias}"
+        return Relation(f"(SELECT {selected} FROM {one} {kind} {two} ON {condition}{where})", made)
+
+    def _process(self, depth: int) -> Relation:
+        key = self.one_of(["k", "s", "b"])
+        kept = Column(key, dict(zip(COLUMNS, TABLE_COLUMNS, strict=True))[key].kind)
+        columns = [kept, Column("seen", "n")]
+        selected, made = self.named([(c.name, c.kind) for c in self._drawn(columns)])
+        windows = f"<<counting {self.one_of('tu')} {key}>>"
+        return Relation(f"(SELECT {selected} FROM {windows}{self.where(columns)})", made)
+
+    def _drawn(self, columns: Sequence[Column]) -> list[Column]:
+        return [self.one_of(columns) for _ in range(self.one_of([2, 1]))]
+
     def equal(self, left: Sequence[Column], right: Sequence[Column]) -> str:
         kinds = {c.kind for c in left} & {c.kind for c in right} - {"y", "x"}
         kind = self.one_of(sorted(kinds)) if kinds else "n"
@@ -378,7 +428,7 @@ class _Grammar:
 
 
 FORMS = ["project", "aggregate", "join", "subquery", "union", "top", "limit", "window", "over"]
-FORMS += ["sets", "join", "aggregate", "project"]
+FORMS += ["sets", "join", "aggregate", "project", "lookup", "process"]
 
 
 def repr_texts() -> list[str]:
@@ -401,6 +451,8 @@ _FLINK_WINDOWS = {
     "hop": "TABLE(HOP(TABLE {}, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '15' SECOND))",
     "cumulate": "TABLE(CUMULATE(TABLE {}, DESCRIPTOR(ts), INTERVAL '5' SECOND, "
     "INTERVAL '20' SECOND))",
+    "lookup": "{} FOR SYSTEM_TIME AS OF PROCTIME()",
+    "counting": "(SELECT {1}, `EXPR$0` AS seen FROM counting(`row` => TABLE {0} PARTITION BY {1}))",
 }
 _DUCK_WINDOWS = {
     "tumble": """(SELECT *, time_bucket(INTERVAL 10 SECOND, ts) AS window_start,
@@ -412,6 +464,8 @@ _DUCK_WINDOWS = {
         time_bucket(INTERVAL 20 SECOND, ts) + n * INTERVAL 5 SECOND AS window_end
         FROM {}, range(1, 5) AS h(n)
         WHERE ts < time_bucket(INTERVAL 20 SECOND, ts) + n * INTERVAL 5 SECOND)""",
+    "lookup": "dim",
+    "counting": "(SELECT {1}, row_number() OVER (PARTITION BY {1}) AS seen FROM {0})",
 }
 
 
@@ -426,4 +480,7 @@ def duck_text(query: str) -> str:
 
 
 def _replaced(query: str, windows: dict[str, str]) -> str:
-    return re.sub(r"<<(\w+) (\w+)>>", lambda found: windows[found[1]].format(found[2]), query)
+    def text(found: re.Match[str]) -> str:
+        return windows[found[1]].format(*found[2].split())
+
+    return re.sub(r"<<(\w+) ([\w ]+)>>", text, query)
