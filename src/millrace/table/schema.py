@@ -13,6 +13,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import LogicalType, RowType, quoted
 from millrace.common.types.logical.logical_type import literal as sql_text
 from millrace.planner.catalog_reader import ColumnKind
+from millrace.table.catalog.errors import CatalogError
 from millrace.table.data_types import declared_type
 
 __all__ = ["Schema", "UnresolvedColumn", "UnresolvedKey", "UnresolvedWatermark"]
@@ -211,7 +212,7 @@ class Schema:
             """The schema.
 
             Raises:
-                JobDefinitionError: two columns have one name, or the key has a column that there
+                CatalogError: two columns have one name, or the key has a column that there
                     is not.
             """
             return checked(Schema(tuple(self._columns), self._watermark, self._key))
@@ -225,16 +226,16 @@ def checked(schema: Schema) -> Schema:
     """The schema, if its names fit together.
 
     Raises:
-        JobDefinitionError: two columns have one name, or the key has a column that there is not.
+        CatalogError: two columns have one name, or the key has a column that there is not.
     """
     names = schema.names
     for position, name in enumerate(names):
         if name in names[:position]:
-            raise JobDefinitionError(f"two columns are called {name!r}")
+            raise CatalogError(f"two columns are called {name!r}", name)
     key = schema.primary_key
     for name in () if key is None else key.columns:
         if name not in names:
-            raise JobDefinitionError(
-                f"the primary key names {name!r}; the columns are {', '.join(names)}"
+            raise CatalogError(
+                f"the primary key names {name!r}; the columns are {', '.join(names)}", name
             )
     return schema

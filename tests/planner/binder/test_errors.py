@@ -41,3 +41,17 @@ def test_a_bound_of_over_is_not_negative(bound_of_frame: str) -> None:
     frame = f"ROWS BETWEEN {bound_of_frame} AND UNBOUNDED FOLLOWING"
     with pytest.raises(SqlValidationError, match="a bound of OVER cannot be negative"):
         bound(f"SELECT COUNT(*) OVER (ORDER BY a {frame}) FROM t")
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT x.a FROM t AS o", "column 'x.a': there is no table 'x' in FROM"),
+        ("SELECT ord.a FROM t AS orders", "no table 'ord' in FROM; did you mean 'orders'"),
+        ("SELECT t.aa FROM t", "column 't.aa' is not in any table"),
+        ("SELECT a FROM t AS o WHERE EXISTS (SELECT 1 FROM s WHERE o.zz = s.a)", "'o.zz' is not"),
+    ],
+)
+def test_a_table_that_is_not_in_from_is_told_as_one(query: str, message: str) -> None:
+    with pytest.raises(SqlValidationError, match=message):
+        bound(query)

@@ -297,13 +297,18 @@ def test_names_that_are_not_there_are_marked(statement: str, marked: str, reason
         ("INSERT INTO sink SELECT 1", "the query gives 1 columns for 2", 13),
         ("INSERT INTO sink SELECT 'x', 'y'", "gives CHAR(1) NOT NULL for a, which is INT", 13),
         ("CREATE VIEW v (x, y) AS SELECT 1", "the view has 2 columns, and its query gives 1", 13),
+        ("CREATE TABLE t (k INT, k INT)", "two columns are called 'k'", 24),
+        ("CREATE TABLE t (k INT, WATERMARK FOR b AS b)", "there is no such column", 43),
+        ("CREATE TABLE t (k INT, WATERMARK FOR k AS k)", "a time attribute is of", 43),
+        ("CREATE TABLE t (k INT, PRIMARY KEY (b) NOT ENFORCED)", "the primary key names", 37),
+        ("CREATE TABLE t (k INT) PARTITIONED BY (b)", "PARTITIONED BY names 'b'", 40),
     ],
 )
 def test_columns_that_do_not_fit_are_told_with_their_place(
     t_env: TableEnvironment, statement: str, reason: str, column: int
 ) -> None:
     t_env.execute_sql(f"CREATE TABLE sink (a INT, b STRING) {BLACKHOLE}")
-    said = refusal(t_env, statement)
+    said = refusal(t_env, f"{statement} {BLACKHOLE}" if " TABLE " in statement else statement)
     assert reason in said
     assert said.startswith(f"line 1, column {column}: ")
     assert "^" in said

@@ -125,8 +125,13 @@ class ExpressionBinder:
                 node, f"column {str(error)!r} is ambiguous: write the table before it"
             ) from None
         if found is None:
-            known = self.scope.names()
+            known = list(self.scope.names())
             shown = ".".join(names)
+            tables = self.scope.table_names()
+            if len(names) == 2 and names[1] in known and names[0] not in tables:
+                hint = nearest_name(names[0], tables)
+                reason = f"column {shown!r}: there is no table {names[0]!r} in FROM{hint}"
+                raise self.context.refusal(node, reason)
             hint = nearest_name(names[-1], known)
             raise self.context.refusal(node, f"column {shown!r} is not in any table{hint}")
         return reduce(lambda row, name: self.field(node, row, name), found.fields, found.expression)

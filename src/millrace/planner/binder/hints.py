@@ -53,7 +53,7 @@ def require_tables(context: BindingContext, select: exp.Select, scope: Scope) ->
                 raise context.refusal(
                     each,
                     f"{each.name.upper()}: there is no table {name!r} in FROM"
-                    + nearest_name(name, _names(scope)),
+                    + nearest_name(name, scope.table_names()),
                 )
 
 
@@ -91,7 +91,3 @@ def _tables_of(hint: Any) -> list[str]:
         case "LOOKUP":
             return [name for key, name in hint.options.items() if key == "table"]
     return [part.name for part in hint.expressions]
-
-
-def _names(scope: Scope) -> Sequence[str]:
-    return [table.path[-1] for table in scope.tables if table.path]

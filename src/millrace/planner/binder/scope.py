@@ -124,11 +124,18 @@ class Scope:
                     yield column.name, column
 
     def names(self) -> Iterator[str]:
-        """Names one could have meant."""
+        """Names of columns that one could have meant."""
+        for table in self._all_tables():
+            yield from (column.name for column in table.columns)
+
+    def table_names(self) -> list[str]:
+        """Names of tables that one could have meant."""
+        return [table.path[-1] for table in self._all_tables() if table.path]
+
+    def _all_tables(self) -> Iterator[ScopeTable]:
         scope: Scope | None = self
         while scope is not None:
-            for table in scope.tables:
-                yield from (column.name for column in table.columns)
+            yield from scope.tables
             scope = scope.parent
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.source import Boundedness
 from millrace.common.types.logical.logical_type import (
     LocalZonedTimestampType,
@@ -32,6 +31,7 @@ from millrace.planner.catalog_reader import (
 )
 from millrace.table.catalog.catalog_manager import CatalogManager
 from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable, CatalogView
+from millrace.table.catalog.errors import CatalogError
 from millrace.table.catalog.imported_functions import function_of
 from millrace.table.catalog.object_path import ObjectIdentifier
 from millrace.table.connectors.registry import ConnectorAccess, factory_of
@@ -204,15 +204,17 @@ def _watermark(schema: Schema, row_type: RowType, bind: BindExpression) -> Resol
         return None
     name = schema.watermark.column
     if name not in row_type.names:
-        raise JobDefinitionError(
-            f"WATERMARK FOR {name}: there is no such column; there are {', '.join(row_type.names)}"
+        raise CatalogError(
+            f"WATERMARK FOR {name}: there is no such column; there are {', '.join(row_type.names)}",
+            name,
         )
     index = row_type.names.index(name)
     kind = row_type.fields[index].type
     if not isinstance(kind, (TimestampType, LocalZonedTimestampType)) or kind.precision > 3:
-        raise JobDefinitionError(
+        raise CatalogError(
             f"WATERMARK FOR {name}: a time attribute is of TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p "
-            f"from 0 to 3, {name} is of {kind}"
+            f"from 0 to 3, {name} is of {kind}",
+            name,
         )
     expression = schema.watermark.expression
     if expression.replace(" ", "").upper() == f"{SOURCE_WATERMARK.name}()":
@@ -227,7 +229,7 @@ def _key(schema: Schema, columns: tuple[ResolvedColumn, ...]) -> tuple[str, ...]
     physical = {each.name for each in columns if each.kind is ColumnKind.PHYSICAL}
     for name in schema.primary_key.columns:
         if name not in physical:
-            raise JobDefinitionError(
-                f"the primary key names {name}, which is no physical column of the table"
+            raise CatalogError(
+                f"the primary key names {name}, which is no physical column of the table", name
             )
     return schema.primary_key.columns

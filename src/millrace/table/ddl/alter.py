@@ -46,9 +46,7 @@ def alter_table(session: TableSession, statement: AlterTable) -> TableResult:
     return TableResult.ok()
 
 
-def _change_options(
-    table: CatalogTable, action: sql.SetOptions | sql.ResetOptions
-) -> CatalogTable:
+def _change_options(table: CatalogTable, action: sql.SetOptions | sql.ResetOptions) -> CatalogTable:
     return replace(table, options=changed_options(table.options, action, "connector", "table"))
 
 

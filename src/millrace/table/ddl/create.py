@@ -126,8 +126,9 @@ def _add(
 def _require_partitions(table: CatalogTable) -> None:
     for name in table.partition_keys:
         if name not in table.schema.names:
-            raise JobDefinitionError(
-                f"PARTITIONED BY names {name!r}; the columns are {', '.join(table.schema.names)}"
+            raise CatalogError(
+                f"PARTITIONED BY names {name!r}; the columns are {', '.join(table.schema.names)}",
+                name,
             )
 
 

@@ -106,11 +106,12 @@ def execute_statement(session: TableSession, statement: Statement) -> TableResul
 
 
 def _position(statement: Statement, name: str) -> TextPosition | None:
-    """Where the name stands: as that of the statement's object, or as the only such word."""
+    """Where the name stands: as that of the statement's object, or as the last such word, for a
+    column is declared before a key or a watermark names it."""
     at = statement.position
     written = "" if at is None else statement.text[at.start : at.end].replace("`", "")
     if written.rpartition(".")[2].strip().lower() == name:
         return at
     words = [each for each in tokenize(statement.text) if each.kind in (WORD, NAME)]
     places = [each.position for each in words if each.value.lower() == name]
-    return places[0] if len(places) == 1 else None
+    return places[-1] if places else None
