@@ -312,3 +312,31 @@ def test_columns_that_do_not_fit_are_told_with_their_place(
     assert reason in said
     assert said.startswith(f"line 1, column {column}: ")
     assert "^" in said
+
+
+def test_partitions_are_added_and_dropped(t_env: TableEnvironment, tmp_path: Path) -> None:
+    files = f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/t', 'format' = 'csv')"
+    t_env.execute_sql(f"CREATE TABLE t (a INT, d STRING, n INT) PARTITIONED BY (d, n) {files}")
+    t_env.execute_sql(
+        "ALTER TABLE t ADD PARTITION (d = 'x', n = -1) WITH ('owner' = 'ada') "
+        "PARTITION (d = 'y', n = 2)"
+    )
+    assert rows(t_env, "SHOW PARTITIONS t") == ["d=x/n=-1", "d=y/n=2"]
+    catalog = t_env.get_catalog("default_catalog")
+    spec = CatalogPartitionSpec({"d": "x", "n": "-1"})
+    found = catalog.get_partition(ObjectPath("default_database", "t"), spec)
+    assert found.get_properties() == {"owner": "ada"}
+    assert "already" in refusal(t_env, "ALTER TABLE t ADD PARTITION (d = 'y', n = 2)")
+    t_env.execute_sql("ALTER TABLE t ADD IF NOT EXISTS PARTITION (d = 'y', n = 2)")
+    t_env.execute_sql("ALTER TABLE t DROP PARTITION (d = 'x', n = -1)")
+    assert rows(t_env, "SHOW PARTITIONS t") == ["d=y/n=2"]
+    assert "no partition" in refusal(t_env, "ALTER TABLE t DROP PARTITION (d = 'x', n = -1)")
+    t_env.execute_sql("ALTER TABLE t DROP IF EXISTS PARTITION (d = 'x', n = -1)")
+    assert "names d, n, not d" in refusal(t_env, "ALTER TABLE t ADD PARTITION (d = 'z')")
+
+
+def test_partitions_of_tables_that_cannot_have_them_are_refused(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(f"CREATE TABLE t (a INT) {BLACKHOLE}")
+    assert "is not partitioned" in refusal(t_env, "ALTER TABLE t ADD PARTITION (a = 1)")
+    t_env.execute_sql(f"CREATE TEMPORARY TABLE s (a INT) PARTITIONED BY (a) {BLACKHOLE}")
+    assert "is temporary" in refusal(t_env, "ALTER TABLE s ADD PARTITION (a = 1)")

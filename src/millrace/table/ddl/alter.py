@@ -15,6 +15,7 @@ from millrace.sql.statements import AlterDatabase, AlterFunction, AlterTable, Al
 from millrace.table.catalog.catalog_objects import CatalogFunction, CatalogTable, CatalogView
 from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.ddl.changed_options import changed_options
+from millrace.table.ddl.partitions import change_partitions
 from millrace.table.ddl.schemas import column_of_statement, key_of, watermark_of
 from millrace.table.schema import Schema, UnresolvedColumn, checked
 from millrace.table.table_result import TableResult
@@ -34,6 +35,8 @@ def alter_table(session: TableSession, statement: AlterTable) -> TableResult:
     if isinstance(statement.action, sql.Rename):
         session.catalogs.rename_table(name, statement.action.path[-1])
         return TableResult.ok()
+    if isinstance(statement.action, sql.AddPartitions | sql.DropPartitions):
+        return change_partitions(session, name, statement.action)
     change = _ACTIONS.get(type(statement.action))
     if change is None:
         raise JobDefinitionError(

@@ -1,18 +1,24 @@
-"""SHOW PARTITIONS: what partitions a table has now, as its connector finds them."""
+"""SHOW PARTITIONS, and ADD and DROP PARTITION of ALTER TABLE."""
 
 from __future__ import annotations
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import RowType, VarCharType
 from millrace.planner.execution.table_access import TableAccess
-from millrace.sql.statements import Show
-from millrace.table.catalog.catalog_objects import CatalogTable
-from millrace.table.catalog.errors import not_found
+from millrace.sql.statements import AddPartitions, DropPartitions, Show
+from millrace.sql.statements.modify import PartitionSpec
+from millrace.table.catalog.catalog_objects import (
+    CatalogPartition,
+    CatalogPartitionSpec,
+    CatalogTable,
+)
+from millrace.table.catalog.errors import CatalogError, not_found
+from millrace.table.catalog.object_path import ObjectIdentifier
 from millrace.table.inserts import literal_text, written_table
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
-__all__ = ["show_partitions"]
+__all__ = ["change_partitions", "show_partitions"]
 
 
 def show_partitions(session: TableSession, statement: Show) -> TableResult:
@@ -40,3 +46,32 @@ def show_partitions(session: TableSession, statement: Show) -> TableResult:
             names.append("/".join(f"{key}={value}" for key, value in found.items()))
     row_type = RowType.of(("partition name", VarCharType()))
     return TableResult.of_rows(row_type, [(name,) for name in names])
+
+
+def change_partitions(
+    session: TableSession, name: ObjectIdentifier, action: AddPartitions | DropPartitions
+) -> TableResult:
+    """Add partitions to what the catalog knows of a table, or take them away.
+
+    Raises:
+        CatalogError: the table is temporary or not partitioned, a partition is there already, or
+            there is none.
+    """
+    if session.catalogs.is_temporary(name):
+        raise CatalogError(f"{name} is temporary: partitions are kept by catalogs", name.name)
+    catalog = session.catalogs.catalog(name.catalog)
+    if isinstance(action, DropPartitions):
+        for spec in action.partitions:
+            catalog.drop_partition(name.path, _spec(spec), action.if_exists)
+        return TableResult.ok()
+    for spec, properties in action.partitions:
+        partition = CatalogPartition(dict(properties))
+        catalog.create_partition(name.path, _spec(spec), partition, action.if_not_exists)
+    return TableResult.ok()
+
+
+def _spec(spec: PartitionSpec) -> CatalogPartitionSpec:
+    for key, value in spec.items():
+        if value is None:
+            raise CatalogError(f"PARTITION ({key}) needs a value: {key} = '...'", key)
+    return CatalogPartitionSpec({key: literal_text(value) for key, value in spec.items() if value})
