@@ -552,7 +552,7 @@ NAMED = [
         "SELECT t.id, u.d FROM t JOIN u ON t.k = u.k",
         "@right",
         "BIGINT",
-        "ARRAY<ROW<`k` BIGINT, `d` DECIMAL(10, 2), `ts` TIMESTAMP(6), `matches` BIGINT, ",
+        "ARRAY<ROW<`k` BIGINT, `d` DECIMAL(10, 2), `matches` BIGINT, ",
     ),
 ]
 

@@ -20,6 +20,8 @@ from millrace.connectors.kafka.topic_ids import (
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import CollectingSink, run_local
 
+PATIENCE = 60.0
+
 NOW = {"execution.checkpointing.interval": "0 ms"}
 AVAILABLE_NOW = {**NOW, "millrace.available-now": "true"}
 
@@ -81,7 +83,11 @@ def test_a_running_job_notices(topics: Topics, wall_clock: Any) -> None:
 def test_ids_are_those_of_the_topics(topics: Topics) -> None:
     first, second = topics.create(), topics.create()
     config = {"bootstrap.servers": topics.bootstrap_servers}
-    found = topic_ids(config, {first, second, "not-there"})
+    asked = {first, second, "not-there"}
+    # a broker that was asked may not have heard yet of a topic that was just made
+    deadline = time.monotonic() + PATIENCE
+    while len(found := topic_ids(config, asked)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
     assert found.keys() == {first, second}
     assert found[first] != found[second]
     assert topic_ids(config, []) == {}
