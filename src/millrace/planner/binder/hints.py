@@ -15,7 +15,7 @@ from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.scope import Scope
 from millrace.sql.dialect import nodes
 
-__all__ = ["query_hints", "require_tables", "table_options"]
+__all__ = ["query_hints", "require_tables", "table_options", "written_hints"]
 
 _OF_QUERIES = (
     *("OPTIONS", "STATE_TTL", "LOOKUP", "MULTI_JOIN"),
@@ -25,6 +25,12 @@ _OF_QUERIES = (
 _OF_TABLES = ("OPTIONS",)
 
 
+def written_hints(select: exp.Select) -> Sequence[Any]:
+    """The nodes of the hints behind SELECT."""
+    hint = select.args.get("hint")
+    return [] if hint is None else hint.expressions
+
+
 def query_hints(context: BindingContext, select: exp.Select) -> tuple[tuple[str, Any], ...]:
     """The hints behind SELECT: names, with what they give.
 
@@ -32,7 +38,7 @@ def query_hints(context: BindingContext, select: exp.Select) -> tuple[tuple[str,
         SqlValidationError: there is no such hint.
     """
     made: list[tuple[str, Any]] = []
-    for each in _written(select):
+    for each in written_hints(select):
         _require_known(context, each, _OF_QUERIES)
         if each.options:
             made.append((each.name.upper(), tuple(each.options.items())))
@@ -47,7 +53,7 @@ def require_tables(context: BindingContext, select: exp.Select, scope: Scope) ->
     Raises:
         SqlValidationError: there is one.
     """
-    for each in _written(select):
+    for each in written_hints(select):
         for name in _tables_of(each):
             if not any(table.matches((name,)) for table in scope.tables):
                 raise context.refusal(
@@ -69,11 +75,6 @@ def table_options(context: BindingContext, table: exp.Expr) -> tuple[tuple[str, 
             _require_known(context, each, _OF_TABLES)
             options += tuple(each.options.items())
     return options
-
-
-def _written(select: exp.Select) -> Sequence[Any]:
-    hint = select.args.get("hint")
-    return [] if hint is None else hint.expressions
 
 
 def _require_known(context: BindingContext, hint: Any, known: Sequence[str]) -> None:

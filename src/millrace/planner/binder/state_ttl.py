@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from millrace.common.time.amounts import Duration
 from millrace.planner.binder.context import BindingContext
+from millrace.planner.binder.hints import written_hints
 from millrace.planner.binder.scope import Scope
-from millrace.sql.dialect import nodes
 
 __all__ = ["StateTtlHint", "state_ttl_hint"]
 
@@ -39,10 +39,9 @@ def state_ttl_hint(context: BindingContext, select: exp.Select) -> StateTtlHint:
     Raises:
         SqlValidationError: it is not written in pairs, or a value is no duration.
     """
-    hint = select.args.get("hint")
     found: dict[str, int] = {}
-    for each in [] if hint is None else hint.expressions:
-        if not isinstance(each, nodes.Hint) or each.name.upper() != "STATE_TTL":
+    for each in written_hints(select):
+        if each.name.upper() != "STATE_TTL":
             continue
         if not each.options:
             raise context.refusal(each, "STATE_TTL is written STATE_TTL('table' = '1 d')")

@@ -71,7 +71,7 @@ class CatalogPartitions(ABC):
             CatalogError: there is no such table or partition.
         """
         table = self._partitioned(table_path)
-        known = dict(_named(table, self._partitions(table_path, table)))
+        known = self._known(table_path, table)
         name = partition_spec.path(table.partition_keys)
         if name not in known:
             raise not_found("partition", name, sorted(known))
@@ -86,8 +86,7 @@ class CatalogPartitions(ABC):
             CatalogError: there is no such table, or it is not partitioned.
         """
         table = self._partitioned(table_path)
-        known = dict(_named(table, self._partitions(table_path, table)))
-        return partition_spec.path(table.partition_keys) in known
+        return partition_spec.path(table.partition_keys) in self._known(table_path, table)
 
     def create_partition(
         self,
@@ -108,10 +107,11 @@ class CatalogPartitions(ABC):
                 f"a partition of {table_path} names {', '.join(table.partition_keys)}, not "
                 f"{', '.join(partition_spec.partition_spec) or 'nothing'}"
             )
-        if self.partition_exists(table_path, partition_spec):
+        name = partition_spec.path(table.partition_keys)
+        if name in self._known(table_path, table):
             if ignore_if_exists:
                 return
-            raise already_exists("partition", partition_spec.path(table.partition_keys))
+            raise already_exists("partition", name)
         self._put(table_path, table, partition_spec, partition)
 
     def alter_partition(
@@ -127,10 +127,8 @@ class CatalogPartitions(ABC):
             CatalogError: there is no such table or partition.
         """
         table = self._partitioned(table_path)
-        if ignore_if_not_exists and not self.partition_exists(table_path, partition_spec):
-            return
-        self.get_partition(table_path, partition_spec)
-        self._put(table_path, table, partition_spec, new_partition)
+        if self._is_there(table_path, table, partition_spec, ignore_if_not_exists):
+            self._put(table_path, table, partition_spec, new_partition)
 
     def drop_partition(
         self,
@@ -144,9 +142,8 @@ class CatalogPartitions(ABC):
             CatalogError: there is no such table or partition, or the connector finds it.
         """
         table = self._partitioned(table_path)
-        if ignore_if_not_exists and not self.partition_exists(table_path, partition_spec):
+        if not self._is_there(table_path, table, partition_spec, ignore_if_not_exists):
             return
-        self.get_partition(table_path, partition_spec)
         name = partition_spec.path(table.partition_keys)
         left = tuple(
             (spec, partition)
@@ -167,6 +164,22 @@ class CatalogPartitions(ABC):
             raise CatalogError(f"table {path} is not partitioned")
         return table
 
+    def _known(self, path: ObjectPath, table: CatalogTable) -> dict[str, CatalogPartition]:
+        """The partitions by their names."""
+        return {
+            spec.path(table.partition_keys): partition
+            for spec, partition in self._partitions(path, table)
+        }
+
+    def _is_there(
+        self, path: ObjectPath, table: CatalogTable, spec: CatalogPartitionSpec, ignored: bool
+    ) -> bool:
+        """Whether there is a partition; without ``ignored`` one that is missing is an error."""
+        known, name = self._known(path, table), spec.path(table.partition_keys)
+        if name not in known and not ignored:
+            raise not_found("partition", name, sorted(known))
+        return name in known
+
     def _put(
         self,
         path: ObjectPath,
@@ -175,9 +188,7 @@ class CatalogPartitions(ABC):
         partition: CatalogPartition,
     ) -> None:
         name = spec.path(table.partition_keys)
-        others = [
-            pair for pair in table.partitions if pair[0].path(table.partition_keys) != name
-        ]
+        others = [pair for pair in table.partitions if pair[0].path(table.partition_keys) != name]
         self._alter_table(path, replace(table, partitions=(*others, (spec, partition))))
 
     def _partitions(
@@ -189,12 +200,6 @@ class CatalogPartitions(ABC):
             for spec, partition in (*found, *table.partitions)
         }
         return [known[name] for name in sorted(known)]
-
-
-def _named(
-    table: CatalogTable, partitions: list[tuple[CatalogPartitionSpec, CatalogPartition]]
-) -> list[tuple[str, CatalogPartition]]:
-    return [(spec.path(table.partition_keys), partition) for spec, partition in partitions]
 
 
 def _found(path: ObjectPath, table: CatalogTable) -> list[CatalogPartitionSpec]:
@@ -212,6 +217,5 @@ def _found(path: ObjectPath, table: CatalogTable) -> list[CatalogPartitionSpec]:
     except JobDefinitionError:
         return []
     return [
-        CatalogPartitionSpec(dict(zip(table.partition_keys, each, strict=True)))
-        for each in values
+        CatalogPartitionSpec(dict(zip(table.partition_keys, each, strict=True))) for each in values
     ]
