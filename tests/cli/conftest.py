@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from subprocess import PIPE
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     """Starts ``millrace`` with these arguments; its state goes to ``tmp_path / "state"``."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(*argv: str) -> subprocess.Popen[str]:
+    def start(*argv: str, stdout: Any = PIPE, stderr: Any = PIPE) -> subprocess.Popen[str]:
         environment = {
             **os.environ,
             "PYTHONPATH": str(SOURCES),
@@ -29,8 +31,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
             [sys.executable, "-m", "millrace.cli.main", *argv],
             cwd=tmp_path,
             env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=stdout,
+            stderr=stderr,
             text=True,
             start_new_session=True,
         )

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from millrace.cli.failure_report import failure_report, spark_reason
+from millrace.cli.job_file import run_job_file
+from millrace.cli.printing import size_text
 from millrace.cli.progress_line import time_text
 from millrace.common.errors import (
     ConfigurationError,
@@ -49,6 +51,20 @@ def test_any_other_error_shows_its_traceback() -> None:
     report = failure_report(caught(lambda: int("x")))
     assert report.startswith("Traceback (most recent call last):\n")
     assert report.endswith("ValueError: invalid literal for int() with base 10: 'x'\n")
+
+
+def test_an_error_inside_of_millrace_says_so() -> None:
+    report = failure_report(caught(lambda: size_text("many")))  # type: ignore[arg-type]
+    assert report.startswith("an error inside of millrace; please report it with the log\n")
+
+
+def test_a_syntax_error_of_the_job_file_is_its_authors(tmp_path: Path) -> None:
+    job = tmp_path / "job.py"
+    job.write_text("def broken(:\n    pass\n")
+    report = failure_report(caught(lambda: run_job_file(job, [])))
+    assert f'File "{job}", line 1\n    def broken(:\n' in report
+    assert report.endswith("\nSyntaxError: invalid syntax\n")
+    assert "inside of millrace" not in report
 
 
 def test_of_sparks_errors_only_the_first_line_is_shown() -> None:

@@ -132,6 +132,48 @@ def test_modules_reach_the_executors_of_a_cluster(start: Start, tmp_path: Path) 
     assert ("millrace.worker.stdout", "seen 2", "Map", "cluster") in said
 
 
+CHATTY = """
+    import logging, sys
+
+    def seen(value):
+        print("seen", value)
+        print("odd", value, file=sys.stderr)
+        return value
+
+    print("it", "begins")
+    logging.getLogger("shop").warning("closed on Sundays")
+    env.from_collection([1, 2]).map(seen).name("Price").print()
+    env.execute("chatty")
+    raise ValueError("it is Sunday")
+"""
+
+
+def test_under_a_server_what_is_printed_is_json_too(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server names the log, which is also standard output and standard error."""
+    write(tmp_path, {"job.py": PREAMBLE + CHATTY})
+    path = tmp_path / "log.txt"
+    monkeypatch.setenv("MILLRACE_LOG", str(path))
+    with path.open("ab") as log:
+        process = start(
+            "run", "--conf", "millrace.logging.format=json", "job.py", stdout=log, stderr=log
+        )
+    assert process.wait() == 1
+    records = [json.loads(line) for line in path.read_text().splitlines() if line[0] == "{"]
+    said = {(r["logger"], r["message"], r.get("operator")) for r in records}
+    assert {
+        ("stdout", "it begins", None),
+        ("shop", "closed on Sundays", None),
+        ("stdout", "seen 2", "Price"),
+        ("stderr", "odd 1", "Price"),
+        ("stdout", "2", None),
+        ("stderr", "ValueError: it is Sunday", None),
+    } <= said
+    others = [line for line in path.read_text().splitlines() if line[0] != "{"]
+    assert [line for line in others if "incubator" not in line] == []  # Java's own
+
+
 def test_a_failed_job_is_told_without_spark(start: Start, tmp_path: Path) -> None:
     """The user's traceback, the operator and the record; Spark's own words are in the log."""
     failing = """

@@ -67,6 +67,8 @@ def test_a_job_from_its_upload_to_its_end(
     assert f"running  counts  {id}" in millrace("list")[1]
     assert "counts is RUNNING: " in millrace("status", "counts")[1]
     told = millrace("info", id[:8])[1]
+    assert told.startswith("counts is RUNNING since ")
+    assert "\nbegan        " in told
     assert "checkpoints " in told
     assert "Map -> Map -> Sink" in told
     (shown,) = json.loads(millrace("top", "--json")[1])

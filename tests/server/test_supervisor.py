@@ -112,7 +112,19 @@ def test_a_program_that_fails_at_once_is_not_started_again(servers, tmp_path, ev
     eventually(lambda: servers.job(job.id).is_over)
     ended = servers.job(job.id)
     assert ended.status.name == "FAILED"
-    assert "ZeroDivisionError" in ended.error
+    first, *_, last = ended.error.splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert last == "ZeroDivisionError: division by zero", "what people are told, and nothing else"
+
+
+def test_why_a_program_fails_is_told_without_json(servers, tmp_path, eventually) -> None:
+    program = tmp_path / "wrong.py"
+    program.write_text("import sys\nprint('no price')\nsys.exit(3)\n")
+    json = "--conf=millrace.logging.format=json"
+    job = servers.supervisor.submit(Submission(str(program), options=(json,)))
+    eventually(lambda: servers.job(job.id).is_over)
+    assert servers.supervisor.process(job.id).log.read_text().startswith("{")
+    assert servers.job(job.id).error == "no price\n"
 
 
 def test_one_process_even_if_the_server_dies_as_it_starts(tmp_path: Path, eventually) -> None:

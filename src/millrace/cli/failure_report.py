@@ -54,7 +54,10 @@ def _is_users(frame: traceback.FrameSummary) -> bool:
 
 def _traceback(error: BaseException) -> str:
     report = traceback.TracebackException.from_exception(error)
-    internal = bool(report.stack) and report.stack[-1].filename.startswith(_OURS)
+    where = report.stack[-1].filename if report.stack else ""
+    if isinstance(error, SyntaxError) and error.filename:  # not where it was raised
+        where = error.filename
+    internal = where.startswith(_OURS)
     report.stack = traceback.StackSummary.from_list([f for f in report.stack if _is_users(f)])
     if not from_spark(error):
         lead = "an error inside of millrace; please report it with the log\n" if internal else ""

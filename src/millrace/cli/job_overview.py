@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.engine.archived_job import ArchivedJob
+from millrace.engine.control_commands import waits_for
 from millrace.engine.job_details import StageDetails
 
 __all__ = ["JobOverview", "OperatorRow", "overview_of_archive", "overview_of_server"]
@@ -36,7 +37,7 @@ class JobOverview:
     id: str
     status: str
     since: int | None
-    """When it began, ms since the epoch of Unix."""
+    """When it went into that status, ms since the epoch of Unix."""
     epoch: int
     epoch_ms: float
     records: int
@@ -48,6 +49,8 @@ class JobOverview:
     """How long the newest one took."""
     state_bytes: int | None
     """Of what the newest checkpoint names."""
+    began: int | None = None
+    """ms since the epoch of Unix."""
     checkpoints: int = 0
     """Completed in this run."""
     failed_checkpoints: int = 0
@@ -66,11 +69,13 @@ def overview_of_archive(id: str, archive: ArchivedJob) -> JobOverview:
     """The overview of a job that runs alone, from what it tells in its directory."""
     details = archive.details
     newest = next((c for c in details.checkpoints.recent if c.number is not None), None)
+    planned = {stage.uid: stage.parallelism for stage in archive.stages}
     return JobOverview(
         name=details.job_name,
         id=id,
         status=details.status.name,
-        since=min(details.since.values(), default=None),
+        since=details.since.get(details.status),
+        began=min(details.since.values(), default=None),
         epoch=details.epoch,
         epoch_ms=details.epoch_ms,
         records=details.records,
@@ -83,16 +88,16 @@ def overview_of_archive(id: str, archive: ArchivedJob) -> JobOverview:
         checkpoints=details.checkpoints.completed,
         failed_checkpoints=details.checkpoints.failed,
         error=details.exceptions[0].cause if details.exceptions else "",
-        waits_for=details.waits_for,
-        operators=tuple(map(_row, details.stages)),
+        waits_for="" if details.status.is_terminal_state() else waits_for(details),
+        operators=tuple(_row(stage, planned.get(stage.uid, 0)) for stage in details.stages),
         settings=archive.settings,
     )
 
 
-def _row(stage: StageDetails) -> OperatorRow:
+def _row(stage: StageDetails, planned: int) -> OperatorRow:
     return OperatorRow(
         stage.name,
-        len(stage.subtasks),
+        len(stage.subtasks) or planned,  # none have answered before the first epoch
         stage.records_in,
         stage.records_out,
         stage.records_in_per_second,
@@ -113,7 +118,8 @@ def overview_of_server(
         name=job["name"],
         id=job["jid"],
         status=job["state"],
-        since=job["start-time"],
+        since=job["timestamps"].get(job["state"]) or None,
+        began=job["start-time"],
         epoch=job["epoch"],
         epoch_ms=job["epoch-ms"],
         records=job["records"],

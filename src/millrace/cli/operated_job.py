@@ -121,10 +121,13 @@ class DirectoryJob:
                 f"job '{self.name}' has told nothing of itself in {self.job.directory}"
             )
         overview = overview_of_archive(self.id, archive)
-        running = self.job.run is not None
+        state = "" if self.job.run is not None else self.job.state
         return replace(
             overview,
-            state="" if running else self.job.state,
+            state=state,
+            # nobody noted when its process died
+            since=None if state == "killed" else overview.since,
+            waits_for="" if state else overview.waits_for,
             checkpoints_in=self._checkpoints_in(),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any
+from unicodedata import combining, east_asian_width
 
 
 def print_json(value: Any) -> None:
@@ -40,11 +41,35 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         >>> aligned([("a", "b"), ("long", "c")])
         ['a     b', 'long  c']
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(
+            cell + " " * (width - width_of(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
         for row in rows
     ]
+
+
+def width_of(text: str) -> int:
+    """How many columns a terminal takes for a text.
+
+    Example:
+        >>> width_of("tea"), width_of("お茶"), width_of("cafe\u0301")
+        (3, 4, 4)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in ("W", "F") else 1 for c in text)
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A name that leaves room for others.
+
+    Example:
+        >>> shortened("clicks"), shortened("from-somewhere-to-elsewhere", 12)
+        ('clicks', 'from-some...')
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def last_line(text: str) -> str:
@@ -55,7 +80,7 @@ def last_line(text: str) -> str:
         'ValueError: no'
     """
     line = text.strip().rpartition("\n")[2].strip()
-    return line if len(line) <= 80 else f"{line[:77]}..."
+    return shortened(line, 80)
 
 
 def size_text(size: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from millrace.cli.arguments import RunArguments
@@ -18,12 +19,13 @@ from millrace.cli.imports import (
 from millrace.cli.interrupts import Interrupts
 from millrace.cli.job_file import run_job_file
 from millrace.cli.log_rotation import rotated
-from millrace.cli.run_log import open_run_log
+from millrace.cli.run_log import open_run_log, prints_in_log
 from millrace.cli.state_directory import CHECKPOINTS, SAVEPOINTS, state_directory
 from millrace.cli.terminal import Terminal, sharing_stdout
 from millrace.common.config import logging_options, options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobCancelledError
+from millrace.runtime.logs.log_settings import FAILURE_REPORT
 from millrace.state.backend.scratch_directory import scratch_directory
 
 FINISHED, FAILED, INTERRUPTED = 0, 1, 130
@@ -33,6 +35,11 @@ log = logging.getLogger(__name__)
 
 def run(arguments: RunArguments) -> int:
     """Run the job file and return the exit code."""
+    with prints_in_log():
+        return _run(arguments)
+
+
+def _run(arguments: RunArguments) -> int:
     terminal = Terminal()
     state = state_directory()
     as_json = Configuration(arguments.settings).get(logging_options.FORMAT) == "json"
@@ -153,6 +160,7 @@ class _Outcome:
         if end.code is None or isinstance(end.code, int):
             return end.code or FINISHED
         self._terminal.write(f"{end.code}\n")
+        _keep_report(str(end.code))
         return FAILED
 
     def _stopped(self) -> int:
@@ -172,7 +180,9 @@ class _Outcome:
 
     def _failed(self, error: BaseException) -> int:
         log.error("the job file failed", exc_info=error)
-        self._terminal.say(failure_report(error).rstrip("\n"))
+        report = failure_report(error).rstrip("\n")
+        self._terminal.say(report)
+        _keep_report(report)
         self._terminal.write("\n")
         self._say_how_to_resume()
         self._terminal.say(f"the log is {self._log_path}")
@@ -183,3 +193,11 @@ class _Outcome:
         if newest is not None:
             command = self._arguments.resume_command()
             self._terminal.say(f"to go on from checkpoint {newest}: {command}")
+
+
+def _keep_report(report: str) -> None:
+    """For who has started this process and wants to know why it failed."""
+    path = os.environ.get(FAILURE_REPORT)
+    if path is not None:
+        with suppress(OSError):  # it is in the log, too
+            Path(path).write_text(report, encoding="utf-8", errors="backslashreplace")

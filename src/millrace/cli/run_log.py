@@ -4,36 +4,100 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 from millrace.cli.log_retention import delete_old_logs, mark_in_use
 from millrace.cli.terminal import Terminal
 from millrace.filesystem.local_file_system import LocalFileSystem
-from millrace.runtime.logs.log_formats import placed
+from millrace.runtime.logs.log_file import LogFile
+from millrace.runtime.logs.log_formats import JsonLogFormat, placed
 from millrace.runtime.logs.log_settings import RUN_LOG
+from millrace.runtime.logs.printed_lines import STDERR, STDOUT, PrintedLines, printed_record
 
 
 def open_run_log(directory: Path, job: Path, terminal: Terminal, as_json: bool = False) -> Path:
     """Send logging to a new file in ``directory``; warnings of the engine also to the terminal.
     Old logs there are deleted. With `RUN_LOG` that file is the log, and all goes there alone.
 
-    The root logger is left to the job file.
+    The root logger is left to the job file. What that logs without setting up logging is in the
+    log, too.
     """
     given = os.environ.get(RUN_LOG)
     path = _new_log(directory, job) if given is None else Path(given)
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))  # what users print is theirs
+    to_file = placed(LogFile(path), as_json)
     mark_in_use(path)
     if given is None:
         delete_old_logs(directory)
-    to_file = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
     others = [TerminalHandler(terminal)] if given is None else []
-    _route("millrace", logging.INFO, placed(to_file, as_json), *others)
+    _route("millrace", logging.INFO, to_file, *others)
     _route("py4j", logging.WARNING, to_file)
+    logging.lastResort = LastResort(path, as_json, None if given else logging.lastResort)
     # PySpark warns of every pandas it was not tested with, whether the job uses pandas or not.
     warnings.filterwarnings("ignore", category=FutureWarning, module=r"pyspark\.")
     return path
+
+
+@contextmanager
+def prints_in_log() -> Iterator[None]:
+    """Where the log is what the process prints to, let printed lines come whole, and be records if
+    the log is JSON."""
+    path = os.environ.get(RUN_LOG)
+    streams = {STDOUT: sys.stdout, STDERR: sys.stderr}
+    printed = {
+        name: PrintedLines(stream, partial(_print, name, stream))
+        for name, stream in streams.items()
+        if path is not None and _writes_to(stream, path)
+    }
+    for name, lines in printed.items():
+        setattr(sys, name, lines)
+    try:
+        yield
+    finally:
+        for name, lines in printed.items():
+            lines.finish()
+            setattr(sys, name, streams[name])
+
+
+def _writes_to(stream: TextIO, path: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), os.stat(path))
+    except (OSError, ValueError):  # there is no such file yet, or no file behind the stream
+        return False
+
+
+def _print(name: str, stream: TextIO, line: str) -> None:
+    handlers = logging.getLogger("millrace").handlers
+    to_file = next((one for one in handlers if isinstance(one, LogFile)), None)
+    if to_file is None:
+        stream.write(f"{line}\n")
+    elif isinstance(to_file.formatter, JsonLogFormat):
+        to_file.handle(printed_record(name, line))
+    else:
+        to_file.append(line)
+
+
+class LastResort(logging.Handler):
+    """Takes warnings for which the job file has set up no handler: to the log, and besides to
+    where Python shows them."""
+
+    def __init__(self, path: Path, as_json: bool, shown: logging.Handler | None) -> None:
+        super().__init__(logging.WARNING)
+        self._to_file = LogFile(path)
+        self._shown = shown
+        placed(self, as_json)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log the record."""
+        self._to_file.append(self.format(record))
+        if self._shown is not None:
+            self._shown.handle(record)
 
 
 def _new_log(directory: Path, job: Path) -> Path:

@@ -27,7 +27,8 @@ from millrace.engine.fence import FENCE, FENCING_TOKEN, Fence
 from millrace.engine.job_identity import RAN_BEFORE
 from millrace.engine.job_record import JobRecord, read_record
 from millrace.engine.process_identity import process_space
-from millrace.runtime.logs.log_settings import RUN_LOG
+from millrace.runtime.logs.log_formats import readable
+from millrace.runtime.logs.log_settings import FAILURE_REPORT, RUN_LOG
 from millrace.server.registry import Submission
 
 __all__ = ["COMMAND", "JobProcess"]
@@ -57,6 +58,7 @@ class JobProcess:
     def __init__(self, directory: Path, command: Sequence[str] = COMMAND) -> None:
         self.directory = directory
         self.log = directory / "log.txt"
+        self._failure = directory / "failure.txt"
         self._command = tuple(command)
         self._lock = directory / f"process-{_machine()}.lock"
         self._pid = directory / f"process-{_machine()}.pid"
@@ -75,6 +77,7 @@ class JobProcess:
             lock = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._failure.unlink(missing_ok=True)
                 self._pid.unlink(missing_ok=True)  # the number may be another process's by now
                 self._child = self._spawn(submission, lock, token)
             except BlockingIOError:
@@ -102,6 +105,7 @@ class JobProcess:
                     FENCING_TOKEN: str(token),
                     FENCE: str(self.directory),
                     RUN_LOG: str(self.log),
+                    FAILURE_REPORT: str(self._failure),
                     **before,
                 },
                 pass_fds=(lock,),
@@ -198,11 +202,20 @@ class JobProcess:
         except OSError as error:
             log.warning("%s cannot be begun anew: %s", self.log, error)
 
+    def failure(self, length: int = 16_000) -> str:
+        """Why its program failed, as it is told to people; if it could not say so, the end of what
+        it has printed."""
+        with suppress(OSError):
+            told = self._failure.read_text(encoding="utf-8", errors="replace")
+            if told.strip():
+                return told if len(told) <= length else f"...{told[-length:]}"
+        return self.log_tail()
+
     def log_tail(self, length: int = 4_000) -> str:
         """The end of what the process has printed."""
         with suppress(OSError), self.log.open("rb") as file:
             file.seek(max(0, self.log.stat().st_size - length))
-            return file.read(length).decode(errors="replace")
+            return readable(file.read(length).decode(errors="replace"))
         return ""
 
     def _records(self) -> list[tuple[Path, JobRecord]]:

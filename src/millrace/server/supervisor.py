@@ -267,7 +267,7 @@ class Supervisor:
             self._close_attempt(attempt, "ended when its server led no more")
         elif own is None and code is not None and (code == 0 or (code > 0 and record is None)):
             done = JobStatus.FINISHED if code == 0 else JobStatus.FAILED
-            error = "" if code == 0 else process.log_tail()
+            error = "" if code == 0 else process.failure()
             self._end(job, done, error, (attempt, f"exit code {code}"))
         else:
             self._close_attempt(attempt, f"{CRASHED}: {_death(code)}")

@@ -19,8 +19,9 @@ def worker_log(settings: LogSettings, master: str) -> LogSettings:
 
     Example:
         >>> worker_log(LogSettings(), "spark://here:7077")
-        LogSettings(level='INFO', levels={}, json=False, ships=True)
+        LogSettings(level='INFO', levels={}, json=False, ships=True, file=None)
     """
     ships = not master.startswith("local") or master.startswith("local-cluster")
-    to_file = ships or LOG_VARIABLE in os.environ
-    return replace(settings, level=settings.level or ("INFO" if to_file else None), ships=ships)
+    file = None if ships else os.environ.get(LOG_VARIABLE)
+    level = settings.level or ("INFO" if ships or file else None)
+    return replace(settings, level=level, ships=ships, file=file)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import logging
-import sys
 
 from millrace.runtime.logs.log_place import LogPlace, enter_place
-from millrace.runtime.logs.shipped_log import MOST_CHARACTERS, MOST_LINES, ShippedLog, replay
+from millrace.runtime.logs.printed_lines import MOST_CHARACTERS
+from millrace.runtime.logs.shipped_log import MOST_LINES, ShippedLog, replay
 
 
 def logger_to(shipped: ShippedLog) -> logging.Logger:
@@ -17,23 +16,17 @@ def logger_to(shipped: ShippedLog) -> logging.Logger:
     return logger
 
 
-def test_records_and_prints_are_logged_again(monkeypatch, caplog) -> None:
+def test_records_and_prints_are_logged_again(caplog) -> None:
     shipped = ShippedLog()
-    screen = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", screen)
-    shipped.tee_stdout()
-    shipped.tee_stdout()
     enter_place(LogPlace("count", "Map", 1))
     try:
-        print("half", end="")
-        print(" a line")
+        shipped.printed("stdout", "half a line")
         try:
             raise KeyError("tea")
         except KeyError:
             logger_to(shipped).exception("no price of %s", "tea")
     finally:
         enter_place(LogPlace())
-    assert screen.getvalue() == "half a line\n"
     lines = shipped.take()
     assert shipped.take() == []
     with caplog.at_level(logging.INFO, "millrace"):
@@ -66,22 +59,3 @@ def test_a_message_that_does_not_fit_its_arguments_is_no_failure(capsys) -> None
     logger_to(shipped).info("%d pieces", "many")
     assert shipped.take() == []
     assert "Logging error" in capsys.readouterr().err
-
-
-def test_standard_output_is_still_that_of_the_process(monkeypatch, tmp_path) -> None:
-    shipped = ShippedLog()
-    with open(tmp_path / "out", "w", encoding="utf-8") as file:
-        monkeypatch.setattr(sys, "stdout", file)
-        shipped.tee_stdout()
-        assert (sys.stdout.encoding, sys.stdout.errors) == ("utf-8", "strict")
-        assert sys.stdout.fileno() == file.fileno()
-        assert not sys.stdout.isatty()
-
-
-def test_a_line_that_never_ends_is_kept_in_pieces(monkeypatch) -> None:
-    shipped = ShippedLog()
-    monkeypatch.setattr(sys, "stdout", io.StringIO())
-    shipped.tee_stdout()
-    for _ in range(3):
-        print("\r" + "#" * MOST_CHARACTERS, end="")
-    assert len(shipped.take()) == 3

@@ -46,6 +46,8 @@ def _lines(job: JobOverview) -> Iterator[str]:
     since = f" since {time_text(job.since)}" if job.since else ""
     yield f"{job.name} is {job.state or job.status}{since}"
     yield f"id           {job.id}"
+    if job.began is not None and job.began != job.since:
+        yield f"began        {time_text(job.began)}"
     yield f"records      {job.records:,}, {job.records_per_second:,.0f}/s"
     yield f"epoch        {job.epoch}, {job.epoch_ms:.0f} ms"
     if job.checkpoint is not None:

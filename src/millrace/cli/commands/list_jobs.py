@@ -48,7 +48,7 @@ def _show_directory(args: argparse.Namespace) -> int:
 
 
 def _show_server(args: argparse.Namespace) -> int:
-    from millrace.cli.printing import last_line, print_json, print_table
+    from millrace.cli.printing import last_line, print_json, print_table, shortened
     from millrace.cli.served_job import served_jobs
     from millrace.common.time.local_time import time_text
 
@@ -60,26 +60,26 @@ def _show_server(args: argparse.Namespace) -> int:
         rows = [
             (
                 job.status.name.lower(),
-                job.name,
+                shortened(job.name),
                 job.id,
                 time_text(job.summary["start-time"]),
                 last_line(job.summary.get("error", "")),
             )
             for job in jobs
         ]
-        print_table(("STATE", "NAME", "ID", "SINCE", "ERROR"), rows)
+        print_table(("STATE", "NAME", "ID", "BEGAN", "ERROR"), rows)
     else:
         print(f"the server at {client.address.url} has no jobs")
     return 0
 
 
 def _row(job: Job) -> tuple[str, ...]:
-    from millrace.cli.printing import last_line
+    from millrace.cli.printing import last_line, shortened
     from millrace.common.time.local_time import time_text
 
     newest = job.checkpoint
     checkpoint = (f"chk-{newest.number}", time_text(newest.time)) if newest else ("-", "-")
-    return (job.state, job.name, job.id, *checkpoint, last_line(job.error))
+    return (job.state, shortened(job.name), job.id, *checkpoint, last_line(job.error))
 
 
 def _as_json(job: Job) -> dict[str, Any]:

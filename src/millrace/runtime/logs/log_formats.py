@@ -9,7 +9,7 @@ from typing import Any
 
 from millrace.runtime.logs.log_place import PlaceFilter
 
-__all__ = ["JsonLogFormat", "TextLogFormat", "log_format", "placed", "use_format"]
+__all__ = ["JsonLogFormat", "TextLogFormat", "log_format", "placed", "readable", "use_format"]
 
 TEXT = "%(asctime)s %(levelname)s %(name)s: "
 
@@ -71,9 +71,10 @@ def log_format(as_json: bool) -> logging.Formatter:
 
 
 def use_format(as_json: bool, logger: str = "millrace") -> None:
-    """Let the handlers of a logger that have one of these formats take this one."""
-    for handler in logging.getLogger(logger).handlers:
-        if isinstance(handler.formatter, TextLogFormat | JsonLogFormat):
+    """Let the handlers of a logger that have one of these formats take this one, and the handler of
+    last resort, if it has one."""
+    for handler in (*logging.getLogger(logger).handlers, logging.lastResort):
+        if handler and isinstance(handler.formatter, TextLogFormat | JsonLogFormat):
             handler.setFormatter(log_format(as_json))
 
 
@@ -82,3 +83,27 @@ def placed(handler: logging.Handler, as_json: bool = False) -> logging.Handler:
     handler.setFormatter(log_format(as_json))
     handler.addFilter(PlaceFilter())
     return handler
+
+
+def readable(text: str) -> str:
+    """Lines of a log for people: of those that are JSON what they say.
+
+    Example:
+        >>> print(readable('begun\\n{"message": "no price", "exception": "KeyError: 3"}\\n{3'))
+        begun
+        no price
+        KeyError: 3
+        {3
+    """
+    return "\n".join(map(_said, text.split("\n")))
+
+
+def _said(line: str) -> str:
+    if not line.startswith("{"):
+        return line
+    try:
+        content = json.loads(line)
+        parts = [content["message"], content.get("exception")]
+        return "\n".join(str(part) for part in parts if part)
+    except (ValueError, KeyError, RecursionError):
+        return line

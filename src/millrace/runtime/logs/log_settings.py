@@ -10,11 +10,14 @@ from millrace.common.config import logging_options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import ConfigurationError
 
-__all__ = ["RUN_LOG", "LogSettings"]
+__all__ = ["FAILURE_REPORT", "RUN_LOG", "LogSettings"]
 
 RUN_LOG = "MILLRACE_LOG"
 """The environment variable that names the file of a run's log; who starts jobs for others sets it.
 Unset: each run has a new one."""
+FAILURE_REPORT = "MILLRACE_FAILURE_REPORT"
+"""The environment variable that names a file for what people are told if the program fails; who
+starts jobs for others sets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class LogSettings:
     ships: bool = False
     """Whether workers hand what is logged and printed to the driver with their answers, because
     they are on other machines."""
+    file: str | None = None
+    """The log that workers append to; None: what they say goes to standard error."""
 
     @staticmethod
     def of(configuration: Configuration) -> LogSettings:

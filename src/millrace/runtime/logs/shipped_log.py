@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import logging
-import sys
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, TextIO, cast
 
 from millrace.runtime.logs.log_line import LogLine
 from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, log_place
+from millrace.runtime.logs.printed_lines import MOST_CHARACTERS
 
 __all__ = ["ShippedLog", "replay"]
 
 MOST_LINES = 1_000
 """In one answer; of more, the newest are kept."""
-MOST_CHARACTERS = 4_000
-"""Of one line."""
-STDOUT = "stdout"
-"""The name under which prints are logged."""
 
 
 class ShippedLog(logging.Handler):
@@ -60,55 +54,10 @@ class ShippedLog(logging.Handler):
             self._left_out = 0
         return taken
 
-    def tee_stdout(self) -> None:
-        """Keep what is printed, too."""
-        if not isinstance(sys.stdout, _Tee):
-            sys.stdout = cast(TextIO, _Tee(sys.stdout, self))
-
-
-class _Tee(io.TextIOBase):
-    """Standard output that is logged line by line besides."""
-
-    def __init__(self, stream: TextIO, log: ShippedLog) -> None:
-        self._stream = stream
-        self._log = log
-        self._begun = ""
-
-    def write(self, text: str) -> int:
-        """Write it, and keep the lines that are complete."""
-        *lines, self._begun = (self._begun + text).split("\n")
-        if len(self._begun) > MOST_CHARACTERS:  # progress bars never end their line
-            lines.append(self._begun)
-            self._begun = ""
-        for line in lines:
-            record = logging.makeLogRecord({})
-            self._log.add(record.created, logging.INFO, STDOUT, line, log_place())
-        return self._stream.write(text)
-
-    def flush(self) -> None:
-        """Write what is buffered."""
-        self._stream.flush()
-
-    def fileno(self) -> int:
-        """Of the stream, for processes that a function starts."""
-        return self._stream.fileno()
-
-    def isatty(self) -> bool:
-        """Whether the stream is a terminal."""
-        return self._stream.isatty()
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """Of the stream."""
-        return self._stream.encoding
-
-    @property
-    def errors(self) -> str | None:  # type: ignore[override]
-        """How the stream treats what it cannot encode."""
-        return self._stream.errors
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+    def printed(self, name: str, line: str) -> None:
+        """Keep a line that was printed by what calls this."""
+        record = logging.makeLogRecord({})
+        self.add(record.created, logging.INFO, name, line, log_place())
 
 
 def replay(lines: Iterable[LogLine]) -> None:

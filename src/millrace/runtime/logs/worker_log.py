@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import logging
 import sys
+from functools import partial
+from typing import TextIO, cast
 
+from millrace.runtime.logs.log_file import LogFile
 from millrace.runtime.logs.log_formats import JsonLogFormat, TextLogFormat, log_format, placed
 from millrace.runtime.logs.log_line import LogLine
 from millrace.runtime.logs.log_place import PlaceFilter
 from millrace.runtime.logs.log_settings import LogSettings
+from millrace.runtime.logs.printed_lines import (
+    STDERR,
+    STDOUT,
+    PrintedLines,
+    printed_record,
+)
 from millrace.runtime.logs.shipped_log import ShippedLog
 
 __all__ = ["set_up_worker_log", "take_shipped"]
@@ -16,27 +25,74 @@ __all__ = ["set_up_worker_log", "take_shipped"]
 _shipped = ShippedLog()
 
 
+class _WorkerLog:
+    """Where a worker's records and prints go: as the newest of its jobs wants it."""
+
+    def __init__(self) -> None:
+        self.settings = LogSettings()
+        self._handlers: dict[str | None, logging.Handler] = {}
+
+    @property
+    def handler(self) -> logging.Handler:
+        """Writes to the job's log, or to standard error, which Spark brings into its own log."""
+        file = self.settings.file
+        found = self._handlers.get(file)
+        if found is None:
+            stream = logging.StreamHandler(_original(STDERR))
+            found = self._handlers[file] = placed(stream if file is None else LogFile(file))
+        found.setFormatter(log_format(self.settings.json))
+        return found
+
+    def take_prints(self) -> None:
+        """Take what is printed from now on, if it is to go the way of the records."""
+        if not (self.settings.ships or self.settings.json or self.settings.file):
+            return
+        for name in (STDOUT, STDERR):
+            stream = getattr(sys, name)
+            if not isinstance(stream, PrintedLines):
+                setattr(sys, name, PrintedLines(stream, partial(self._printed, name, stream)))
+
+    def _printed(self, name: str, stream: TextIO, line: str) -> None:
+        if self.settings.ships:
+            _shipped.printed(name, line)
+        handler = self.handler
+        if self.settings.json:
+            handler.handle(printed_record(name, line))
+        elif isinstance(handler, LogFile):
+            handler.append(line)
+        else:
+            stream.write(f"{line}\n")
+
+
+_log = _WorkerLog()
+
+
 def set_up_worker_log(settings: LogSettings) -> None:
-    """Let the root logger write to standard error, which Spark brings into the log, and to the
-    driver if it is on another machine. Handlers that the job's modules have set up stay."""
+    """Let the root logger write to the job's log, and to the driver if that is on another machine.
+    Handlers that the job's modules have set up stay. What is printed goes the same way."""
     root = logging.getLogger()
     root.setLevel(settings.level or logging.WARNING)
     settings.apply_levels()
     ours = [h for h in root.handlers if isinstance(h.formatter, TextLogFormat | JsonLogFormat)]
     others = [h for h in root.handlers if h not in (*ours, _shipped)]
-    if ours:
-        ours[0].setFormatter(log_format(settings.json))
-    elif others:
-        for handler in others:
-            if not any(isinstance(one, PlaceFilter) for one in handler.filters):
-                handler.addFilter(PlaceFilter())
-    else:
-        root.addHandler(placed(logging.StreamHandler(sys.stderr), settings.json))
+    for handler in ours:  # an earlier job may have had another log
+        root.removeHandler(handler)
+    for handler in others:
+        if not any(isinstance(one, PlaceFilter) for one in handler.filters):
+            handler.addFilter(PlaceFilter())
+    _log.settings = settings
+    if not others:
+        root.addHandler(_log.handler)
     if settings.ships and _shipped not in root.handlers:
         root.addHandler(_shipped)
-        _shipped.tee_stdout()
+    _log.take_prints()
 
 
 def take_shipped() -> list[LogLine]:
     """What the driver has yet to log."""
     return _shipped.take()
+
+
+def _original(name: str) -> TextIO:
+    stream = getattr(sys, name)
+    return cast(TextIO, stream.stream if isinstance(stream, PrintedLines) else stream)

@@ -9,6 +9,7 @@ import msgspec
 
 from millrace.common.job import JobStatus
 from millrace.engine.archived_job import HIDDEN
+from millrace.engine.control_commands import waits_for
 from millrace.server.api_route import AccessRole, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob, ObservedVertex
@@ -178,7 +179,7 @@ def job_details(job: ObservedJob, role: AccessRole = AccessRole.OPERATE) -> JobA
         watermark=details.watermark,
         last_checkpoint=_last_checkpoint(job),
         restarts=details.restarts,
-        waits_for=details.waits_for if job.is_running else "",
+        waits_for=waits_for(details) if job.is_running else "",
     )
 
 

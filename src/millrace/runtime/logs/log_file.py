@@ -1,0 +1,41 @@
+"""A log file that several processes write, each record in one piece."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["LogFile"]
+
+
+class LogFile(logging.Handler):
+    """Appends records to a file that others append to as well, or empty when it is too long."""
+
+    def __init__(self, path: str | Path) -> None:
+        super().__init__()
+        self.path = str(path)
+        # readable by its owner alone: what users print is theirs
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Append the record."""
+        try:
+            text = self.format(record)
+        except Exception:  # arguments that do not fit the message are no reason to fail
+            self.handleError(record)
+            return
+        self.append(text)
+
+    def append(self, line: str) -> None:
+        """Append a line; nothing if the disk is full, as there is nowhere to say so."""
+        with suppress(OSError):
+            os.write(self._descriptor, f"{line}\n".encode(errors="backslashreplace"))
+
+    def close(self) -> None:
+        """Close the file."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+        super().close()

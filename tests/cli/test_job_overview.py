@@ -1,0 +1,36 @@
+"""What ``millrace info`` and ``top`` know of a job, from what it has told in its directory."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from millrace.cli.job_overview import overview_of_archive
+from millrace.common.job import JobStatus
+from millrace.engine.archived_job import ArchivedJob, ArchivedStage, RestartSettings
+from millrace.engine.job_details import JobDetails, StageDetails
+
+
+def archive_of(details: JobDetails) -> ArchivedJob:
+    return ArchivedJob(
+        run_id="r1",
+        max_parallelism=128,
+        checkpoint_interval=1_000,
+        stages=(ArchivedStage("count", "Count", 3),),
+        restart=RestartSettings(""),
+        settings={},
+        details=details,
+        time=90,
+    )
+
+
+def test_since_when_it_is_in_its_status_and_when_it_began() -> None:
+    since = {JobStatus.CREATED: 10, JobStatus.RUNNING: 20, JobStatus.FAILED: 80}
+    details = JobDetails("clicks", JobStatus.FAILED, MappingProxyType(since))
+    overview = overview_of_archive("clicks-1", archive_of(details))
+    assert (overview.status, overview.since, overview.began) == ("FAILED", 80, 10)
+
+
+def test_an_operator_that_has_not_answered_yet_has_the_parallelism_of_the_graph() -> None:
+    details = JobDetails("clicks", stages=(StageDetails("count", "Count", {"count": "Count"}),))
+    (operator,) = overview_of_archive("clicks-1", archive_of(details)).operators
+    assert (operator.name, operator.parallelism) == ("Count", 3)
