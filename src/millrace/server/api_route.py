@@ -155,3 +155,6 @@ class ApiRoute:
     waits_for_nothing: bool = False
     """Whether `handler` reads neither disk nor registry: it is called at once, not in a thread, for
     which it would have to wait while all of them are busy."""
+    is_kept: bool = False
+    """Whether the answer may be half a second old, and given to all who ask meanwhile. It depends
+    on nothing but the path, the query, the role, the registry and what jobs tell."""

@@ -29,6 +29,7 @@ from millrace.server.api_route import (
 )
 from millrace.server.full_disk import full_disk
 from millrace.server.job_server import JobServer
+from millrace.server.kept_answers import AnswerKey, KeptAnswers
 from millrace.server.openapi import openapi_document
 from millrace.server.registry import LeadershipLostError
 from millrace.server.request_body import parsed_body, uploaded_file
@@ -49,14 +50,19 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
 def create_application(
-    server: JobServer, tokens: AccessTokens, routes: Iterable[ApiRoute] = ROUTES
+    server: JobServer,
+    tokens: AccessTokens,
+    routes: Iterable[ApiRoute] = ROUTES,
+    kept_seconds: float = 0,
 ) -> Starlette:
     """The application of a job server.
 
     Args:
         tokens: who may do what.
+        kept_seconds: so long an answer is given again to who asks for the same.
     """
     known = tuple(routes)
+    kept = KeptAnswers(lambda: server.registry.changes, kept_seconds)
     by_path: dict[str, dict[str, ApiRoute]] = {}
     for route in (*known, _openapi_route(known, tokens)):
         path = route.path
@@ -64,7 +70,7 @@ def create_application(
             path = path.removesuffix("}") + ":path}"
         by_path.setdefault(path, {})[route.method] = route
     mounted: list[Route | Mount] = [
-        Route(version + path, _Endpoint(server, tokens, by_path[path]))
+        Route(version + path, _Endpoint(server, tokens, by_path[path], kept))
         for version in VERSIONS
         for path in sorted(by_path, key=_fixed_words_first)
     ]
@@ -94,11 +100,16 @@ class _Endpoint:
     """All methods of a path. An object, so that Starlette leaves the methods to it."""
 
     def __init__(
-        self, server: JobServer, tokens: AccessTokens, routes: Mapping[str, ApiRoute]
+        self,
+        server: JobServer,
+        tokens: AccessTokens,
+        routes: Mapping[str, ApiRoute],
+        kept: KeptAnswers,
     ) -> None:
         self._server = server
         self._tokens = tokens
         self._routes = routes
+        self._kept = kept
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         from starlette.requests import Request
@@ -124,6 +135,17 @@ class _Endpoint:
         refused = self._refused(request, route, role)
         if refused is not None:
             return refused
+        if not route.is_kept:
+            return await self._worked_out(request, route, role)
+        key = AnswerKey(request.scope["path"].encode(), request.scope["query_string"], role)
+        answer = self._kept.find(key)
+        if answer is None:
+            began = self._kept.began()
+            answer = await self._worked_out(request, route, role)
+            self._kept.keep(key, answer, began)
+        return answer
+
+    async def _worked_out(self, request: Request, route: ApiRoute, role: AccessRole) -> Response:
         async with uploaded_file(request, route, self._server.settings) as upload:
             asked = ApiRequest(
                 path=request.path_params,

@@ -120,6 +120,9 @@ class Registry(Protocol):
     server with a lesser one wants to write is refused with LeadershipLostError.
     """
 
+    changes: int
+    """How often something was changed through this object, counted once it is durable."""
+
     def claim(self) -> bool:
         """Become the one server of this registry, and enter; False: another process is."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from millrace.server.api_route import ApiRoute
 from millrace.server.resources import (
     accumulators,
@@ -29,26 +32,33 @@ from millrace.server.resources import (
 
 __all__ = ["ROUTES"]
 
+
+def _kept(routes: Iterable[ApiRoute]) -> tuple[ApiRoute, ...]:
+    """Routes whose answers are kept for a moment: they show jobs, which tell of themselves once a
+    second, and pages and scrapers ask for them all the time."""
+    return tuple(replace(route, is_kept=route.method == "GET") for route in routes)
+
+
 ROUTES: tuple[ApiRoute, ...] = (
     *cluster.ROUTES,
-    *jobs.ROUTES,
-    *job_plan.ROUTES,
+    *_kept(jobs.ROUTES),
+    *_kept(job_plan.ROUTES),
     *configuration.ROUTES,
-    *metrics.ROUTES,
-    *vertices.ROUTES,
-    *accumulators.ROUTES,
-    *checkpoints.ROUTES,
-    *exceptions.ROUTES,
+    *_kept(metrics.ROUTES),
+    *_kept(vertices.ROUTES),
+    *_kept(accumulators.ROUTES),
+    *_kept(checkpoints.ROUTES),
+    *_kept(exceptions.ROUTES),
     *operations.ROUTES,
     *resource_requirements.ROUTES,
     *programs.ROUTES,
-    *job_history.ROUTES,
+    *_kept(job_history.ROUTES),
     *stacks.ROUTES,
     *savepoints.ROUTES,
     *queryable_state.ROUTES,
     *logs.ROUTES,
-    *taskmanagers.ROUTES,
-    *worker_metrics.ROUTES,
+    *_kept(taskmanagers.ROUTES),
+    *_kept(worker_metrics.ROUTES),
     *worker_logs.ROUTES,
     *thread_dumps.ROUTES,
 )

@@ -29,6 +29,7 @@ from millrace.server.access_tokens import AccessTokens, token_in
 from millrace.server.application import create_application
 from millrace.server.high_availability import create_leadership
 from millrace.server.job_server import JobServer, ServerSettings
+from millrace.server.kept_answers import KEPT_SECONDS
 from millrace.server.lock_leadership import RegistryTakenError
 from millrace.server.server_address import ServerAddress
 from millrace.server.sql_registry import SqlRegistry, shown_url
@@ -201,11 +202,12 @@ def http_server(options: ServerOptions, server: JobServer, tokens: AccessTokens)
     Raises:
         ConfigurationError: its address cannot be bound.
     """
-    application = Standby(create_application(server, tokens), lambda: server.leadership)
+    application = create_application(server, tokens, kept_seconds=KEPT_SECONDS)
     try:
         # of more than that, the oldest give way: the process may have only so many files open
         limit = ConnectionLimit(MOST_CONNECTIONS, None)
-        return HttpServer(application, options.host, options.port, options.tls, limit)
+        led = Standby(application, lambda: server.leadership)
+        return HttpServer(led, options.host, options.port, options.tls, limit)
     except (OSError, socket.gaierror) as error:
         raise ConfigurationError(
             f"{options.host}:{options.port} cannot be bound: {error.strerror}; give another --port"

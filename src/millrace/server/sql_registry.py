@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,8 @@ class SqlRegistry:
         self.engine = _engine(url)
         """For what else is kept in this database."""
         self._at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self.changes = 0
+        self._counted = count(1)
         self._token: int | None = None
         self._claim: FileLock | Connection | None = None
         try:
@@ -213,6 +216,7 @@ class SqlRegistry:
         leads = select(FENCE.c.id).where(FENCE.c.token == self._token).exists()
         with self._at_once.connect() as connection:
             connection.execute(column.table.delete().where(column == value, leads))
+            self.changes = next(self._counted)
             if self.last_token() != self._token:
                 raise LeadershipLostError("this server does not lead, so it forgets nothing")
 
@@ -235,6 +239,7 @@ class SqlRegistry:
             written = connection.execute(put, execution_options={"preserve_rowcount": True})
             if not written.rowcount:
                 raise LeadershipLostError("this server does not lead, so it changes no job")
+        self.changes = next(self._counted)
 
 
 def _job(row: RowMapping) -> RegisteredJob:

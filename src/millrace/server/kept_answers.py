@@ -1,0 +1,90 @@
+"""Answers kept for a moment: dashboards and scrapers ask again and again for the same.
+
+Flink: ``ExecutionGraphCache``, which keeps what the web UI shows for ``web.refresh-interval``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+__all__ = ["KEPT_SECONDS", "AnswerKey", "KeptAnswers"]
+
+KEPT_SECONDS = 0.5
+"""What a job tells of itself is at most that old; a job tells of itself once a second or less."""
+MOST_ANSWERS = 512
+MOST_BYTES = 256 << 10
+"""Of one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerKey:
+    """What was asked for, and by whom: some answers show more to who may operate."""
+
+    path: bytes
+    query: bytes
+    role: int
+
+
+class KeptAnswers:
+    """Keeps answers until the registry is changed or `seconds` have passed.
+
+    All calls come from the thread of the event loop.
+
+    Args:
+        changes: how often this server has changed its registry.
+        seconds: 0: nothing is kept.
+
+    Example:
+        >>> kept = KeptAnswers(changes=lambda: 0, seconds=60)
+        >>> key = AnswerKey(b"/overview", b"", 1)
+        >>> began = kept.began()
+        >>> kept.keep(key, Response(b"{}"), began)
+        >>> kept.find(key).body
+        b'{}'
+    """
+
+    def __init__(
+        self,
+        changes: Callable[[], int],
+        seconds: float = KEPT_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._changes = changes
+        self._seconds = seconds
+        self._clock = clock
+        self._answers: dict[AnswerKey, Response] = {}
+        self._seen = changes()
+        self._until = clock() + seconds
+        self._period = 0
+
+    def began(self) -> int:
+        """The period in which an answer is begun, for `keep`."""
+        self._refresh()
+        return self._period
+
+    def find(self, key: AnswerKey) -> Response | None:
+        """The answer that was kept; None: it has to be worked out."""
+        self._refresh()
+        return self._answers.get(key)
+
+    def keep(self, key: AnswerKey, answer: Response, began: int) -> None:
+        """Keep an answer, unless it says that something is wrong or may be outdated already."""
+        self._refresh()
+        if (
+            began == self._period
+            and answer.status_code == 200
+            and len(answer.body) <= MOST_BYTES
+            and len(self._answers) < MOST_ANSWERS
+        ):
+            self._answers[key] = answer
+
+    def _refresh(self) -> None:
+        now, changes = self._clock(), self._changes()
+        if now >= self._until or changes != self._seen:
+            self._answers.clear()
+            self._seen, self._until = changes, now + self._seconds
+            self._period += 1
