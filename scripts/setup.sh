@@ -94,14 +94,26 @@ fingerprint() { { pwd; cat pyproject.toml constraints.txt scripts/setup.sh; } | 
 
 is_current() { [ -x "$VENV/bin/python" ] && [ "$(cat "$STAMP" 2>/dev/null)" = "$(fingerprint)" ]; }
 
+# Whether pip was told of an index of its own, which uv would not ask.
+has_own_index() { "$VENV/bin/python" -m pip config list | grep -qE "index-url|no-index"; }
+
+# Installs by uv, which takes a quarter of pip's processor time, or by pip where uv cannot.
+install() {
+    local pip=("$VENV/bin/python" -m pip install --quiet --disable-pip-version-check)
+    if ! has_own_index && "${pip[@]}" --constraint constraints.txt uv; then
+        VIRTUAL_ENV=$VENV "$VENV/bin/uv" pip install --quiet "$@" && return
+        say "uv could not install everything; trying with pip"
+    fi
+    "${pip[@]}" "$@"
+}
+
 make_venv() {
     local python
     python=$(find_python)
     need_ensurepip "$python"
     say "creating $VENV with $("$python" --version) (once, takes a few minutes)"
     "$python" -m venv --clear "$VENV"
-    "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --constraint constraints.txt --editable '.[demo,dev]'
+    install --constraint constraints.txt --editable '.[demo,dev]'
     # the wheel of flink-rest-client has a package `tests` in it, which would hide ours from workers
     rm -rf "$VENV"/lib/python3*/site-packages/tests
     fingerprint >"$STAMP"
