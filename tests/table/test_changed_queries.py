@@ -106,8 +106,10 @@ def test_what_loses_state_is_named(
 ) -> None:
     with pytest.raises(CheckpointError, match="which the job does not have") as caught:
         run(query, {}, savepoint[0])
-    lost, found = str(caught.value).split("found again is that of")
+    lost, rest = str(caught.value).split("found again is that of")
+    found, empty = rest.split("it has none of")
     for name in gone:
         assert f"'{name}[" in lost
+        assert f"'{name}[" in empty
     for name in kept:
         assert f"'{name}[" in found

@@ -217,20 +217,29 @@ def _check_max_parallelism(origin: Origin, graph: JobGraph) -> None:
 
 def _check_all_restored(origin: Origin, graph: JobGraph) -> None:
     manifest = origin.manifest
-    known = {node.uid for stage in graph.program.stages for node in stage.nodes}
+    known = {node.uid: node.name for stage in graph.program.stages for node in stage.nodes}
     needed = {*manifest.stateful, *manifest.sources, *(u for u, p in manifest.pending.items() if p)}
-    gone = sorted(needed - known)
+    gone = sorted(needed - known.keys())
     if gone:
-        kept = sorted(needed & known)
+        kept = sorted(needed & known.keys())
+        names = manifest.operators
+        kinds = {_kind(names.get(uid, uid)) for uid in gone}
+        alike = sorted(uid for uid in known if uid not in names and _kind(known[uid]) in kinds)
         raise CheckpointError(
-            f"{origin.name} has state of {_named(manifest, gone)}, which the job does not have: it "
+            f"{origin.name} has state of {_named(names, gone)}, which the job does not have: it "
             "belongs to another job or an older version of this one"
-            + (f"; found again is that of {_named(manifest, kept)}" if kept else "")
+            + (f"; found again is that of {_named(names, kept)}" if kept else "")
+            + (f"; it has none of {_named(known, alike)}, which would begin empty" if alike else "")
             + ". Give operators fixed uids so that they are found again (those of a query are, "
             "while its keys, columns and aggregates stay the same), or leave that state behind "
             "with --allow-non-restored-state: whoever had it begins anew"
         )
 
 
-def _named(manifest: Manifest, uids: Iterable[str]) -> str:
-    return ", ".join(f"'{manifest.operators.get(uid, uid)}' (uid {uid})" for uid in uids)
+def _named(names: Mapping[str, str], uids: Iterable[str]) -> str:
+    return ", ".join(f"'{names.get(uid, uid)}' (uid {uid})" for uid in uids)
+
+
+def _kind(name: str) -> str:
+    """The name of an operator of a query without its number."""
+    return name.partition("[")[0]
