@@ -29,6 +29,7 @@ __all__ = [
     "SortKey",
     "ValueLiteral",
     "fields_of",
+    "place_of",
     "rewritten",
 ]
 
@@ -175,6 +176,7 @@ class AggregateCall:
         arguments: positions of columns in the input row (a projection below computes them).
         filter: position of a BOOLEAN column: only rows where it is TRUE count; or None.
         payload: what is not a column, such as IGNORE of ARRAY_AGG's IGNORE NULLS.
+        place: for errors; None: it stands in no statement.
     """
 
     function: str
@@ -184,6 +186,7 @@ class AggregateCall:
     filter: int | None = None
     payload: Any = None
     name: str = ""
+    place: Place | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         arguments = ", ".join(f"${index}" for index in self.arguments) or "*"
@@ -200,6 +203,8 @@ class SortKey:
     ascending: bool = True
     nulls_first: bool = True
     """Flink: nulls are the smallest values, unless NULLS FIRST or LAST says otherwise."""
+    place: Place | None = field(default=None, compare=False, repr=False)
+    """For errors; None: it stands in no statement."""
 
     def __str__(self) -> str:
         return f"${self.index} {'ASC' if self.ascending else 'DESC'}"
@@ -216,6 +221,11 @@ def rewritten(
         if any(new is not old for new, old in zip(changed, children, strict=True)):
             expression = expression.with_children(changed)
     return change(expression)
+
+
+def place_of(expression: ResolvedExpression) -> Place | None:
+    """Where an expression stands; None: in no statement, or it is a column or a constant."""
+    return expression.place if isinstance(expression, Call | Cast) else None
 
 
 def fields_of(expression: ResolvedExpression) -> Iterator[int]:

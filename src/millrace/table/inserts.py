@@ -15,6 +15,7 @@ from millrace.expressions.resolved import Cast, ResolvedExpression, ValueLiteral
 from millrace.planner.catalog_reader import NameKind, ResolvedTable, ResolvedView
 from millrace.planner.relational.rel_node import Project, RelNode
 from millrace.planner.relational.sink_nodes import LogicalSink
+from millrace.sql.position import StatementPlace
 from millrace.sql.statements import Insert
 from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.catalog.object_path import parts_of
@@ -38,12 +39,14 @@ def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
         if value is not None
     }
     columns = [".".join(path) for path in statement.columns]
+    at = statement.position
     return LogicalSink(
         arranged(node, table, columns, static),
         table,
         tuple(statement.hints.items()),
         statement.overwrite,
         tuple(static.items()),
+        place=None if at is None else StatementPlace(statement.text, at),
     )
 
 

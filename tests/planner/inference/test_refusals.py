@@ -6,9 +6,10 @@ import pytest
 from query_tables import TABLES, bound
 
 from millrace.planner.inference.changelog_mode import ChangelogModes
-from millrace.planner.inference.refusals import UnsupportedChangelogError, require_supported
+from millrace.planner.inference.refusals import require_supported
 from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.sink_nodes import LogicalSink
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.planner.rules.optimizer import optimized
 
 NEXMARK_Q6 = """
@@ -71,7 +72,7 @@ def checked(node: RelNode) -> None:
 )
 def test_refused_queries(query: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TABLES, "late", replace(TABLES["bid"], watermark=None))
-    with pytest.raises(UnsupportedChangelogError) as refusal:
+    with pytest.raises(UnsupportedQueryError) as refusal:
         checked(optimized(bound(query)))
     assert message in str(refusal.value)
 
@@ -94,6 +95,6 @@ def test_what_is_taken(query: str) -> None:
 def test_a_sink_of_inserts_takes_no_updates() -> None:
     query = optimized(bound("SELECT b, COUNT(*) AS n FROM t GROUP BY b"))
     sink = LogicalSink(query, replace(TABLES["s"], accepts=frozenset({"+I"})))
-    with pytest.raises(UnsupportedChangelogError) as refusal:
+    with pytest.raises(UnsupportedQueryError) as refusal:
         checked(sink)
     assert "Table sink 'default_catalog.default_database.s' doesn't support" in str(refusal.value)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from query_tables import bound, optimized_plan, snapshots
 
-from millrace.planner.rules.decorrelate import UnsupportedCorrelationError
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.planner.rules.optimizer import optimized
 
 PLANS = snapshots(Path(__file__).parent / "optimized_plans.txt")
@@ -32,7 +32,7 @@ def test_rules_keep_the_row_type(query: str) -> None:
     ],
 )
 def test_what_no_join_can_stand_for_is_refused(query: str) -> None:
-    with pytest.raises(UnsupportedCorrelationError):
+    with pytest.raises(UnsupportedQueryError):
         optimized(bound(query))
 
 

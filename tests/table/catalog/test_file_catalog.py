@@ -71,7 +71,7 @@ def test_objects_of_the_program_are_not_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ("'type' = 'hive'", "needs 'type' = one of generic_in_memory, file"),
+        ("'type' = 'hive'", "no catalog of 'type' = 'hive'; there are file, generic_in_memory"),
         ("'type' = 'file'", "needs the option 'path'"),
         ("'type' = 'file', 'path' = 'x', 'pth' = 'y'", "has no option 'pth'"),
     ],

@@ -11,7 +11,7 @@ from kafka_broker import KafkaBroker
 from kafka_topics import Topics
 
 from millrace.common.errors import JobDefinitionError
-from millrace.planner.inference.refusals import UnsupportedChangelogError
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.table import TableEnvironment
 from millrace.table.table_result import materialized
 
@@ -153,7 +153,7 @@ def test_what_takes_inserts_only_refuses_changes(t_env: TableEnvironment, tmp_pa
         "CREATE TABLE s (id INT, n INT) WITH ('connector' = 'filesystem', "
         f"'path' = '{tmp_path}/s', 'format' = 'json')"
     )
-    with pytest.raises(UnsupportedChangelogError, match="doesn't support consuming update"):
+    with pytest.raises(UnsupportedQueryError, match="doesn't support consuming update"):
         t_env.execute_sql("INSERT INTO s SELECT * FROM t")
 
 

@@ -15,7 +15,7 @@ from millrace.common.functions.lookup_functions import LookupFunction, ScanningL
 from millrace.common.types.logical.logical_type import BigIntType, RowType, VarCharType
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import LookupRequest
-from millrace.planner.inference.refusals import UnsupportedChangelogError
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.table import TableEnvironment
 from millrace.table.connectors.registry import ConnectorAccess
 
@@ -125,7 +125,7 @@ def test_a_table_without_a_key_takes_inserts_only(
     t_env: TableEnvironment, database: Database
 ) -> None:
     declare(t_env, database, "name STRING, total BIGINT", "totals")
-    with pytest.raises(UnsupportedChangelogError, match="doesn't support consuming update"):
+    with pytest.raises(UnsupportedQueryError, match="doesn't support consuming update"):
         t_env.execute_sql("INSERT INTO totals SELECT name, SUM(total) FROM totals GROUP BY name")
 
 

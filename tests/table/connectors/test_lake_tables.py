@@ -11,7 +11,7 @@ from pyiceberg.catalog import load_catalog
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError, UserFunctionError
 from millrace.connectors.iceberg import changed_rows
-from millrace.planner.inference.refusals import UnsupportedChangelogError
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.table import TableEnvironment
 from millrace.table.table_result import TableResult, materialized
 
@@ -79,7 +79,7 @@ def test_results_are_upserted_by_the_primary_key(t_env: TableEnvironment, option
 
 def test_a_table_without_a_key_takes_inserts_only(t_env: TableEnvironment, options: str) -> None:
     declare(t_env, options, "name STRING, n BIGINT", "totals")
-    with pytest.raises(UnsupportedChangelogError, match="doesn't support consuming update"):
+    with pytest.raises(UnsupportedQueryError, match="doesn't support consuming update"):
         t_env.execute_sql("INSERT INTO totals SELECT name, SUM(n) FROM totals GROUP BY name")
 
 

@@ -9,7 +9,14 @@ from typing import Any, Final, Protocol
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.types.logical.logical_type import BigIntType
+from millrace.common.types.logical.logical_type import (
+    BigIntType,
+    DateType,
+    LocalZonedTimestampType,
+    LogicalType,
+    TimestampType,
+    TimeType,
+)
 from millrace.expressions.registry import with_nested_json
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.planner.binder.calls import definition_of, function_kind
@@ -45,6 +52,8 @@ _NULL_TREATMENTS: Final = {
 }
 """What a function does with nulls and can be told to. FIRST_VALUE and LAST_VALUE pass over them."""
 
+_TIMES = (DateType, TimeType, TimestampType, LocalZonedTimestampType)
+
 Frame = tuple[bool, int | None, int | None]
 """Whether it is of rows, and how far it reaches back and on; None: to the partition's end."""
 
@@ -73,14 +82,21 @@ def bind_order(binder: CallBinder, items: Sequence[exp.Expr] | None) -> tuple[Or
     for item in items or ():
         ascending = not item.args.get("desc")
         first = item.args.get("nulls_first")
-        made.append(
-            OrderItem(binder.bind(item.this), ascending, ascending if first is None else first)
-        )
+        nulls_first = ascending if first is None else first
+        place = binder.context.place(item)
+        made.append(OrderItem(binder.bind(item.this), ascending, nulls_first, place))
     return tuple(made)
 
 
 def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
     """``SUM(DISTINCT x) FILTER (WHERE y)`` over the rows of FROM."""
+    name = node.name.upper()
+    if name in WHOLE_PARTITION and definition_of(binder.context, node) is None:
+        raise binder.context.refusal(
+            node,
+            f"{name} is of a row among others: it needs OVER (PARTITION BY ... ORDER BY ...) "
+            "behind it",
+        )
     if not binder.aggregates:
         where = "another aggregate" if binder.in_aggregate else binder.clause
         raise binder.context.refusal(
@@ -96,7 +112,8 @@ def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpr
             kind,
             bool(node.args.get("distinct")),
             None if condition is None else binder.condition(condition),
-            payload=payload,
+            payload,
+            binder.context.place(node),
         )
     finally:
         binder.aggregates, binder.in_aggregate = True, False
@@ -183,6 +200,7 @@ def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpressio
         bool(node.args.get("distinct")),
         None if condition is None else binder.condition(condition),
         payload,
+        binder.context.place(node),
     )
 
 
@@ -192,7 +210,7 @@ def bind_specification(
     """PARTITION BY, ORDER BY and the frame of a window."""
     partition, order, frame = _specification(binder, given, named)
     orders = bind_order(binder, order)
-    bounds = _frame(binder, frame, bool(orders))
+    bounds = _frame(binder, frame, orders)
     return tuple(binder.bind(each) for each in partition), orders, bounds
 
 
@@ -218,18 +236,24 @@ def _specification(
     )
 
 
-def _frame(binder: CallBinder, frame: exp.Expr | None, ordered: bool) -> Frame:
+def _frame(binder: CallBinder, frame: exp.Expr | None, orders: tuple[OrderItem, ...]) -> Frame:
     """ROWS or RANGE, and the bounds: as in SQL, up to the current row if there is an order."""
     if frame is None:
-        return False, None, 0 if ordered else None
+        return False, None, 0 if orders else None
     rows = str(frame.args["unit"]).upper() == "ROWS"
-    start = _bound(binder, frame.args["start"])
-    end = _bound(binder, frame.args["end"]) if frame.args.get("end") is not None else 0
+    ordered = None if rows or not orders else orders[0].expression.output_type
+    start = _bound(binder, frame.args["start"], ordered)
+    given = frame.args.get("end")
+    end = 0 if given is None else _bound(binder, given, ordered)
     return rows, None if start is None else -start, end
 
 
-def _bound(binder: CallBinder, bound: exp.Expr) -> int | None:
-    """Rows or milliseconds after the current row; None: unbounded."""
+def _bound(binder: CallBinder, bound: exp.Expr, ordered: LogicalType | None) -> int | None:
+    """Rows or milliseconds after the current row; None: unbounded.
+
+    Args:
+        ordered: the type of what a RANGE is ordered by; None: bounds count rows.
+    """
     kind = str(bound.args["kind"])
     if kind == "CURRENT ROW":
         return 0
@@ -238,6 +262,16 @@ def _bound(binder: CallBinder, bound: exp.Expr) -> int | None:
     value = binder.bind(bound.this)
     if not isinstance(value, ValueLiteral) or not isinstance(value.value, int | timedelta):
         raise binder.context.refusal(bound, "a bound of OVER is a constant number or an INTERVAL")
+    by_time = isinstance(value.value, timedelta)
+    if by_time and ordered is None:
+        raise binder.context.refusal(bound, "a bound of ROWS is a number of rows, no INTERVAL")
+    if ordered is not None and by_time != isinstance(ordered, _TIMES):
+        wanted = "a number" if by_time else "an INTERVAL"
+        raise binder.context.refusal(
+            bound,
+            "Data Type mismatch between ORDER BY and RANGE clause: it is ordered by "
+            f"{ordered}, so the bound is {wanted}",
+        )
     amount = (
         value.value // timedelta(milliseconds=1)
         if isinstance(value.value, timedelta)

@@ -107,7 +107,8 @@ class Aggregation:
         below = Project(rows, tuple(needed), unique_names(key_names))
         names = _call_names(below.row_type.names[:keys], len(calls))
         named = tuple(replace(call, name=name) for call, name in zip(calls, names, strict=True))
-        return Aggregate(below, tuple(range(keys)), named, self.sets, state_ttl)
+        place = named[0].place if named else None
+        return Aggregate(below, tuple(range(keys)), named, self.sets, state_ttl, place=place)
 
     def _call(
         self, each: AggregatePlaceholder | GroupingPlaceholder, position: _Position
@@ -129,6 +130,7 @@ class Aggregation:
             each.distinct,
             None if each.filter is None else position(each.filter),
             each.payload,
+            place=each.place,
         )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 from sqlglot import exp
 
@@ -15,9 +15,11 @@ from millrace.planner.binder.errors import SqlValidationError
 from millrace.planner.binder.scope import Scope
 from millrace.planner.catalog_reader import CatalogReader
 from millrace.planner.relational.rel_node import RelNode
-from millrace.sql.position import position_of
+from millrace.sql.position import StatementPlace, position_of
 
 __all__ = ["BindingContext", "CommonTables", "Functions"]
+
+N = TypeVar("N", bound=RelNode)
 
 CommonTables = Mapping[str, RelNode]
 """Queries of WITH by name: bound once, however often they are read."""
@@ -82,3 +84,13 @@ class BindingContext:
     def refusal(self, node: exp.Expr | None, reason: str) -> SqlValidationError:
         """The error about a piece of the text."""
         return SqlValidationError(reason, self.text, None if node is None else position_of(node))
+
+    def place(self, node: exp.Expr) -> StatementPlace | None:
+        """Where a piece of the text stands; None: there is no text."""
+        position = position_of(node)
+        return StatementPlace(self.text, position) if self.text and position is not None else None
+
+    def placed(self, rows: N, node: exp.Expr) -> N:
+        """A relational node that knows by which piece of the text it is asked for."""
+        place = self.place(node)
+        return rows if place is None else replace(rows, place=place)

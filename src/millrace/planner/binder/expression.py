@@ -33,7 +33,6 @@ from millrace.planner.binder.subqueries import bind_scalar as bind_scalar_query
 from millrace.planner.relational.rel_node import RelNode
 from millrace.sql.dialect import nodes
 from millrace.sql.dialect.nodes import names_of
-from millrace.sql.position import StatementPlace, position_of
 
 __all__ = ["ExpressionBinder"]
 
@@ -85,12 +84,10 @@ class ExpressionBinder:
 
     def _placed(self, node: exp.Expr, bound: ResolvedExpression) -> ResolvedExpression:
         """With its place, which errors at run time tell."""
-        if not isinstance(bound, Call | Cast) or bound.place is not None or not self.context.text:
+        if not isinstance(bound, Call | Cast) or bound.place is not None:
             return bound
-        position = position_of(node)
-        if position is None:
-            return bound
-        return replace(bound, place=StatementPlace(self.context.text, position))
+        place = self.context.place(node)
+        return bound if place is None else replace(bound, place=place)
 
     def condition(self, node: exp.Expr) -> ResolvedExpression:
         """A condition: its type is BOOLEAN."""

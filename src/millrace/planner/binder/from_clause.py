@@ -124,7 +124,8 @@ class FromBinder:
             empty = Scope(parent=left)
             period = self.expressions(empty, "FOR SYSTEM_TIME AS OF").bind(version.this)
             alias = node.args.get("alias")
-            rows = LogicalSnapshot(rows, period, path[-1] if alias is None else alias.name)
+            name = path[-1] if alias is None else alias.name
+            rows = self.context.placed(LogicalSnapshot(rows, period, name), version)
         catalog = self.context.catalog
         if len(path) < 3 and path[-1:] != () and path[0] not in self.common:
             before = (catalog.current_catalog, catalog.current_database)
@@ -178,7 +179,7 @@ class FromBinder:
             hints=self.hints,
             state_ttl=(self._state_ttl.of(left_scope), self._state_ttl.of(right_scope)),
         )
-        return join, scope
+        return self.context.placed(join, node.expression), scope
 
     def _shared(self, node: nodes.JoinedTables, left: Scope, right: Scope) -> list[str]:
         """Columns of USING and NATURAL."""

@@ -119,7 +119,7 @@ def group_window(
         tuple(partition),
     )
     assert name in PARAMETERS
-    return windowed(rows, time.index, window), call
+    return context.placed(windowed(rows, time.index, window), call), call
 
 
 def window_property(node: exp.Expr, call: exp.Expr, rows: RelNode) -> ResolvedExpression | None:

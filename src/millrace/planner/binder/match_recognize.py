@@ -53,7 +53,7 @@ def bind_match(binder: TableBinder, node: nodes.MatchRecognize) -> Match:
     after, skip_to = bind_skip(context, node.args.get("after"), pattern)
     measures = _measures(binder, rows, node, pattern)
     _check_names(binder, rows, node, partition)
-    return Match(
+    made = Match(
         rows,
         partition,
         order,
@@ -64,6 +64,7 @@ def bind_match(binder: TableBinder, node: nodes.MatchRecognize) -> Match:
         skip_to,
         _within(binder, node.args.get("within")),
     )
+    return context.placed(made, node)
 
 
 def _positions(
@@ -92,7 +93,8 @@ def _order(binder: TableBinder, scope: Scope, node: nodes.MatchRecognize) -> tup
     for index, item in zip(positions, items, strict=True):
         ascending = not item.args.get("desc")
         first = item.args.get("nulls_first")
-        keys.append(SortKey(index, ascending, ascending if first is None else first))
+        nulls_first = ascending if first is None else first
+        keys.append(SortKey(index, ascending, nulls_first, binder.context.place(item)))
     if not keys[0].ascending:
         raise binder.context.refusal(
             items[0], "Primary sort order of a streaming table must be ascending on time."

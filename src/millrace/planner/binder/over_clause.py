@@ -48,7 +48,7 @@ def over_aggregate(
         OverGroup(
             tuple(position(key) for key in calls[0].partition),
             tuple(
-                SortKey(position(item.expression), item.ascending, item.nulls_first)
+                SortKey(position(item.expression), item.ascending, item.nulls_first, item.place)
                 for item in calls[0].order
             ),
             calls[0].rows,
@@ -61,7 +61,7 @@ def over_aggregate(
     base = rows
     if len(fields) > len(rows.row_type):
         base = Project(rows, tuple(fields), unique_names(names))
-    over = OverAggregate(base, tuple(groups))
+    over = OverAggregate(base, tuple(groups), place=groups[0].calls[0].place)
     ordered = [each for calls in frames.values() for each in calls]
     first = len(base.row_type)
 
@@ -93,4 +93,5 @@ def _call(each: OverPlaceholder, position: _Position, name: str) -> AggregateCal
         None if each.filter is None else position(each.filter),
         payload=each.payload,
         name=name,
+        place=each.place,
     )

@@ -6,11 +6,11 @@ replaces what is here by columns of the Aggregate and OverAggregate below it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.expressions.resolved import ResolvedExpression
+from millrace.expressions.resolved import Place, ResolvedExpression
 
 __all__ = ["AggregatePlaceholder", "GroupingPlaceholder", "OrderItem", "OverPlaceholder", "has"]
 
@@ -22,6 +22,7 @@ class OrderItem:
     expression: ResolvedExpression
     ascending: bool = True
     nulls_first: bool = True
+    place: Place | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class AggregatePlaceholder(ResolvedExpression):
     distinct: bool = False
     filter: ResolvedExpression | None = None
     payload: Any = None
+    place: Place | None = field(default=None, compare=False, repr=False)
 
     def children(self) -> tuple[ResolvedExpression, ...]:
         return self.arguments
@@ -76,6 +78,7 @@ class OverPlaceholder(ResolvedExpression):
     distinct: bool = False
     filter: ResolvedExpression | None = None
     payload: Any = None
+    place: Place | None = field(default=None, compare=False, repr=False)
 
     def children(self) -> tuple[ResolvedExpression, ...]:
         orders = tuple(item.expression for item in self.order)

@@ -87,6 +87,7 @@ class _ProcessCall:
         made = ProcessTable(
             self._definition, tuple(operands), tuple(tables), tuple(values), name, result
         )
+        made = self._binder.context.placed(made, self._call)
         if signature.changes == _UPSERT:
             return ChangelogNormalize(made, tuple(range(len(tables[0].partition))))
         return made

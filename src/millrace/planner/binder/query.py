@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -95,7 +96,7 @@ class _QueryBinder:
         order = node.args.get("order")
         if order is not None:
             keys = tuple(self._sort_key(each, rows) for each in order.expressions)
-            rows = Sort(rows, keys)
+            rows = self.context.placed(Sort(rows, keys), order)
         return self._limited(node, rows)
 
     def _with(self, node: exp.Expr, outer: Scope | None, common: CommonTables) -> CommonTables:
@@ -129,8 +130,9 @@ class _QueryBinder:
         if limit is None and not offset:
             return rows
         if isinstance(rows, Sort) and rows.fetch is None and not rows.offset:
-            return Sort(rows.input, rows.keys, offset or 0, limit)
-        return Sort(rows, (), offset or 0, limit)
+            return replace(rows, offset=offset or 0, fetch=limit)
+        clause = node.args.get("limit") or node.args["offset"]
+        return self.context.placed(Sort(rows, (), offset or 0, limit), clause)
 
     def _count(self, node: exp.Expr | None) -> int | None:
         if node is None:
@@ -155,7 +157,8 @@ class _QueryBinder:
             raise self.context.refusal(node, f"ORDER BY {index + 1} of {len(names)} columns")
         ascending = not node.args.get("desc")
         first = node.args.get("nulls_first")
-        return SortKey(index, ascending, ascending if first is None else first)
+        nulls_first = ascending if first is None else first
+        return SortKey(index, ascending, nulls_first, self.context.place(node))
 
     def _values(self, node: exp.Values, outer: Scope | None, common: CommonTables) -> RelNode:
         binder = ExpressionBinder(self.context, Scope(parent=outer), common, "VALUES")
@@ -219,7 +222,8 @@ class _QueryBinder:
                 raise self.context.refusal(node, f"{type(node).__name__.upper()}: {reason}")
             fields.append(RowField(field.name, merged))
         cast = [cast_rows(rows, [each.type for each in fields]) for rows in inputs]
-        return SetOperation(kind, every, tuple(cast), RowType(tuple(fields), nullable=False))
+        row_type = RowType(tuple(fields), nullable=False)
+        return self.context.placed(SetOperation(kind, every, tuple(cast), row_type), node)
 
 
 def node_columns(rows: RelNode) -> tuple[FieldReference, ...]:

@@ -221,6 +221,8 @@ class _Select:
             changed = [aggregation.over(each) for each in expressions]
             having = None if condition is None else aggregation.over(condition)
             self.rows = aggregation.node(self.rows, self._state_ttl.of(self.scope))
+            if self.node.args.get("group") is not None:
+                self.rows = self.context.placed(self.rows, self.node.args["group"])
         except UngroupedError as error:
             name = str(error)
             place = next(
@@ -251,7 +253,8 @@ class _Select:
         for item, expression in zip(order, sorts, strict=True):
             if expression not in shown:
                 shown.append(expression)
-            keys.append(SortKey(shown.index(expression), item.ascending, item.nulls_first))
+            index = shown.index(expression)
+            keys.append(SortKey(index, item.ascending, item.nulls_first, item.place))
         distinct = bool(self.node.args.get("distinct"))
         if distinct and len(shown) > len(outputs):
             raise self.context.refusal(
@@ -259,12 +262,14 @@ class _Select:
             )
         extra = (f"$sort{index}" for index in range(len(shown) - len(outputs)))
         rows = _projected(self.rows, tuple(shown), unique_names((*names, *extra)))
+        if rows is not self.rows:
+            rows = self.context.placed(rows, self.node)
         if distinct:
-            rows = Aggregate(rows, tuple(range(len(outputs))), ())
+            unique = Aggregate(rows, tuple(range(len(outputs))), ())
+            rows = self.context.placed(unique, self.node.args["distinct"])
         if not keys:
             return rows
-        rows = Sort(rows, tuple(keys))
-        return rows
+        return self.context.placed(Sort(rows, tuple(keys)), self.node.args["order"])
 
 
 def _projected(

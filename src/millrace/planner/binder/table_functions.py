@@ -138,7 +138,7 @@ def _window(
             raise binder.context.refusal(call, f"{name}: {key} must be more than nothing")
     if name == "CUMULATE" and window.size % window.slide:
         raise binder.context.refusal(call, "CUMULATE: SIZE must be a multiple of STEP")
-    return windowed(rows, time, window), ()
+    return binder.context.placed(windowed(rows, time, window), call), ()
 
 
 def _by_parameter(binder: FromContext, call: nodes.FunctionCall, name: str) -> dict[str, exp.Expr]:

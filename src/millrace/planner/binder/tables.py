@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from millrace.expressions.resolved import FieldReference, ResolvedExpression
+from millrace.expressions.resolved import FieldReference, Place, ResolvedExpression
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import SqlValidationError, nearest_name
 from millrace.planner.binder.hints import table_options
@@ -36,12 +36,19 @@ def bind_table(context: BindingContext, node: exp.Table, common: CommonTables) -
         raise context.refusal(node, f"there is no table or view called {'.'.join(path)!r}{hint}")
     if isinstance(found, ResolvedView):
         return _view(context, node, found)
-    return table_rows(found, table_options(context, node))
+    return table_rows(found, table_options(context, node), context.place(node))
 
 
-def table_rows(table: ResolvedTable, options: tuple[tuple[str, str], ...] = ()) -> RelNode:
-    """All columns of a table: those of its source, the computed ones, and its watermark."""
-    rows: RelNode = TableScan(table.path, table, table.scan_type, options)
+def table_rows(
+    table: ResolvedTable, options: tuple[tuple[str, str], ...] = (), place: Place | None = None
+) -> RelNode:
+    """All columns of a table: those of its source, the computed ones, and its watermark.
+
+    Args:
+        options: of an OPTIONS hint.
+        place: of the table in a statement.
+    """
+    rows: RelNode = TableScan(table.path, table, table.scan_type, options, place=place)
     if any(column.expression is not None for column in table.columns):
         positions = {name: i for i, name in enumerate(table.scan_type.names)}
         expressions: list[ResolvedExpression] = [

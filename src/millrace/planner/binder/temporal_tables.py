@@ -45,4 +45,5 @@ def bind_temporal_table(
             "in FROM, the time attribute of its rows: FROM orders AS o, "
             f"LATERAL TABLE({name}(o.ts))",
         )
-    return LogicalSnapshot(table.rows, period, definition.name, table.versions)
+    rows = LogicalSnapshot(table.rows, period, definition.name, table.versions)
+    return binder.context.placed(rows, call)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.aggregates.accumulators import accumulator
 from millrace.expressions.function_definition import FunctionResolutionError
@@ -13,6 +12,7 @@ from millrace.expressions.resolved import AggregateCall
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Aggregate
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.runtime.table.expand import ExpandOperator, expanded_type
 from millrace.runtime.table.group_aggregate import GroupAggregateOperator, GroupAggregateSpec
 
@@ -74,14 +74,14 @@ def refuse_missing(
     """Aggregates that no operator computes are refused before the job starts.
 
     Raises:
-        JobDefinitionError: there is one.
+        UnsupportedQueryError: there is one.
     """
     for call in calls:
         types = tuple(input_type.fields[index].type for index in call.arguments)
         try:
             accumulator(call.function, types, call.type, call.payload, retracts)
         except FunctionResolutionError as error:
-            raise JobDefinitionError(str(error)) from None
+            raise UnsupportedQueryError(str(error), call.place) from None
 
 
 def _expanded(node: Aggregate, translator: Translator) -> Transformation:

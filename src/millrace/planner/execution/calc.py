@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import BooleanType
 from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, rewritten
@@ -14,6 +13,7 @@ from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Filter, Project, RelNode
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.runtime.table.calc import CalcOperator
 
 __all__ = ["FusedCalc", "composed", "fused", "translate_filter", "translate_project"]
@@ -146,13 +146,13 @@ def _translated(node: RelNode, translator: Translator) -> Transformation:
 
 
 def _refuse_watermarks(calc: FusedCalc) -> None:
-    def read(expression: ResolvedExpression) -> bool:
-        if isinstance(expression, Call) and expression.function == "CURRENT_WATERMARK":
-            return True
-        return any(map(read, expression.children()))
-
     conditions = () if calc.condition is None else (calc.condition,)
-    if any(map(read, (*calc.projections, *conditions))):
-        raise JobDefinitionError(
-            "CURRENT_WATERMARK is for streams: in batch mode there are no watermarks"
-        )
+    pending: list[ResolvedExpression] = [*calc.projections, *conditions]
+    while pending:
+        expression = pending.pop()
+        if isinstance(expression, Call) and expression.function == "CURRENT_WATERMARK":
+            raise UnsupportedQueryError(
+                "CURRENT_WATERMARK is for streams: in batch mode there are no watermarks",
+                expression.place,
+            )
+        pending += expression.children()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from millrace.common.errors import JobDefinitionError
 from millrace.expressions.resolved import FieldReference, OuterReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
@@ -28,11 +27,11 @@ def correlate(node: Join, scan: TableFunctionScan, translator: Translator) -> Tr
     """It runs where its left input does.
 
     Raises:
-        JobDefinitionError: it is a function of the user.
+        UnsupportedQueryError: it is a function of the user.
     """
     function = FUNCTIONS.get(scan.function)
     if function is None:
-        raise JobDefinitionError(
+        raise node.refusal(
             f"the table function {scan.function} cannot run here yet: UNNEST can, and scalar "
             "functions that give arrays"
         )

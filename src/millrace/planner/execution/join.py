@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from millrace.common.errors import JobDefinitionError
 from millrace.expressions.resolved import Call, OuterReference
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
@@ -71,12 +70,12 @@ def _lateral(node: Join, translator: Translator) -> Transformation:
     time for what there is now; a temporal table function says which of them."""
     found = snapshot_side(node)
     if found is None:
-        raise JobDefinitionError("a lateral join cannot run here yet")
+        raise node.refusal("a lateral join cannot run here yet")
     side, snapshot = found
     if snapshot.versions is not None:
         return temporal_function_join(node, side, snapshot, translator)
     if node.kind not in (JoinKind.INNER, JoinKind.LEFT):
-        raise JobDefinitionError(
+        raise node.refusal(
             f"Temporal table join only supports INNER JOIN and LEFT JOIN, this is {node.kind.value}"
         )
     period = snapshot.period
@@ -88,8 +87,9 @@ def _lateral(node: Join, translator: Translator) -> Transformation:
     elif isinstance(period, Call) and period.function == "PROCTIME":
         kind = TimeAttribute.PROCTIME
     if kind is None:
-        raise JobDefinitionError(
+        raise node.refusal(
             "Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time "
-            f"attribute field, {period} is none"
+            "attribute field, which this is none of",
+            snapshot.place,
         )
     return lookup_join(node, side, snapshot.name, translator)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.lookup_functions import ScanningLookupFunction
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
@@ -18,6 +17,7 @@ from millrace.planner.relational.rel_node import Join, JoinKind, TableScan
 from millrace.planner.relational.rewriting import conjunction
 from millrace.planner.relational.snapshots import SnapshotSide
 from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize, WatermarkAssigner
+from millrace.planner.relational.unsupported_query import errors_shown_at
 from millrace.runtime.table.lookup_join import LookupJoinOperator, LookupJoinSpec
 
 __all__ = ["lookup_join"]
@@ -32,14 +32,14 @@ def lookup_join(
         name: of the table, for hints.
 
     Raises:
-        JobDefinitionError: the table cannot be looked up, or there is no key.
+        UnsupportedQueryError: the table cannot be looked up, or there is no key.
     """
     side = side.lowest()
     while isinstance(side.rows, WatermarkAssigner | ChangelogNormalize):
         side = side.over(side.rows.input).lowest()
     scan = side.rows
     if not isinstance(scan, TableScan) or not scan.table.lookup:
-        raise JobDefinitionError(
+        raise node.refusal(
             "Processing-time temporal join is not supported yet: by processing time a table is "
             f"joined that can be looked up by key, such as one of 'connector' = 'jdbc', {name} "
             "cannot; join it AS OF an event time of the left side, or without FOR SYSTEM_TIME"
@@ -47,18 +47,21 @@ def lookup_join(
     table: ResolvedTable = scan.table
     equal, residual = side.equalities(node)
     if not equal:
-        raise JobDefinitionError(
+        raise node.refusal(
             f"Temporal table join requires an equality condition on fields of table {name}: of a "
             "column of it with an expression of the same type"
         )
     path = ".".join(table.path)
-    hint = lookup_hint(node.hints, (name, table.path[-1]))
     options = {**table.options, **dict(scan.options)}
     width = len(node.left.row_type)
     left, keys = with_columns(node.left, list(equal.values()))
     names = tuple(scan.row_type.names[index] for index in equal)
     access: TableAccess = table.source
-    function = access.create_lookup(LookupRequest(table, scan.row_type, names, options))
+    session = translator.settings.session or SessionSettings()
+    with errors_shown_at(node.place):
+        hint = lookup_hint(node.hints, (name, table.path[-1]))
+        function = access.create_lookup(LookupRequest(table, scan.row_type, names, options))
+        settings = lookup_behaviour(path, options, hint, session.time_zone)
     spec = LookupJoinSpec(
         (left.row_type, scan.row_type),
         keys,
@@ -69,10 +72,8 @@ def lookup_join(
         node.kind is JoinKind.LEFT,
         node.row_type,
     )
-    session = translator.settings.session or SessionSettings()
-    settings = lookup_behaviour(path, options, hint, session.time_zone)
     if settings.reload is not None and not isinstance(function, ScanningLookupFunction):
-        raise JobDefinitionError(
+        raise node.refusal(
             f"table {path}: its connector looks up by key but does not read the whole table for "
             "'lookup.cache' = 'FULL'; take 'PARTIAL', or make its look-up a "
             "ScanningLookupFunction"

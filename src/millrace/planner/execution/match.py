@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import (
     ArrayType,
     LocalZonedTimestampType,
@@ -44,7 +43,7 @@ def translate_match(node: Match, translator: Translator) -> Transformation:
     """Rows go to the subtask of their partition; without one, all to one subtask.
 
     Raises:
-        JobDefinitionError: the order is not of time, or something cannot run.
+        UnsupportedQueryError: the order is not of time, or something cannot run.
     """
     settings = translator.settings
     spec = match_spec(node, settings.session or SessionSettings(), settings.batch)
@@ -83,19 +82,19 @@ def match_spec(node: Match, session: SessionSettings, batch: bool = False) -> Ma
     for index in node.partition:
         column = row_type.fields[index]
         if isinstance(column.type, ArrayType | MapType | RowType):
-            raise JobDefinitionError(
+            raise node.refusal(
                 f"PARTITION BY of MATCH_RECOGNIZE takes no {column.type}, which the column "
                 f"{column.name!r} is"
             )
     rowtime = _rowtime(node, batch)
     if rowtime is None and any(isinstance(each, MatchRowtime) for _, each in node.measures):
-        raise JobDefinitionError(
+        raise node.refusal(
             "MATCH_ROWTIME is of matches in the order of event time; these are in that of "
             "processing time: use MATCH_PROCTIME()"
         )
     conditions = dict(node.definitions)
     for each in (*conditions.values(), *(each for _, each in node.measures)):
-        _refuse_missing(each)
+        _refuse_missing(node, each)
     return MatchSpec(
         row_type,
         node.partition,
@@ -122,9 +121,10 @@ def _rowtime(node: Match, batch: bool) -> int | None:
     field = node.input.row_type.fields[first]
     if batch and isinstance(field.type, TimestampType | LocalZonedTimestampType):
         return first
-    raise JobDefinitionError(
+    raise node.refusal(
         "You must specify either rowtime or proctime for order by as the first one: "
-        f"{field.name!r} is {field.type}"
+        f"{field.name!r} is {field.type}",
+        node.order[0].place,
     )
 
 
@@ -171,13 +171,13 @@ def _skip(node: Match) -> AfterMatchSkipStrategy:
     return AfterMatchSkipStrategy.skip_past_last_event()
 
 
-def _refuse_missing(expression: ResolvedExpression) -> None:
+def _refuse_missing(node: Match, expression: ResolvedExpression) -> None:
     """Aggregates that cannot run are refused before the job starts."""
     if isinstance(expression, PatternAggregate):
         types = tuple(each.output_type for each in expression.arguments)
         try:
             accumulator(expression.function, types, expression.type)
         except FunctionResolutionError as error:
-            raise JobDefinitionError(str(error)) from None
+            raise node.refusal(str(error)) from None
     for child in expression.children():
-        _refuse_missing(child)
+        _refuse_missing(node, child)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type as logical
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import AggregateCall, Cast, ValueLiteral
@@ -16,6 +15,7 @@ from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.inference.time_attributes import ordered_by_time, time_attributes
 from millrace.planner.relational.rel_node import Project
 from millrace.planner.relational.stream_rel_nodes import OverAggregate, OverGroup, TimeAttribute
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.runtime.operator import Operator
 from millrace.runtime.table.batch_over_aggregate import BatchOverAggregateOperator
 from millrace.runtime.table.non_time_over_aggregate import NonTimeOverAggregateOperator
@@ -43,7 +43,7 @@ def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Tra
     """An operator per frame; each puts its aggregates behind the columns of the one before.
 
     Raises:
-        JobDefinitionError: a function or a frame is not there.
+        UnsupportedQueryError: a function or a frame is not there.
     """
     if len(node.over) > 1:
         before = replace(node, over=node.over[:-1])
@@ -100,8 +100,9 @@ def _in_batch(node: OverAggregate, translator: Translator) -> Transformation:
     group = node.over[0]
     valued = not group.rows and any((group.preceding, group.following))
     if valued and (len(group.order) != 1 or not _is_number(node, group.order[0].index)):
-        raise JobDefinitionError(
-            "RANGE with a bound needs one column of numbers, dates or times to order by"
+        raise node.refusal(
+            "RANGE with a bound needs one column of numbers, dates or times to order by",
+            group.calls[0].place,
         )
     return _of_all_rows(node, translator, partial(BatchOverAggregateOperator, _spec(node)))
 
@@ -163,7 +164,7 @@ def _lag(node: OverAggregate, call: AggregateCall) -> int:
     value = given.value if isinstance(given, ValueLiteral) else None
     if isinstance(value, int) and value >= 0:
         return value
-    raise JobDefinitionError("LAG in stream mode takes a literal number of rows, from 0")
+    raise node.refusal("LAG in stream mode takes a literal number of rows, from 0", call.place)
 
 
 def _operator_of(call: AggregateCall) -> str:
@@ -174,16 +175,19 @@ def _operator_of(call: AggregateCall) -> str:
 def _numbered(group: OverGroup, number: str) -> OverGroup:
     """ROW_NUMBER and RANK count rows, DENSE_RANK the values of the order."""
     if group.following != 0:
-        raise JobDefinitionError(
+        raise UnsupportedQueryError(
             "OVER RANGE FOLLOWING windows are not supported yet: in stream mode a frame ends with "
-            "the current row"
+            "the current row",
+            group.calls[0].place,
         )
     for call in group.calls:
         _require_streaming(call)
     if not number:
         return group
     if number == "DENSE_RANK" and len(group.order) > 1:
-        raise JobDefinitionError("DENSE_RANK in stream mode is ordered by a single time column")
+        raise UnsupportedQueryError(
+            "DENSE_RANK in stream mode is ordered by a single time column", group.order[1].place
+        )
     counted = (group.order[0].index,) if number == "DENSE_RANK" else ()
     calls = tuple(
         replace(call, function="COUNT", arguments=counted, distinct=bool(counted))
@@ -195,7 +199,8 @@ def _numbered(group: OverGroup, number: str) -> OverGroup:
 def _require_streaming(call: AggregateCall) -> None:
     of_user = isinstance(call.payload, FunctionDefinition)
     if not of_user and call.function not in (*_IN_STREAMS, *_NUMBERING, "LAG"):
-        raise JobDefinitionError(
+        raise UnsupportedQueryError(
             f"{call.function} OVER cannot run in stream mode; {', '.join(_IN_STREAMS)}, "
-            f"{', '.join(_NUMBERING)} and LAG can; in batch mode every function of OVER does"
+            f"{', '.join(_NUMBERING)} and LAG can; in batch mode every function of OVER does",
+            call.place,
         )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from millrace.common.errors import JobDefinitionError
 from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.process_table import ProcessTable
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.runtime.table.process_table import (
     ProcessedTable,
     ProcessTableOperator,
@@ -47,8 +47,8 @@ def translate_process_table(node: ProcessTable, translator: Translator) -> Trans
     return made
 
 
-def _taken(node: ProcessTable) -> JobDefinitionError:
-    return JobDefinitionError(
+def _taken(node: ProcessTable) -> UnsupportedQueryError:
+    return node.refusal(
         f"two calls of process table functions have the uid {node.uid!r}, by which their state is "
         f"found: give one of them another, {node.function.name}(..., uid => 'another')"
     )

@@ -10,6 +10,7 @@ from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import SinkRequest, TableAccess
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
+from millrace.planner.relational.unsupported_query import errors_shown_at
 from millrace.runtime.table.collect import CollectColumnsOperator
 from millrace.runtime.table.table_sink import NotNullEnforcer, TableSinkOperator
 
@@ -33,7 +34,8 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
         ordinal=translator.sink_ordinal(),
     )
     access: TableAccess = table.source
-    sink = access.create_sink(request)
+    with errors_shown_at(node.place):
+        sink = access.create_sink(request)
     parallelism = int(options.get("sink.parallelism", source.transformation.parallelism))
     names = ", ".join(table.sink_type.names)
     if table.primary_key and parallelism != source.transformation.parallelism:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from millrace.common.errors import JobDefinitionError
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.rank import ranked
 from millrace.planner.execution.translation import Translator, translates
@@ -25,7 +24,7 @@ def translate_sort(node: Sort, translator: Translator) -> Transformation:
     all its rows; all of them are sorted by time only.
 
     Raises:
-        JobDefinitionError: all rows of a stream that updates rows are to be sorted.
+        UnsupportedQueryError: all rows of a stream that updates rows are to be sorted.
     """
     if not translator.settings.batch:
         return _of_stream(node, translator)
@@ -62,7 +61,7 @@ def _of_stream(node: Sort, translator: Translator) -> Transformation:
 def _temporal_sort(node: Sort, translator: Translator) -> Transformation:
     """The first key is a time attribute: `millrace.planner.inference.refusals` sees to it."""
     if not translator.insert_only(node.input):
-        raise JobDefinitionError(
+        raise node.refusal(
             "ORDER BY time without LIMIT gives rows once they are complete, and these rows are "
             "updated later: add LIMIT, or use EnvironmentSettings.in_batch_mode()"
         )

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.source import Boundedness, Source
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.resolved import Call, ResolvedExpression
@@ -17,6 +16,7 @@ from millrace.planner.execution.table_access import DataStreamAccess, ScanReques
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Project, TableScan
 from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
+from millrace.planner.relational.unsupported_query import errors_shown_at
 from millrace.runtime.table.data_stream_scan import DataStreamScanOperator
 from millrace.runtime.table.table_source import TableSourceOperator
 
@@ -38,7 +38,7 @@ def translate_watermark(node: WatermarkAssigner, translator: Translator) -> Tran
         expression = composed(expression, scan.expressions)
         scan = scan.input
     if not isinstance(scan, TableScan):
-        raise JobDefinitionError("a watermark can be declared of a table only")
+        raise node.refusal("a watermark can be declared of a table only")
     translator.replace(scan, _source(scan, translator, expression))
     return translator.translate(node.input)
 
@@ -50,7 +50,7 @@ def _source(
     if isinstance(table.source, DataStreamAccess):
         return _data_stream(node, table.source, translator, watermark)
     if is_source_watermark(watermark):
-        raise JobDefinitionError(
+        raise node.refusal(
             "SOURCE_WATERMARK() is the watermark of a stream made a table; "
             f"table {'.'.join(node.path)} needs an expression of its columns"
         )
@@ -66,7 +66,8 @@ def _source(
         settings.batch,
     )
     access: TableAccess = table.source
-    source = access.create_source(request)
+    with errors_shown_at(node.place):
+        source = access.create_source(request)
     _require_bounded(source, node, settings.batch)
     made = Transformation(
         name=f"{node.path[-1]}[{translator.number()}]",
@@ -101,7 +102,7 @@ def _data_stream(
     metadata = _metadata(table, node.row_type.names)
     for name, key in metadata.items():
         if key != "rowtime":
-            raise JobDefinitionError(
+            raise node.refusal(
                 f"a stream has the metadata 'rowtime' only: {name!r} is declared FROM {key!r}"
             )
     own = watermark is None or is_source_watermark(watermark)
@@ -141,7 +142,7 @@ def _metadata(table: ResolvedTable, names: tuple[str, ...]) -> Mapping[str, str]
 
 def _require_bounded(source: Source[Any], node: TableScan, batch: bool) -> None:
     if batch and source.boundedness is not Boundedness.BOUNDED:
-        raise JobDefinitionError(
+        raise node.refusal(
             f"table {'.'.join(node.path)} never ends, so it cannot be read in batch mode; bound it "
             "by its options, or use EnvironmentSettings.in_streaming_mode()"
         )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millrace.common.errors import JobDefinitionError
 from millrace.expressions.resolved import FieldReference, OuterReference
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.temporal_join import joined_with_versions, versions_of
@@ -35,11 +34,11 @@ def temporal_function_join(
     """Rows of both sides go to the subtask of the function's key.
 
     Raises:
-        JobDefinitionError: it is an outer join, the times are of two kinds, or the condition lacks
-            an equality of the key.
+        UnsupportedQueryError: it is an outer join, the times are of two kinds, or the condition
+            lacks an equality of the key.
     """
     if node.kind is not JoinKind.INNER:
-        raise JobDefinitionError(
+        raise node.refusal(
             "Temporal table function join currently only support INNER JOIN, but was "
             f"{node.kind.value} JOIN: a left row without a version is dropped; to keep it, join a "
             "table or view with a primary key FOR SYSTEM_TIME AS OF the time"
@@ -49,22 +48,24 @@ def temporal_function_join(
     assert isinstance(period, OuterReference)
     kind = time_attributes(side.rows)[versions.time]
     if time_attributes(node.left).get(period.index) is not kind:
-        raise JobDefinitionError(
+        raise node.refusal(
             f"Non {_NAMES[kind]} timeAttribute [{node.left.row_type.names[period.index]}] passed "
             f"as the argument to TemporalTableFunction {snapshot.name}, which was made with one"
         )
     if kind is TimeAttribute.ROWTIME:
-        side, key, time = _versions(side, versions)
+        side, key, time = _versions(node, side, versions)
         return joined_with_versions(node, side, (key,), (period.index, time), translator)
     if translator.settings.batch:
-        raise JobDefinitionError(
+        raise node.refusal(
             f"the temporal table function {snapshot.name} is of processing time, which in batch "
             "mode no row has: make it with an event time, or use a streaming environment"
         )
     return joined_with_versions(node, side, (versions.key,), None, translator)
 
 
-def _versions(side: SnapshotSide, versions: VersionColumns) -> tuple[SnapshotSide, int, int]:
+def _versions(
+    node: Join, side: SnapshotSide, versions: VersionColumns
+) -> tuple[SnapshotSide, int, int]:
     """The rows that are versions, their key and their time: below what would net the changes of
     an epoch by this key."""
     marks = (side.rows.field(versions.key), side.rows.field(versions.time))
@@ -72,7 +73,7 @@ def _versions(side: SnapshotSide, versions: VersionColumns) -> tuple[SnapshotSid
     *columns, key, time = low.columns
     netting = isinstance(low.rows, Deduplicate | ChangelogNormalize)
     if netting and isinstance(key, FieldReference) and isinstance(time, FieldReference):
-        found, keys, at = versions_of(replace(low, columns=tuple(columns)))
+        found, keys, at = versions_of(node, replace(low, columns=tuple(columns)))
         if keys == (key.index,) and at == time.index:
             return found, key.index, at
     return side, versions.key, versions.time

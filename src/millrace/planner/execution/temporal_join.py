@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import BooleanType
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
@@ -38,9 +37,9 @@ def temporal_join(
         time: position of the left row's time.
 
     Raises:
-        JobDefinitionError: the right side has no versions, or the join does not name its key.
+        UnsupportedQueryError: the right side has no versions, or the join does not name its key.
     """
-    side, keys, version_time = versions_of(side)
+    side, keys, version_time = versions_of(node, side)
     return joined_with_versions(node, side, keys, (time, version_time), translator)
 
 
@@ -58,12 +57,12 @@ def joined_with_versions(
         times: positions of the event times of both rows; None: processing time.
 
     Raises:
-        JobDefinitionError: the join does not name the keys.
+        UnsupportedQueryError: the join does not name the keys.
     """
     equal, others = side.equalities(node)
     missing = [side.rows.row_type.names[key] for key in keys if key not in equal]
     if missing:
-        raise JobDefinitionError(
+        raise node.refusal(
             "Temporal Table Join requires primary key in versioned table, and the join condition "
             f"must have an equality for each of its columns: {', '.join(missing)} lacks one of a "
             "column with the same type"
@@ -106,11 +105,11 @@ def joined_with_versions(
     )
 
 
-def versions_of(side: SnapshotSide) -> tuple[SnapshotSide, tuple[int, ...], int]:
-    """The rows that are versions, their primary key and their time.
+def versions_of(node: Join, side: SnapshotSide) -> tuple[SnapshotSide, tuple[int, ...], int]:
+    """The rows of a join's side that are versions, their primary key and their time.
 
     Raises:
-        JobDefinitionError: they have none.
+        UnsupportedQueryError: they have none.
     """
     side = side.lowest()
     rows = side.rows
@@ -127,7 +126,7 @@ def versions_of(side: SnapshotSide) -> tuple[SnapshotSide, tuple[int, ...], int]
     ]
     if not keys or not times:
         what = "primary key" if not keys else "row time attribute"
-        raise JobDefinitionError(
+        raise node.refusal(
             "Event-Time Temporal Table Join requires both primary key and row time attribute in "
             f"versioned table, but no {what} can be found: declare PRIMARY KEY (...) NOT ENFORCED "
             "and WATERMARK, or join a view of the last row per key by ROW_NUMBER"

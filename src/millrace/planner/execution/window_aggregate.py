@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from millrace.common.errors import JobDefinitionError
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.aggregate import refuse_missing
 from millrace.planner.execution.session_aggregate import translate_session_aggregate
@@ -37,7 +36,7 @@ def translate_window_aggregate(node: WindowAggregate, translator: Translator) ->
     fields = node.input.row_type.fields
     time = node.time if node.attached is None else node.attached[1]
     if time is None:
-        raise JobDefinitionError("a window aggregate needs the time of its rows, or their windows")
+        raise node.refusal("a window aggregate needs the time of its rows, or their windows")
     refuse_missing(node.calls, node.input.row_type, not translator.insert_only(node.input))
     if node.window.kind is WindowKind.SESSION and node.attached is None:
         return translate_session_aggregate(node, time, translator)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millrace.common.errors import JobDefinitionError
 from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
-from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges
+from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges, changes_of
 from millrace.planner.inference.time_attributes import (
     joins_by_time,
     ordered_by_time,
@@ -32,9 +31,10 @@ from millrace.planner.relational.stream_rel_nodes import (
     WindowingStrategy,
     WindowTableFunction,
 )
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.planner.relational.windows import window_join_columns, windows_of
 
-__all__ = ["UnsupportedChangelogError", "require_supported"]
+__all__ = ["require_supported"]
 
 INSERTS_ONLY = (
     *(OverAggregate, WindowTableFunction, WindowAggregate, CountWindowAggregate),
@@ -42,15 +42,11 @@ INSERTS_ONLY = (
 )
 
 
-class UnsupportedChangelogError(JobDefinitionError):
-    """A query cannot run over streams. Flink: ``TableException``."""
-
-
 def require_supported(root: RelNode, modes: ChangelogModes) -> None:
     """Checks a tree that is to run over streams.
 
     Raises:
-        UnsupportedChangelogError: a node gets changes that it cannot take, an order is not of
+        UnsupportedQueryError: a node gets changes that it cannot take, an order is not of
             time, or a table cannot be written so.
     """
     seen: set[RelNode] = set()
@@ -82,11 +78,40 @@ def _changes(node: RelNode, modes: ChangelogModes) -> None:
     for source in node.inputs:
         changes = modes.changes(source)
         if changes:
-            raise UnsupportedChangelogError(
-                f"{_name(node)} doesn't support consuming {_words(changes)} changes "
-                f"which is produced by node {type(source).__name__}"
-                f"({', '.join(source.row_type.names)})"
-            )
+            raise _refused_changes(node, _name(node), source, changes, modes)
+
+
+def _refused_changes(
+    node: RelNode,
+    name: str,
+    source: RelNode,
+    refused: RowChanges,
+    modes: ChangelogModes,
+    hint: str = "",
+) -> UnsupportedQueryError:
+    """The error that a node takes no such changes of its input, with what makes them."""
+    maker = _maker(source, refused, modes)
+    shown = f"{_kind(maker)}({', '.join(maker.row_type.names)})"
+    kinds = _words(refused)
+    return UnsupportedQueryError(
+        f"{name} doesn't support consuming {kinds} changes which is produced by node {shown}{hint}",
+        node.place,
+        None if maker.place is None else (f"{shown} produces {kinds} changes", maker.place),
+    )
+
+
+def _maker(node: RelNode, refused: RowChanges, modes: ChangelogModes) -> RelNode:
+    """The uppermost node that gives changes even of rows that are never changed."""
+    alone = changes_of(node, [RowChanges.NONE for _ in node.inputs])
+    if not alone & refused:
+        for each in node.inputs:
+            if modes.changes(each) & refused:
+                return _maker(each, refused, modes)
+    return node
+
+
+def _kind(node: RelNode) -> str:
+    return node.kind.value if isinstance(node, Join) else type(node).__name__
 
 
 def _name(node: RelNode) -> str:
@@ -101,10 +126,10 @@ def _windows(node: Join) -> None:
     if windows is None:
         return
     if windows.left.window.processing or windows.right.window.processing:
-        raise UnsupportedChangelogError("Processing time Window Join is not supported yet.")
+        raise node.refusal("Processing time Window Join is not supported yet.")
     left, right = (replace(each.window, partition=()) for each in (windows.left, windows.right))
     if left != right:
-        raise UnsupportedChangelogError(
+        raise node.refusal(
             "Currently, window join doesn't support different window table function of left and "
             f"right inputs: the left one is {_shown(left)}, the right one {_shown(right)}"
         )
@@ -127,27 +152,30 @@ def _time(node: RelNode) -> None:
     if isinstance(node, OverAggregate):
         _over(node)
     elif isinstance(node, WindowTableFunction | WindowAggregate) and node.time is not None:
-        _windowed(node.input, node.time)
+        _windowed(node, node.time)
     elif isinstance(node, Rank | Deduplicate) and node.window is not None:
         windows = windows_of(node.input)
         if windows is not None and windows.window.processing:
             kind = "TopN" if isinstance(node, Rank) else "Deduplication"
-            raise UnsupportedChangelogError(f"Processing time Window {kind} is not supported yet.")
+            raise node.refusal(f"Processing time Window {kind} is not supported yet.")
     elif isinstance(node, Match):
         place = node.order[0].index
         if place not in time_attributes(node.input):
-            raise UnsupportedChangelogError(
+            raise node.refusal(
                 "You must specify either rowtime or proctime for order by as the first one: "
                 f"{node.input.row_type.names[place]!r} of MATCH_RECOGNIZE's ORDER BY is no time "
-                "attribute"
+                "attribute",
+                node.order[0].place,
             )
     elif isinstance(node, Sort) and node.fetch is None:
         times = time_attributes(node.input)
-        keys = node.keys[:1]
-        if any(key.index not in times or not key.ascending for key in keys):
-            raise UnsupportedChangelogError(
+        for key in node.keys[:1]:
+            if key.index in times and key.ascending:
+                continue
+            raise node.refusal(
                 "Sort on a non-time-attribute field is not supported: the first field of ORDER BY "
-                "is a time attribute ascending, or there is a LIMIT"
+                "is a time attribute ascending, or there is a LIMIT",
+                key.place,
             )
 
 
@@ -159,7 +187,7 @@ def _process_table(node: ProcessTable, modes: ChangelogModes) -> None:
         changes = modes.changes(rows)
         takes_updates = ArgumentTrait.SUPPORT_UPDATES in argument.traits and not table.order
         if changes and not takes_updates:
-            raise UnsupportedChangelogError(
+            raise node.refusal(
                 f"{node.function.name} doesn't support consuming {_words(changes)} changes, which "
                 f"its argument {argument.name!r} has: declare it with "
                 "ArgumentTrait.SUPPORT_UPDATES (and no ORDER BY)"
@@ -168,7 +196,7 @@ def _process_table(node: ProcessTable, modes: ChangelogModes) -> None:
         for what, index in used:
             if index is not None and times.get(index) is not TimeAttribute.ROWTIME:
                 field = rows.row_type.fields[index]
-                raise UnsupportedChangelogError(
+                raise node.refusal(
                     f"{node.function.name}: {what} requires a time attribute, but {field.name!r} "
                     f"is {field.type}: declare a WATERMARK for it in the table"
                 )
@@ -182,9 +210,10 @@ def _watermarks(node: Project | Filter) -> None:
             (argument,) = expression.arguments
             index = argument.index if isinstance(argument, FieldReference) else -1
             if times.get(index) is not TimeAttribute.ROWTIME:
-                raise UnsupportedChangelogError(
+                raise node.refusal(
                     "The argument of CURRENT_WATERMARK() must be a rowtime attribute, but "
-                    f"{argument} is {argument.output_type}: give it a column with a WATERMARK"
+                    f"{argument} is {argument.output_type}: give it a column with a WATERMARK",
+                    expression.place,
                 )
         for child in expression.children():
             visit(child)
@@ -193,10 +222,10 @@ def _watermarks(node: Project | Filter) -> None:
         visit(each)
 
 
-def _windowed(rows: RelNode, time: int) -> None:
-    if time not in time_attributes(rows):
-        field = rows.row_type.fields[time]
-        raise UnsupportedChangelogError(
+def _windowed(node: WindowTableFunction | WindowAggregate, time: int) -> None:
+    if time not in time_attributes(node.input):
+        field = node.input.row_type.fields[time]
+        raise node.refusal(
             "The window function requires the timecol is a time attribute type, but "
             f"{field.name!r} is {field.type}: declare a WATERMARK for it in the table"
         )
@@ -207,21 +236,23 @@ def _over(node: OverAggregate) -> None:
     by_time = set()
     for group in node.over:
         if not group.order:
-            raise UnsupportedChangelogError(
-                "OVER windows in stream mode are ordered by a single column: add ORDER BY with one"
+            raise node.refusal(
+                "OVER windows in stream mode are ordered by a single column: add ORDER BY with one",
+                group.calls[0].place,
             )
         first = group.order[0]
         name = node.input.row_type.names[first.index]
         if not first.ascending:
-            raise UnsupportedChangelogError(
+            raise node.refusal(
                 "The window can only be ordered in ASCENDING mode in streams, "
-                f"{name!r} is DESC; of ROW_NUMBER and kin, filter by the number for a Top-N"
+                f"{name!r} is DESC; of ROW_NUMBER and kin, filter by the number for a Top-N",
+                first.place,
             )
         by_time.add(first.index in times)
         if first.index not in times:
             _non_time_order(group, name)
     if len(by_time) > 1:
-        raise UnsupportedChangelogError(
+        raise node.refusal(
             "Over Agg: all aggregates of a SELECT must be ordered by a time attribute, or none: "
             "put those that are not into a query of their own"
         )
@@ -229,13 +260,15 @@ def _over(node: OverAggregate) -> None:
 
 def _non_time_order(group: OverGroup, name: str) -> None:
     if len(group.order) > 1:
-        raise UnsupportedChangelogError(
-            f"OVER windows in stream mode are ordered by a single column, which is {name!r} here"
+        raise UnsupportedQueryError(
+            f"OVER windows in stream mode are ordered by a single column, which is {name!r} here",
+            group.order[1].place,
         )
     if group.preceding is not None or group.following != 0:
-        raise UnsupportedChangelogError(
+        raise UnsupportedQueryError(
             "Non-time attribute sort is not supported for bounded OVER window: "
-            f"{name!r} is no time attribute, so frames are UNBOUNDED PRECEDING to CURRENT ROW"
+            f"{name!r} is no time attribute, so frames are UNBOUNDED PRECEDING to CURRENT ROW",
+            group.calls[0].place,
         )
 
 
@@ -249,8 +282,7 @@ def _sink(node: LogicalSink, modes: ChangelogModes) -> None:
         refused = (RowChanges.UPDATE if updates else RowChanges.NONE) | (
             RowChanges.DELETE if deletes else RowChanges.NONE
         )
-        raise UnsupportedChangelogError(
-            f"Table sink '{'.'.join(node.table.path)}' doesn't support consuming "
-            f"{_words(refused)} changes which is produced by node "
-            f"{type(node.input).__name__}({', '.join(node.input.row_type.names)})"
-        )
+        name = f"Table sink '{'.'.join(node.table.path)}'"
+        hint = "; write into a table that takes them, as one of 'upsert-kafka' or 'jdbc' with a "
+        hint += "PRIMARY KEY does"
+        raise _refused_changes(node, name, node.input, refused, modes, hint)

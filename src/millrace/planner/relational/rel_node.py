@@ -6,7 +6,7 @@ turns them into transformations. Nodes that only streams have are in `stream_rel
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import Any
@@ -15,9 +15,11 @@ from millrace.common.types.logical.logical_type import BooleanType, LogicalType,
 from millrace.expressions.resolved import (
     AggregateCall,
     FieldReference,
+    Place,
     ResolvedExpression,
     SortKey,
 )
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 
 __all__ = [
     "Aggregate",
@@ -40,7 +42,14 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class RelNode:
-    """A node that gives rows. Nodes are frozen, and compare by identity."""
+    """A node that gives rows. Nodes are frozen, and compare by identity.
+
+    Attributes:
+        place: of what asks for the node in a statement; None: nothing does by itself, or there is
+            no text.
+    """
+
+    place: Place | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     @property
     def row_type(self) -> RowType:
@@ -61,6 +70,14 @@ class RelNode:
         """A reference to one of its columns."""
         column = self.row_type.fields[index]
         return FieldReference(index, column.type, column.name)
+
+    def refusal(self, reason: str, place: Place | None = None) -> UnsupportedQueryError:
+        """The error that the node cannot run so.
+
+        Args:
+            place: of the part of it that is refused; None: of the whole.
+        """
+        return UnsupportedQueryError(reason, place or self.place)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from millrace.common.errors import JobDefinitionError
 from millrace.planner.relational.rel_node import Project, RelNode, TableScan
 from millrace.planner.relational.rewriting import bottom_up
 from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize, WatermarkAssigner
@@ -33,7 +32,7 @@ def with_normalized_changes(rows: RelNode, changelogs: SourceChangelogs) -> RelN
     """The tree in which every changelog has what was before each update.
 
     Raises:
-        JobDefinitionError: a table lacks the primary key that this takes.
+        UnsupportedQueryError: a table lacks the primary key that this takes.
     """
 
     def changed(node: RelNode) -> RelNode:
@@ -53,12 +52,12 @@ def _is_normalized(scan: TableScan, changelogs: SourceChangelogs) -> bool:
     name = ".".join(table.path)
     if not table.primary_key:
         if "-U" not in table.changes or changelogs.duplicates:
-            raise JobDefinitionError(
+            raise scan.refusal(
                 f"table {name} gives rows that replace others: declare by PRIMARY KEY (...) NOT "
                 "ENFORCED which columns tell them apart"
             )
         if changelogs.batch:
-            raise JobDefinitionError(
+            raise scan.refusal(
                 f"table {name} gives updates and deletes: to read its final rows in batch mode, "
                 "declare a PRIMARY KEY (...) NOT ENFORCED; or use a streaming environment"
             )

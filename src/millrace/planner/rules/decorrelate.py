@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from millrace.common.errors import JobDefinitionError
 from millrace.expressions.resolved import (
     Call,
     FieldReference,
     OuterReference,
     ResolvedExpression,
+    place_of,
 )
 from millrace.planner.binder.names import unique_names
 from millrace.planner.relational.outer_references import has_outer, map_outer
@@ -35,18 +35,14 @@ from millrace.planner.relational.rewriting import (
     substituted,
 )
 from millrace.planner.relational.stream_rel_nodes import Rank, RankKind
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 
 __all__ = [
     "Decorrelated",
-    "UnsupportedCorrelationError",
     "decorrelated",
     "joined_condition",
     "nearer",
 ]
-
-
-class UnsupportedCorrelationError(JobDefinitionError):
-    """A correlated query is of a form that no join can stand for."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ def decorrelated(rows: RelNode) -> Decorrelated:
     """A query without references to the row around it.
 
     Raises:
-        UnsupportedCorrelationError: a reference stands where it cannot be pulled out.
+        UnsupportedQueryError: a reference stands where it cannot be pulled out.
     """
     if not has_outer(rows, 1):
         return Decorrelated(rows, counts=_counts(rows))
@@ -82,7 +78,7 @@ def decorrelated(rows: RelNode) -> Decorrelated:
         return _top(rows)
     if isinstance(rows, Join) and rows.kind is JoinKind.INNER and not rows.lateral:
         return _join(rows)
-    raise UnsupportedCorrelationError(
+    raise rows.refusal(
         f"a correlated subquery with {type(rows).__name__} over the correlation is not supported: "
         "write it as a join"
     )
@@ -111,7 +107,7 @@ def _filter(rows: Filter) -> Decorrelated:
 
 def _project(rows: Project) -> Decorrelated:
     if any(is_outer(each) for each in rows.expressions):
-        raise UnsupportedCorrelationError(
+        raise rows.refusal(
             "a correlated subquery can read outer columns in its WHERE, not in its SELECT"
         )
     inner = decorrelated(rows.input)
@@ -147,9 +143,10 @@ def _keys(inner: Decorrelated) -> list[int]:
         fields = [side for side in sides if isinstance(side, FieldReference)]
         others = [side for side in sides if not list(_fields(side))]
         if len(fields) != 1 or len(others) != 1:
-            raise UnsupportedCorrelationError(
+            raise UnsupportedQueryError(
                 "a correlated subquery with an aggregate or a LIMIT compares its columns with "
-                f"outer ones by = only, not by {each}"
+                f"outer ones by = only, not by {each}",
+                place_of(each) or inner.rows.place,
             )
         if fields[0].index not in keys:
             keys.append(fields[0].index)
@@ -182,7 +179,7 @@ def _with_key_columns(inner: Decorrelated) -> Decorrelated:
 
 def _aggregate(rows: Aggregate) -> Decorrelated:
     if rows.grouping_sets is not None:
-        raise UnsupportedCorrelationError("grouping sets in a correlated subquery")
+        raise rows.refusal("grouping sets in a correlated subquery are not supported: join to them")
     inner = _with_key_columns(decorrelated(rows.input))
     keys = [key for key in _keys(inner) if key not in rows.groups]
     groups = (*rows.groups, *keys)
@@ -196,7 +193,7 @@ def _aggregate(rows: Aggregate) -> Decorrelated:
         replace(call, name=name)
         for call, name in zip(rows.calls, named[len(groups) :], strict=True)
     )
-    made = Aggregate(inner.rows, groups, calls)
+    made = Aggregate(inner.rows, groups, calls, place=rows.place)
     first, last = len(rows.groups), len(groups)
     order = [*range(first), *range(last, last + len(calls)), *range(first, last)]
     fields = tuple(made.field(index) for index in order)
@@ -218,7 +215,9 @@ def _top(rows: Sort) -> Decorrelated:
     assert rows.fetch is not None
     keys = tuple(_keys(inner))
     end = rows.offset + rows.fetch
-    rank = Rank(inner.rows, RankKind.ROW_NUMBER, keys, rows.keys, rows.offset + 1, end)
+    rank = Rank(
+        *(inner.rows, RankKind.ROW_NUMBER, keys, rows.keys, rows.offset + 1, end), place=rows.place
+    )
     return replace(inner, rows=rank)
 
 

@@ -29,8 +29,8 @@ def optimized(rows: RelNode, changelogs: SourceChangelogs | None = None) -> RelN
         changelogs: how those of sources are taken, by default as streams without duplicates.
 
     Raises:
-        UnsupportedCorrelationError: a correlated query that no join can stand for.
-        JobDefinitionError: a table lacks the primary key that its changes need.
+        UnsupportedQueryError: no join can stand for a correlated query, or a table lacks the
+            primary key that its changes need.
     """
     rows = with_set_operations(with_table_functions(without_subqueries(rows)))
     rows = without_constant_conditions(rows)

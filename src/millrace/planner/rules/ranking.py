@@ -87,6 +87,7 @@ def _ranked(over: RelNode, parts: list[ResolvedExpression]) -> RelNode | None:
         end,
         over.row_type.names[number],
         window,
+        place=over.place,
     )
     assert isinstance(rank, Rank)
     return filtered(_deduplicated(rank) or rank, others)
@@ -141,7 +142,8 @@ def _deduplicated(rank: Rank) -> RelNode | None:
         return None
     rowtime = time is TimeAttribute.ROWTIME
     rows = Deduplicate(
-        rank.input, rank.partition, key.index, rowtime, not key.ascending, rank.window
+        *(rank.input, rank.partition, key.index, rowtime, not key.ascending, rank.window),
+        place=rank.place,
     )
     fields: list[ResolvedExpression] = [rows.field(index) for index in range(len(rows.row_type))]
     fields.append(ValueLiteral(1, BigIntType(nullable=False)))

@@ -53,7 +53,7 @@ def _changed(node: RelNode) -> RelNode:
         return node
     width = len(node.row_type)
     if node.kind is SetKind.UNION:
-        return Aggregate(replace(node, all=True), tuple(range(width)), ())
+        return Aggregate(replace(node, all=True), tuple(range(width)), (), place=node.place)
     counted = _counted(node)
     counts: list[ResolvedExpression] = [
         counted.field(width + number) for number in range(len(node.operands))
@@ -90,7 +90,7 @@ def _counted(node: SetOperation) -> Aggregate:
         AggregateCall("COUNT", (), _COUNT, filter=width + number, name=f"$count{number}")
         for number in range(count)
     )
-    return Aggregate(union, tuple(range(width)), calls)
+    return Aggregate(union, tuple(range(width)), calls, place=node.place)
 
 
 def _least(left: ResolvedExpression, right: ResolvedExpression) -> ResolvedExpression:

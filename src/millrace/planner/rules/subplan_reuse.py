@@ -80,7 +80,7 @@ class _Reuse:
 
 def _parts(node: RelNode) -> list[Any]:
     """What a node is made of beside its inputs."""
-    values = [getattr(node, field.name) for field in fields(node)]
+    values = [getattr(node, field.name) for field in fields(node) if field.compare]
     return [value for value in values if not _has_nodes(value)]
 
 

@@ -36,7 +36,6 @@ from millrace.planner.relational.rel_node import (
 from millrace.planner.relational.rewriting import bottom_up, conjunction, conjuncts, filtered
 from millrace.planner.relational.stream_rel_nodes import LogicalSnapshot
 from millrace.planner.rules.decorrelate import (
-    UnsupportedCorrelationError,
     decorrelated,
     joined_condition,
     nearer,
@@ -52,7 +51,7 @@ def without_subqueries(rows: RelNode) -> RelNode:
     """The tree with joins in place of queries in expressions and of lateral queries.
 
     Raises:
-        UnsupportedCorrelationError: a query stands where no join can replace it.
+        UnsupportedQueryError: a query stands where no join can replace it.
     """
     return bottom_up(rows, _removed)
 
@@ -75,7 +74,7 @@ def _removed(node: RelNode) -> RelNode:
 def _join(node: Join) -> RelNode:
     """Queries in ON are asked of the joined rows."""
     if node.kind is not JoinKind.INNER:
-        raise UnsupportedCorrelationError(
+        raise node.refusal(
             "a query in ON of an outer join is not supported: join to its result first"
         )
     parts = conjuncts(node.condition)
@@ -134,7 +133,7 @@ def _semi(rows: RelNode, query: Subquery, negated: bool) -> RelNode:
     width = len(rows.row_type)
     for operand in query.operands:
         if _has_query(operand):
-            raise UnsupportedCorrelationError(_QUERY_ON_THE_LEFT)
+            raise query.relation.refusal(_QUERY_ON_THE_LEFT)
     inner = decorrelated(without_subqueries(query.relation))
     conditions = joined_condition(inner.predicates, width)
     if query.kind in (SubqueryKind.SOME, SubqueryKind.ALL):
@@ -144,7 +143,10 @@ def _semi(rows: RelNode, query: Subquery, negated: bool) -> RelNode:
         right = FieldReference(width + index, column.type, column.name)
         conditions.append(_equal(operand, right, negated))
     kind = JoinKind.ANTI if negated else JoinKind.SEMI
-    return Join(rows, nearer(inner.rows), kind, conjunction(conditions), rows.row_type.names)
+    return Join(
+        *(rows, nearer(inner.rows), kind, conjunction(conditions), rows.row_type.names),
+        place=query.relation.place,
+    )
 
 
 def _quantified(
@@ -167,7 +169,8 @@ def _quantified(
         function = "IS NOT FALSE" if negated else "IS NOT TRUE"
         kind, condition = JoinKind.ANTI, resolve_call(function, (compared,))
     whole = conjunction([*conditions, condition])
-    return Join(rows, nearer(inner), kind, whole, rows.row_type.names)
+    place = query.relation.place
+    return Join(rows, nearer(inner), kind, whole, rows.row_type.names, place=place)
 
 
 def _equal(
@@ -191,7 +194,7 @@ def _scalars(
         nonlocal rows
         if isinstance(expression, Subquery):
             if any(map(_has_query, expression.operands)):
-                raise UnsupportedCorrelationError(_QUERY_ON_THE_LEFT)
+                raise expression.relation.refusal(_QUERY_ON_THE_LEFT)
             if expression.kind not in (SubqueryKind.SCALAR, SubqueryKind.EXISTS):
                 return replaced(quantified_value(expression))
             rows, made = _scalar(rows, expression)
@@ -209,12 +212,15 @@ def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression
         # how many rows there are: never null for a query without correlation
         one = Project(relation, (ValueLiteral(True, BooleanType(nullable=False)),), ("$f0",))
         count = AggregateCall("COUNT", (), BigIntType(nullable=False), name="EXPR$0")
-        relation = Aggregate(one, (), (count,))
+        relation = Aggregate(one, (), (count,), place=relation.place)
     inner = decorrelated(_single(relation))
     width = len(rows.row_type)
     conditions = joined_condition(inner.predicates, width)
     names = unique_names((*rows.row_type.names, *inner.rows.row_type.names))
-    join = Join(rows, nearer(inner.rows), JoinKind.LEFT, conjunction(conditions), names)
+    join = Join(
+        *(rows, nearer(inner.rows), JoinKind.LEFT, conjunction(conditions), names),
+        place=relation.place,
+    )
     value: ResolvedExpression = join.field(width)
     if 0 in inner.counts:
         kind = value.output_type.with_nullable(False)
@@ -238,7 +244,8 @@ def _single(rows: RelNode) -> RelNode:
         return rows
     column = rows.row_type.fields[0]
     kind = column.type.with_nullable(True)
-    return Aggregate(rows, (), (AggregateCall("SINGLE_VALUE", (0,), kind, name=column.name),))
+    call = AggregateCall("SINGLE_VALUE", (0,), kind, name=column.name)
+    return Aggregate(rows, (), (call,), place=rows.place)
 
 
 def _lateral(node: Join) -> RelNode:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import IntType, RowField, RowType
 from millrace.expressions.resolved import (
     FieldReference,
@@ -57,7 +56,7 @@ def _flat(node: Join) -> RelNode:
     scan = _function(node.right)
     assert scan is not None
     if node.kind not in (JoinKind.INNER, JoinKind.LEFT):
-        raise JobDefinitionError(f"a table function cannot stand on the right of {node.kind.value}")
+        raise node.refusal(f"a table function cannot stand on the right of {node.kind.value}")
     left = len(node.left.row_type)
     outputs, conditions = _above(node.right, left)
     only_renamed = not conditions and _are_renamed(outputs, left, scan)
@@ -65,14 +64,14 @@ def _flat(node: Join) -> RelNode:
         # its columns have the names that the query gives them
         scan = replace(scan, result_type=node.right.row_type)
     names = unique_names((*node.left.row_type.names, *scan.row_type.names))
-    join = Join(node.left, scan, node.kind, conjunction(()), names, lateral=True)
+    join = Join(node.left, scan, node.kind, conjunction(()), names, lateral=True, place=node.place)
     row: list[ResolvedExpression] = [join.field(index) for index in range(left)]
     row += [_typed(each, join) for each in outputs]
     conditions += [_over(part, row) for part in conjuncts(node.condition)]
     if node.kind is JoinKind.LEFT and (
         conditions or not all(isinstance(each, FieldReference) for each in outputs)
     ):
-        raise JobDefinitionError(
+        raise node.refusal(
             "a LEFT JOIN with a table function or UNNEST takes ON TRUE only, and its columns as "
             "they are; filter and compute in a query above it"
         )

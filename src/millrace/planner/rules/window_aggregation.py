@@ -60,7 +60,7 @@ def _of_set(node: Aggregate, members: tuple[int, ...], columns: WindowColumns) -
     """The windows of one grouping set, with null in the columns that it lacks."""
     kept = tuple(index for index in node.groups if index in members)
     calls = tuple(call for call in node.calls if not _is_flag(call))
-    made = _aggregate(Aggregate(node.input, kept, calls), columns)
+    made = _aggregate(Aggregate(node.input, kept, calls, place=node.place), columns)
     results = iter(range(len(kept), len(kept) + len(calls)))
     kinds = [field.type for field in node.row_type.fields]
     outputs: list[ResolvedExpression] = []
@@ -166,6 +166,7 @@ def _fused(node: Aggregate, columns: WindowColumns, keys: list[int]) -> WindowAg
         window,
         time,
         None,
+        place=function.place,
     )
 
 
@@ -191,5 +192,6 @@ def _attached(node: Aggregate, columns: WindowColumns, keys: list[int]) -> Windo
     start, end = min(columns.start & groups), min(columns.end & groups)
     time = min(columns.time, default=end)
     return WindowAggregate(
-        node.input, tuple(keys), node.calls, columns.window, None, (start, end, time)
+        *(node.input, tuple(keys), node.calls, columns.window, None, (start, end, time)),
+        place=node.place,
     )

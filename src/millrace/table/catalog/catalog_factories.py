@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from millrace.common.errors import JobDefinitionError
 from millrace.table.catalog.catalog import Catalog
+from millrace.table.catalog.errors import CatalogError, missing_option, name_hint
 from millrace.table.catalog.file_catalog import FileCatalog
 from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
 from millrace.table.catalog.jdbc_catalog import JdbcCatalog
@@ -30,17 +31,16 @@ def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
     """
     kind = options.get("type")
     database = options.get("default-database", "default")
+    if kind is None:
+        raise missing_option("a catalog", "type", options, _OPTIONS)
     if kind not in _OPTIONS:
-        raise JobDefinitionError(
-            f"CREATE CATALOG needs 'type' = one of {', '.join(_OPTIONS)}, got {kind!r}"
-        )
+        hint = name_hint(kind, _OPTIONS)
+        raise CatalogError(f"there is no catalog of 'type' = '{kind}'{hint}", kind)
     known = {"type", "default-database", *_OPTIONS[kind]}
     for key in options:
         if key not in known:
-            raise JobDefinitionError(
-                f"a catalog of 'type' = '{kind}' has no option {key!r}; there are "
-                f"{', '.join(sorted(known))}"
-            )
+            hint = name_hint(key, known)
+            raise CatalogError(f"a catalog of 'type' = '{kind}' has no option {key!r}{hint}", key)
     if kind == "generic_in_memory":
         return GenericInMemoryCatalog(name, database)
     if kind == "spark":

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from millrace.common.errors import JobDefinitionError
 from millrace.sql.position import StatementPlace
 
-__all__ = ["CatalogError", "already_exists", "not_found"]
+__all__ = ["CatalogError", "already_exists", "name_hint", "not_found"]
 
 
 class CatalogError(JobDefinitionError):
@@ -37,17 +37,22 @@ def not_found(kind: str, name: object, names: Iterable[str]) -> CatalogError:
     >>> str(not_found("table", "ordres", ["orders", "users"]))
     "there is no table ordres; did you mean 'orders'?"
     """
-    known = list(names)
     last = _last(name)
+    return CatalogError(f"there is no {kind} {name}{name_hint(last, names)}", last)
+
+
+def name_hint(name: str, names: Iterable[str]) -> str:
+    """The end of a sentence about a name that is not there: the nearest one, or which there are.
+
+    >>> name_hint("jsn", ["csv", "json"]), name_hint("x", ["csv", "json"])
+    ("; did you mean 'json'?", '; there are csv, json')
+    """
+    known = list(names)
     by_lower = {each.lower(): each for each in known}
-    near = get_close_matches(last.lower(), by_lower, n=1, cutoff=0.6)
+    near = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     if near:
-        hint = f"; did you mean {by_lower[near[0]]!r}?"
-    elif known:
-        hint = f"; there are {', '.join(sorted(known)[:20])}"
-    else:
-        hint = "; there are none"
-    return CatalogError(f"there is no {kind} {name}{hint}", last)
+        return f"; did you mean {by_lower[near[0]]!r}?"
+    return f"; there are {', '.join(sorted(known)[:20])}" if known else "; there are none"
 
 
 def already_exists(kind: str, name: object) -> CatalogError:
@@ -60,3 +65,18 @@ def already_exists(kind: str, name: object) -> CatalogError:
 
 def _last(name: object) -> str:
     return str(name).replace("`", "").rpartition(".")[2]
+
+
+def missing_option(
+    owner: str, key: str, options: Iterable[str], values: Iterable[str]
+) -> CatalogError:
+    """The error of an option that must be there: it may be another one's name misspelt.
+
+    >>> str(missing_option("a table", "connector", ["conector"], ["kafka", "print"]))
+    "a table needs the option 'connector'; did you mean it by 'conector'?"
+    """
+    near = get_close_matches(key, list(options), n=1, cutoff=0.6)
+    if near:
+        reason = f"{owner} needs the option {key!r}; did you mean it by {near[0]!r}?"
+        return CatalogError(reason, near[0])
+    return CatalogError(f"{owner} needs the option {key!r}; there are {', '.join(sorted(values))}")

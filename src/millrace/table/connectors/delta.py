@@ -71,8 +71,6 @@ class DeltaFactory(TableFactory):
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         require_physical(request.table, self.identifier)
-        if request.overwrite:
-            raise self._refused(request.table, "overwritten: rows are added by INSERT INTO only")
         return DeltaSink(
             options.get(PATH),
             stored_type(request.columns),

@@ -64,6 +64,7 @@ class TableFactory:
         metadata: keys of metadata columns, with the text of their types.
         lookup: whether rows can be looked up by key (`create_lookup`); such tables have the
             options of `millrace.planner.execution.lookup_options` too.
+        overwrite: whether INSERT OVERWRITE can replace rows (`replacing`).
     """
 
     identifier: ClassVar[str] = ""
@@ -72,6 +73,7 @@ class TableFactory:
     prefixes: ClassVar[tuple[str, ...]] = ()
     metadata: ClassVar[Mapping[str, str]] = {}
     lookup: ClassVar[bool] = False
+    overwrite: ClassVar[bool] = False
 
     def options_of(self, table: ResolvedTable, options: Mapping[str, str]) -> OptionValues:
         """The options of a table, checked.
@@ -98,17 +100,17 @@ class TableFactory:
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         """See `TableAccess.create_source`; by default a table cannot be read."""
-        raise self._refused(request.table, "read: it can only be written")
+        raise self.refused(request.table, "read: it can only be written")
 
     def create_lookup(
         self, request: LookupRequest, options: OptionValues
     ) -> LookupFunction | AsyncLookupFunction:
         """See `TableAccess.create_lookup`; by default rows cannot be found by key."""
-        raise self._refused(request.table, "looked up by key")
+        raise self.refused(request.table, "looked up by key")
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         """See `TableAccess.create_sink`; by default a table cannot be written."""
-        raise self._refused(request.table, "written: it can only be read")
+        raise self.refused(request.table, "written: it can only be read")
 
     def replacing(self, request: SinkRequest, options: OptionValues) -> Callable[[], None]:
         """See `TableAccess.replacing`; by default the sink itself replaces the rows."""
@@ -116,11 +118,11 @@ class TableFactory:
 
     def partitions(self, table: ResolvedTable, options: OptionValues) -> list[tuple[str, ...]]:
         """See `TableAccess.partitions`; by default a connector cannot tell."""
-        raise self._refused(table, "asked for its partitions")
+        raise self.refused(table, "asked for its partitions")
 
     def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
         """See `TableAccess.truncate`; by default a table cannot be emptied."""
-        raise self._refused(table, "emptied by TRUNCATE TABLE")
+        raise self.refused(table, "emptied by TRUNCATE TABLE")
 
     def version(self, table: ResolvedTable, options: OptionValues) -> int | None:
         """See `TableAccess.version`; by default a table has none."""
@@ -134,13 +136,13 @@ class TableFactory:
         read: int | None = None,
     ) -> None:
         """See `TableAccess.delete_rows`; by default rows cannot be deleted."""
-        raise self._refused(table, "changed by DELETE")
+        raise self.refused(table, "changed by DELETE")
 
     def update_rows(
         self, table: ResolvedTable, options: OptionValues, rows: Rows, read: int | None = None
     ) -> None:
         """See `TableAccess.update_rows`; by default rows cannot be updated."""
-        raise self._refused(table, "changed by UPDATE")
+        raise self.refused(table, "changed by UPDATE")
 
     def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
         """The row kinds that the source gives."""
@@ -154,7 +156,8 @@ class TableFactory:
         """Whether the source ends."""
         return Boundedness.BOUNDED
 
-    def _refused(self, table: ResolvedTable, how: str) -> JobDefinitionError:
+    def refused(self, table: ResolvedTable, how: str) -> JobDefinitionError:
+        """The error that something cannot be done with a table."""
         name = ".".join(table.path)
         return JobDefinitionError(
             f"table {name} ('connector' = '{self.identifier}') cannot be {how}"

@@ -18,6 +18,7 @@ from millrace.formats.file_format import FileFormat
 from millrace.formats.message_lines import MessageLinesFormat
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.planner.execution.table_access import ScanRequest, SinkRequest
+from millrace.table.catalog.errors import CatalogError, name_hint
 from millrace.table.connectors import file_options as keys
 from millrace.table.connectors.factory import OptionValues, TableFactory
 from millrace.table.connectors.file_columns import FILE_METADATA, PartitionFilter, TableFileFormat
@@ -40,12 +41,14 @@ class FileSystemFactory(TableFactory):
     required = (keys.PATH, keys.FORMAT)
     optional = (keys.MONITOR, *keys.PARTITION_COMMIT)
     metadata: ClassVar[Mapping[str, str]] = {key: text for key, (text, _) in FILE_METADATA.items()}
+    overwrite = True
 
     def format_options(self, options: Mapping[str, str]) -> Iterable[ConfigOption[Any]]:
+        _require_format(options.get(keys.FORMAT.key))
         bulk = {name: each.options for name, each in BULK_FORMATS.items()}
         found = format_options(options, (keys.FORMAT.key,), bulk)
         name = options.get(keys.FORMAT.key)
-        if name in BULK_FORMATS or name in MESSAGE_FORMATS:
+        if name is not None:
             found += keys.COMPACTING
         if name in MESSAGE_FORMATS and name not in BULK_FORMATS:
             found += keys.ROLLING
@@ -64,7 +67,6 @@ class FileSystemFactory(TableFactory):
         return Boundedness.CONTINUOUS_UNBOUNDED if watched else Boundedness.BOUNDED
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
-        _require_format(request.table, options)
         builder = _reading(request, options)
         interval = options.get(keys.MONITOR)
         if interval is not None:
@@ -74,12 +76,11 @@ class FileSystemFactory(TableFactory):
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         table = request.table
-        _require_format(table, options)
         if request.overwrite and not request.batch:
-            raise self._refused(table, "overwritten by a stream: INSERT OVERWRITE has an end")
+            raise self.refused(table, "overwritten by a stream: INSERT OVERWRITE has an end")
         for column in table.columns:
             if column.kind is ColumnKind.METADATA and column.persisted:
-                raise self._refused(
+                raise self.refused(
                     table, f"written with the metadata column {column.name}: declare it VIRTUAL"
                 )
         in_files = _in_files(table)
@@ -103,15 +104,12 @@ class FileSystemFactory(TableFactory):
         delete_files(options.get(keys.PATH))
 
 
-def _require_format(table: ResolvedTable, options: OptionValues) -> None:
-    chosen = options.get(keys.FORMAT)
+def _require_format(name: str | None) -> None:
     in_lines = (name for name, each in MESSAGE_FORMATS.items() if each.text)
-    formats = sorted({*in_lines, *BULK_FORMATS})
-    if chosen not in formats:
-        raise JobDefinitionError(
-            f"table {'.'.join(table.path)}: there is no format {chosen!r} of files; there are "
-            f"{', '.join(formats)}"
-        )
+    formats = {*in_lines, *BULK_FORMATS}
+    if name is not None and name not in formats:
+        hint = name_hint(name, formats)
+        raise CatalogError(f"'format' = '{name}': there is no such format of files{hint}", name)
 
 
 def _in_files(table: ResolvedTable) -> RowType:

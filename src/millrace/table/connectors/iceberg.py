@@ -65,8 +65,6 @@ class IcebergFactory(TableFactory):
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         require_physical(request.table, self.identifier)
-        if request.overwrite:
-            raise self._refused(request.table, "overwritten: rows are added by INSERT INTO only")
         return IcebergSink(
             _name(request.table, options),
             _catalog(options),

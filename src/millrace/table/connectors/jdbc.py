@@ -107,8 +107,6 @@ class JdbcFactory(TableFactory):
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         _require_columns(request.table)
-        if request.overwrite:
-            raise self._refused(request.table, "overwritten: TRUNCATE TABLE, then INSERT INTO")
         rows = options.get(MAX_ROWS) or 5000  # Flink's 0 stands for no limit
         execution = JdbcExecutionOptions.builder().with_batch_size(rows)
         execution.with_max_retries(options.get(MAX_RETRIES))

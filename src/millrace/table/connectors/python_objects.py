@@ -37,14 +37,14 @@ class PythonFactory(TableFactory):
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         path = options.get(SOURCE)
         if path is None:
-            raise self._refused(request.table, "read: it has no option 'source'")
+            raise self.refused(request.table, "read: it has no option 'source'")
         source: Source[Any] = _made(path, Source, SOURCE.key)
         return source
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         path = options.get(SINK)
         if path is None:
-            raise self._refused(request.table, "written: it has no option 'sink'")
+            raise self.refused(request.table, "written: it has no option 'sink'")
         sink: Sink[Any] = _made(path, Sink, SINK.key)
         return sink
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.lookup_functions import AsyncLookupFunction, LookupFunction
 from millrace.common.sink import Sink
 from millrace.common.source import Source
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
+from millrace.table.catalog.errors import CatalogError, missing_option, name_hint
 from millrace.table.connectors.factory import TableFactory
 
 __all__ = ["ConnectorAccess", "factory_of", "register_factory"]
@@ -45,19 +44,16 @@ def factory_of(options: Mapping[str, str]) -> TableFactory:
     """The factory that a table's option ``connector`` names.
 
     Raises:
-        JobDefinitionError: there is no such option, or no such connector.
+        CatalogError: there is no such option, or no such connector.
     """
     identifier = options.get("connector")
     names = sorted({*_BUILT_IN, *_FACTORIES})
     if identifier is None:
-        raise JobDefinitionError(
-            f"a table needs the option 'connector'; there are {', '.join(names)}"
-        )
+        raise missing_option("a table", "connector", options, names)
     if identifier not in _FACTORIES:
         if identifier not in _BUILT_IN:
-            near = get_close_matches(identifier, names, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
-            raise JobDefinitionError(f"there is no connector {identifier!r}; {hint}")
+            hint = name_hint(identifier, names)
+            raise CatalogError(f"there is no connector {identifier!r}{hint}", identifier)
         module, name = _BUILT_IN[identifier]
         _FACTORIES[identifier] = getattr(import_module(f"{_PACKAGE}.{module}"), name)()
     return _FACTORIES[identifier]
@@ -80,6 +76,12 @@ class ConnectorAccess:
     def create_sink(self, request: SinkRequest) -> Sink[Any]:
         """The sink that the table's connector makes."""
         factory = factory_of(request.options)
+        if request.overwrite and not factory.overwrite:
+            raise factory.refused(
+                request.table,
+                "overwritten: INSERT OVERWRITE needs a connector that replaces what is there, as "
+                "'filesystem' does in batch mode; with others TRUNCATE TABLE, then INSERT INTO",
+            )
         return factory.create_sink(request, factory.options_of(request.table, request.options))
 
     def replacing(self, request: SinkRequest) -> Callable[[], None]:

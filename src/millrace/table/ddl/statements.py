@@ -7,7 +7,7 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.sql import statements as sql
-from millrace.sql.dialect.tokenizer import NAME, WORD, tokenize
+from millrace.sql.dialect.tokenizer import NAME, STRING, WORD, tokenize
 from millrace.sql.position import StatementPlace, TextPosition
 from millrace.sql.statements import Statement
 from millrace.table.catalog.errors import CatalogError
@@ -107,11 +107,13 @@ def execute_statement(session: TableSession, statement: Statement) -> TableResul
 
 def _position(statement: Statement, name: str) -> TextPosition | None:
     """Where the name stands: as that of the statement's object, or as the last such word, for a
-    column is declared before a key or a watermark names it."""
+    column is declared before a key or a watermark names it; or as an option."""
     at = statement.position
     written = "" if at is None else statement.text[at.start : at.end].replace("`", "")
     if written.rpartition(".")[2].strip().lower() == name:
         return at
-    words = [each for each in tokenize(statement.text) if each.kind in (WORD, NAME)]
-    places = [each.position for each in words if each.value.lower() == name]
+    found = [each for each in tokenize(statement.text) if each.value.lower() == name]
+    words = [each.position for each in found if each.kind in (WORD, NAME)]
+    options = [each.position for each in found if each.kind == STRING]
+    places = words or options
     return places[-1] if places else None

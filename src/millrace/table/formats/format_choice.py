@@ -11,10 +11,10 @@ from typing import Any
 
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.error_policy import ErrorPolicy
-from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.types.logical.logical_type import RowType
 from millrace.formats.changes.change_metadata import ChangeMetadata
+from millrace.table.catalog.errors import CatalogError, name_hint
 from millrace.table.formats.avro_formats import AVRO_FORMATS
 from millrace.table.formats.change_formats import CHANGE_FORMATS
 from millrace.table.formats.message_format import ROW_FORMATS, MessageFormat
@@ -35,10 +35,11 @@ def chosen(name: str, key: str, known: Mapping[str, Any]) -> Any:
     """What the value of an option stands for.
 
     Raises:
-        JobDefinitionError: it stands for nothing.
+        CatalogError: it stands for nothing.
     """
     if name not in known:
-        raise JobDefinitionError(f"'{key}' = '{name}': there are {', '.join(sorted(known))}")
+        hint = name_hint(name, known)
+        raise CatalogError(f"'{key}' = '{name}': there is no such value{hint}", name)
     return known[name]
 
 
@@ -52,14 +53,20 @@ def format_options(
     Args:
         keys: the options that name formats: ``format``, ``key.format``, ``value.format``.
         known: the options of formats that are no `MESSAGE_FORMATS`.
+
+    Raises:
+        CatalogError: a format is not there.
     """
     found: list[ConfigOption[Any]] = []
     for key in keys:
-        name = options.get(key, "")
+        name = options.get(key)
+        if name is None:
+            continue
         if known is not None and name in known:
             found += known[name]
-        elif name in MESSAGE_FORMATS:
-            found += [_prefixed(key, each) for each in MESSAGE_FORMATS[name].options]
+        else:
+            of_format = chosen(name, key, MESSAGE_FORMATS).options
+            found += [_prefixed(key, each) for each in of_format]
     return found
 
 
@@ -76,7 +83,7 @@ class FormatChoice:
         get: gives the values of options.
 
     Raises:
-        JobDefinitionError: there is no such format.
+        CatalogError: there is no such format.
     """
 
     def __init__(self, key: str, name: str, get: Callable[[ConfigOption[Any]], Any]) -> None:

@@ -1,0 +1,51 @@
+"""`UnsupportedQueryError`: a query is right, and cannot run over its tables so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from millrace.common.errors import JobDefinitionError
+from millrace.expressions.resolved import Place
+
+__all__ = ["UnsupportedQueryError", "errors_shown_at"]
+
+
+class UnsupportedQueryError(JobDefinitionError):
+    """A query cannot run as it is asked to. Flink: ``TableException``.
+
+    Args:
+        reason: what cannot be done, and what to write instead.
+        place: of the part of the statement that asks for it; None: it stands in none.
+        further: a second sentence and its place, of what makes it impossible.
+    """
+
+    # The constructor's arguments are kept as `args`, which is what pickle calls it with again.
+    def __init__(
+        self, reason: str, place: Place | None = None, further: tuple[str, Place] | None = None
+    ) -> None:
+        super().__init__(reason, place, further)
+        self.reason = reason
+        self.place = place
+        self.further = further
+
+    def __str__(self) -> str:
+        shown = self.reason if self.place is None else self.place.shown(self.reason)
+        if self.further is None:
+            return shown
+        reason, place = self.further
+        return f"{shown}\n{place.shown(reason)}"
+
+
+@contextmanager
+def errors_shown_at(place: Place | None) -> Iterator[None]:
+    """Lets errors of what knows no statement, such as a table's connector, show where the query
+    asks for it."""
+    try:
+        yield
+    except UnsupportedQueryError:
+        raise
+    except JobDefinitionError as error:
+        if place is None:
+            raise
+        raise UnsupportedQueryError(str(error), place) from error
