@@ -44,6 +44,7 @@ def test_everything_is_kept(url: str) -> None:
     assert found.job(JOB.id) == JOB
     assert found.job("d" * 32) is None
     assert found.attempts(JOB.id) == [attempt]
+    assert found.starts() == {JOB.id: 1}
     assert found.open_triggers() == [trigger]
     found.put_trigger(replace(trigger, result="{}"))
     assert found.open_triggers() == []

@@ -128,13 +128,14 @@ class JobServer:
 
     def observed(self, request: ApiRequest) -> ObservedJob:
         """The job that a request names, as it is now; raises as `registered`."""
-        return self._observed.observe(self.registered(request))
+        job = self.registered(request)
+        return self._observed.observe(job, len(self.registry.attempts(job.id)))
 
     def all_observed(self) -> list[ObservedJob]:
         """All jobs as they are now, the newest first."""
-        jobs = self.registry.jobs()
+        jobs, starts = self.registry.jobs(), self.registry.starts()
         self._observed.keep(job.id for job in jobs)
-        return [self._observed.observe(job) for job in reversed(jobs)]
+        return [self._observed.observe(job, starts.get(job.id, 0)) for job in reversed(jobs)]
 
     def _unfinished(self) -> list[ObservedJob]:
         return [self._observed.observe(job) for job in self.registry.unfinished_jobs()]

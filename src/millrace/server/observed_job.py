@@ -91,6 +91,8 @@ class ObservedJob:
     directory: Path | None = None
     """Where its checkpoints are."""
     measured: MeasuredJob | None = None
+    starts: int = 1
+    """How many processes it has had."""
 
     def measurements(self) -> Sequence[Measurement]:
         """All its metrics under Flink's names."""
@@ -113,6 +115,11 @@ class ObservedJob:
     def details(self) -> JobDetails:
         """What it tells of itself."""
         return self.archive.details if self.archive is not None else JobDetails()
+
+    @property
+    def restarts(self) -> int:
+        """How often it was started again: by its process, or with a new one."""
+        return self.details.restarts + max(0, self.starts - 1)
 
     @property
     def end(self) -> int:
@@ -181,8 +188,8 @@ class ObservedJobs:
         self._found: dict[str, _Found] = {}
         self._lock = Lock()
 
-    def observe(self, job: RegisteredJob) -> ObservedJob:
-        """The job as it is now."""
+    def observe(self, job: RegisteredJob, starts: int = 1) -> ObservedJob:
+        """The job as it is now; ``starts``: how many processes it has had."""
         now = self._now()
         with self._lock:
             found = self._found.get(job.id)
@@ -191,7 +198,7 @@ class ObservedJobs:
         # who waits for a slow disk waits for one job alone
         with found.lock:
             self._refresh(job, found, now)
-            return ObservedJob(job, found.archive, now, found.directory, found.measured)
+            return ObservedJob(job, found.archive, now, found.directory, found.measured, starts)
 
     def keep(self, ids: Iterable[str]) -> None:
         """Forget all other jobs."""

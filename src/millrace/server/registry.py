@@ -165,6 +165,9 @@ class Registry(Protocol):
     def attempts(self, job: str) -> list[ProcessAttempt]:
         """The processes of a job, the first one first."""
 
+    def starts(self) -> dict[str, int]:
+        """How many processes each job has had."""
+
     def put_attempt(self, attempt: ProcessAttempt) -> None:
         """Keep a new attempt, or what has become of one."""
 

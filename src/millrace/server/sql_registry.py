@@ -19,6 +19,7 @@ from sqlalchemy import (
     cast,
     create_engine,
     event,
+    func,
     literal,
     select,
     text,
@@ -174,6 +175,11 @@ class SqlRegistry:
         with self.engine.connect() as connection:
             query = select(ATTEMPTS).where(ATTEMPTS.c.job == job).order_by(ATTEMPTS.c.number)
             return [ProcessAttempt(**row) for row in connection.execute(query).mappings()]
+
+    def starts(self) -> dict[str, int]:
+        with self.engine.connect() as connection:
+            query = select(ATTEMPTS.c.job, func.count()).group_by(ATTEMPTS.c.job)
+            return {row[0]: row[1] for row in connection.execute(query)}
 
     def put_attempt(self, attempt: ProcessAttempt) -> None:
         self._put(ATTEMPTS, asdict(attempt))

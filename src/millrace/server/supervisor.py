@@ -286,8 +286,13 @@ class Supervisor:
     def _give_up(
         self, job: RegisteredJob, strategy: RestartStrategyConfiguration, death: str
     ) -> None:
-        text = f"its process has died ({death}), and its strategy says: "
-        self._end(job, JobStatus.FAILED, text + strategy.get_description())
+        text = f"its process has died ({death}) and is not started again: its restart strategy is "
+        text += f"'{strategy.get_description().rstrip('.')}'"
+        if "SIGKILL" in death:
+            text += (
+                ". The system sends this signal, too, where memory runs out: see the kernel's log"
+            )
+        self._end(job, JobStatus.FAILED, text)
 
     def _is_due(self, job: RegisteredJob) -> bool:
         if job.id not in self._due:  # an earlier server had to start it, or to end it
@@ -381,4 +386,9 @@ def _error(record: JobRecord | None) -> str:
 def _death(code: int | None) -> str:
     if code is None:
         return "how is unknown"
-    return f"signal {-code}" if code < 0 else f"exit code {code}"
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"signal {-code}, {signal.Signals(-code).name}"
+    except ValueError:  # one that has no name
+        return f"signal {-code}"

@@ -37,8 +37,10 @@ def test_details_and_config(api) -> None:
 def test_exceptions(api) -> None:
     found = api.get(f"/jobs/{RUNNING}/exceptions").json()
     assert found["root-exception"] == TRACEBACK
-    (entry,) = found["exceptionHistory"]["entries"]
+    entry, death = found["exceptionHistory"]["entries"]
     assert (entry["exceptionName"], entry["taskName"]) == ("ValueError", "count")
+    assert death["stacktrace"] == "the job's process has died (signal 9); it was started again"
+    assert (death["timestamp"], death["fatal"]) == (BEGUN + 10, False)
     none = api.get(f"/jobs/{RUNNING}/exceptions?maxExceptions=0").json()
     assert none["exceptionHistory"] == {"entries": [], "truncated": True}
     assert api.get(f"/jobs/{RUNNING}/exceptions?maxExceptions=-1").status_code == 400

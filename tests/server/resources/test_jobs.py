@@ -41,6 +41,7 @@ def test_overview(api) -> None:
     assert (running["tasks"]["total"], running["tasks"]["running"]) == (3, 3)
     assert running["watermark-lag-ms"] == 3_000
     assert running["last-checkpoint"] == BEGUN + 90_040
+    assert running["restarts"] == 2, "once by the job's process, once with another process"
     assert jobs[NEW]["last-checkpoint"] is None
     assert jobs[NEW]["name"] == "brand new"
     assert jobs[NEW]["tasks"]["total"] == 0
@@ -53,7 +54,7 @@ def test_details(api) -> None:
     job = api.get(f"/jobs/{RUNNING}").json()
     assert job["timestamps"]["RUNNING"] == BEGUN + 5_000
     assert job["maxParallelism"] == 128
-    assert job["last-checkpoint"] == BEGUN + 90_040
+    assert (job["last-checkpoint"], job["restarts"]) == (BEGUN + 90_040, 2)
     source, count = job["vertices"]
     assert (source["id"], source["uid"], source["parallelism"]) == (SOURCE, "source", 2)
     assert source["metrics"]["read-records"] == 900

@@ -470,7 +470,7 @@ class FakeJobs:
                     "start-time": begun,
                     "end-time": -1 if ended is None else ended,
                     "duration": (ended or now) - begun,
-                    "outcome": "" if ended is None else "killed by signal 9",
+                    "outcome": "" if ended is None else "crashed: signal 9, SIGKILL",
                 }
                 for number, (begun, ended) in enumerate(lives)
             ]

@@ -40,7 +40,7 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 def _lines(job: JobOverview) -> Iterator[str]:
     from millrace.cli.operator_table import operator_cells
-    from millrace.cli.printing import aligned, last_line, plural, size_text
+    from millrace.cli.printing import aligned, last_line, size_text
     from millrace.common.time.local_time import time_text
 
     since = f" since {time_text(job.since)}" if job.since else ""
@@ -56,7 +56,7 @@ def _lines(job: JobOverview) -> Iterator[str]:
         yield f"checkpoint   {job.checkpoint}{took}{size}"
     kept = f", in {job.checkpoints_in}" if job.checkpoints_in else ""
     yield f"checkpoints  {job.checkpoints:,} completed, {job.failed_checkpoints:,} failed{kept}"
-    yield f"restarts     {plural(job.restarts, 'restart')}"
+    yield f"restarts     {job.restarts:,}"
     if job.waits_for:
         yield f"waits for    {job.waits_for}"
     if job.error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -10,6 +10,8 @@ from millrace.engine.job_details import ExceptionEntry
 from millrace.server.api_route import ApiRequest, ApiRoute, QueryParameter
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob
+from millrace.server.registry import ProcessAttempt
+from millrace.server.restarts import CRASHED
 
 __all__ = ["ROUTES", "exceptions_of"]
 
@@ -52,9 +54,15 @@ class ExceptionsAnswer(msgspec.Struct, frozen=True):
     exception_history: ExceptionHistory = msgspec.field(name="exceptionHistory")
 
 
-def exceptions_of(job: ObservedJob, most: int = DEFAULT_COUNT) -> ExceptionsAnswer:
-    """What went wrong, the newest first, at most so many."""
-    entries = list(_entries(job))
+def exceptions_of(
+    job: ObservedJob, most: int = DEFAULT_COUNT, attempts: Sequence[ProcessAttempt] = ()
+) -> ExceptionsAnswer:
+    """What went wrong, the newest first, at most so many.
+
+    Args:
+        attempts: the processes that the job has had.
+    """
+    entries = sorted([*_entries(job), *_deaths(job, attempts)], key=lambda entry: -entry.timestamp)
     newest = entries[0] if entries else None
     return ExceptionsAnswer(
         root_exception=newest.stacktrace if newest is not None else None,
@@ -76,6 +84,18 @@ def _entries(job: ObservedJob) -> Iterator[RootException]:
             fatal=True,
         )
     yield from map(_entry, told)
+
+
+def _deaths(job: ObservedJob, attempts: Sequence[ProcessAttempt]) -> Iterator[RootException]:
+    """Of processes; that of the last one is the job's error if the job ended by it."""
+    for attempt in attempts[:-1] if job.job.is_over else attempts:
+        if attempt.ended is not None and attempt.outcome.startswith(CRASHED):
+            how = attempt.outcome.removeprefix(f"{CRASHED}: ")
+            yield RootException(
+                exception_name=_LAST_LINE,
+                stacktrace=f"the job's process has died ({how}); it was started again",
+                timestamp=attempt.ended,
+            )
 
 
 def _entry(entry: ExceptionEntry) -> RootException:
@@ -105,9 +125,9 @@ def exception_name(text: str) -> str:
 
 def get_exceptions(server: JobServer, request: ApiRequest) -> ExceptionsAnswer:
     """Answer ``GET /jobs/:jobid/exceptions``."""
-    return exceptions_of(
-        server.observed(request), request.query.get("maxExceptions", DEFAULT_COUNT)
-    )
+    job = server.observed(request)
+    most = request.query.get("maxExceptions", DEFAULT_COUNT)
+    return exceptions_of(job, most, server.registry.attempts(job.id))
 
 
 ROUTES = (

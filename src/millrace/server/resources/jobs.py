@@ -144,7 +144,7 @@ def job_summary(job: ObservedJob) -> JobSummary:
         records_per_second=details.records_per_second if running else None,
         watermark_lag_ms=max(0, job.now - (details.watermark or 0)) if has_lag else None,
         last_checkpoint=_last_checkpoint(job),
-        restarts=details.restarts,
+        restarts=job.restarts,
         program=job.job.submission.program,
         error=job.job.error,
     )
@@ -178,7 +178,7 @@ def job_details(job: ObservedJob, role: AccessRole = AccessRole.OPERATE) -> JobA
         records_per_second=details.records_per_second if job.is_running else 0.0,
         watermark=details.watermark,
         last_checkpoint=_last_checkpoint(job),
-        restarts=details.restarts,
+        restarts=job.restarts,
         waits_for=waits_for(details) if job.is_running else "",
     )
 
