@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,33 @@ def test_what_is_available_now_goes_on_from_the_newest_checkpoint(job: str) -> N
     assert arguments.resume
     assert arguments.settings.get(options.AVAILABLE_NOW) is True
     assert arguments.resume_command() == f"millrace run --available-now {job}"
+
+
+def test_settings_of_the_environment_give_way_to_the_command_line(
+    job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = '{"metrics.reporter.dog.apikey": "geheim", "parallelism.default": "2"}'
+    monkeypatch.setenv("MILLRACE_SETTINGS", said)
+    arguments = parse("--conf", "parallelism.default=3", job)
+    assert arguments.settings.to_dict() == {
+        "metrics.reporter.dog.apikey": "geheim",
+        "parallelism.default": "3",
+    }
+    assert "MILLRACE_SETTINGS" not in os.environ, "its processes need not know"
+
+
+@pytest.mark.parametrize("said", ["{", "[]", '{"parallelism.default": 2}'])
+def test_settings_of_the_environment_are_a_json_object(
+    job: str, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    monkeypatch.setenv("MILLRACE_SETTINGS", said)
+    with pytest.raises(UsageError, match="MILLRACE_SETTINGS must be a JSON object of texts"):
+        parse(job)
+
+
+def test_unknown_settings_of_the_environment_are_refused(
+    job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MILLRACE_SETTINGS", '{"parallelism.defualt": "2"}')
+    with pytest.raises(UsageError, match="did you mean 'parallelism.default'"):
+        parse(job)

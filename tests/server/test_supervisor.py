@@ -148,3 +148,23 @@ def test_one_process_even_if_the_server_dies_as_it_starts(tmp_path: Path, eventu
     os.killpg(process.pid(), signal.SIGKILL)
     eventually(lambda: not process.is_alive())
     assert process.exit_code(0) is None
+
+
+def test_settings_are_not_on_the_command_line(servers, eventually) -> None:
+    """Every user of the machine sees those; what fails does not tell them to readers of its log."""
+    settings = {
+        "metrics.reporters": "dog",
+        "metrics.reporter.dog.factory.class": "datadog",
+        "metrics.reporter.dog.host": "http://127.0.0.1:9",
+        "metrics.reporter.dog.apikey": "geheim",
+    }
+    job = servers.counts(*(f"--conf={key}={value}" for key, value in settings.items()))
+    eventually(lambda: servers.runs(job.id))
+    process = servers.supervisor.process(job.id)
+    assert b"geheim" not in Path(f"/proc/{process.pid()}/cmdline").read_bytes()
+    archive = process.archive()
+    assert archive.settings["metrics.reporter.dog.apikey"] == "******"
+    assert archive.settings["metrics.reporter.dog.factory.class"] == "datadog"
+    servers.supervisor.cancel(job.id)
+    eventually(lambda: servers.job(job.id).is_over)
+    assert "geheim" not in process.log.read_text()

@@ -38,6 +38,8 @@ class DebianPackages:
     def environment(self) -> Mapping[str, str]:
         """Variables with which their programs find their libraries and each other."""
         libraries = [*self.root.glob("usr/lib/*-linux-*"), *self.root.glob("lib/*-linux-*")]
+        # libpulse looks for its other half below the real root
+        libraries += self.root.glob("usr/lib/*-linux-*/pulseaudio")
         programs = [self.root / name for name in ("usr/sbin", "usr/bin", "sbin", "bin")]
         return {
             "LD_LIBRARY_PATH": _joined(libraries, os.environ.get("LD_LIBRARY_PATH")),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from millrace.common.config import options
 from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configuration
+from millrace.common.config.settings_variable import SETTINGS_VARIABLE, settings_in
 from millrace.common.errors import (
     CheckpointError,
     ConfigurationError,
@@ -222,8 +223,17 @@ def _start(word: str | None) -> str | None:
         raise UsageError(str(error)) from None
 
 
+def _environment_settings() -> dict[str, str]:
+    try:
+        return settings_in(os.environ)
+    except ConfigurationError as error:
+        raise UsageError(str(error)) from None
+    finally:
+        os.environ.pop(SETTINGS_VARIABLE, None)  # processes that this one starts need no secrets
+
+
 def _settings(args: argparse.Namespace) -> Configuration:
-    values = dict(args.conf)
+    values = {**_environment_settings(), **dict(args.conf)}
     given = {
         "spark.master": args.master,
         options.PARALLELISM.key: args.parallelism,

@@ -185,14 +185,20 @@ class _Outcome:
         _keep_report(report)
         self._terminal.write("\n")
         self._say_how_to_resume()
-        self._terminal.say(f"the log is {self._log_path}")
+        if not _is_supervised():
+            self._terminal.say(f"the log is {self._log_path}")
         return FAILED
 
     def _say_how_to_resume(self) -> None:
         newest = self._interrupts.newest_checkpoint()
-        if newest is not None:
+        if newest is not None and not _is_supervised():
             command = self._arguments.resume_command()
             self._terminal.say(f"to go on from checkpoint {newest}: {command}")
+
+
+def _is_supervised() -> bool:
+    """Whether somebody else looks after the job, who needs no advice."""
+    return FAILURE_REPORT in os.environ
 
 
 def _keep_report(report: str) -> None:

@@ -126,9 +126,7 @@ class ServerClient:
     def upload(self, path: Path, name: str) -> str:
         """Upload a program and return its id; raises as `get`."""
         content = path.read_bytes()
-        answer = self._ask(
-            "POST", "/jars/upload", files={"jarfile": (name, content)}, timeout=None
-        )
+        answer = self._ask("POST", "/jars/upload", files={"jarfile": (name, content)}, timeout=None)
         return str(answer["filename"]).rpartition("/")[2]
 
     def _ask(self, method: str, path: str, **arguments: Any) -> Any:
@@ -173,5 +171,8 @@ def _refusal(response: httpx.Response) -> str:
     except (ValueError, KeyError, TypeError):
         message = f"the server answers {response.status_code} {response.reason_phrase}"
     if response.status_code == 401:
-        message += f"; give it with --token-file, or in {TOKEN_VARIABLE}"
+        message += (
+            f"; give it with --token-file, or in {TOKEN_VARIABLE}; of a server on this machine, "
+            "--server may name the directory, where its token is"
+        )
     return message

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import logging
 import os
 import shutil
@@ -21,6 +22,7 @@ from pathlib import Path
 from threading import Lock
 
 from millrace.common.config.options import CONTROL_DIR
+from millrace.common.config.settings_variable import SETTINGS_VARIABLE
 from millrace.engine.archived_job import ArchivedJob, read_archive
 from millrace.engine.control_mailbox import Mailbox
 from millrace.engine.fence import FENCE, FENCING_TOKEN, Fence
@@ -38,12 +40,27 @@ log = logging.getLogger(__name__)
 COMMAND = (sys.executable, "-m", "millrace")
 LOG_BYTES = 64 << 20
 """Of a log that is begun anew."""
+_CONF = "--conf="
 _SHELL = 'echo $$ >"$0" && exec "$@"'
 """Notes the process id before the program begins, whatever becomes of the server meanwhile."""
 
 
 def _machine() -> str:
     return hashlib.sha256(process_space().encode()).hexdigest()[:8]
+
+
+def _divided(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Options without settings, and the settings: there may be secrets among them, and every user
+    of the machine sees command lines."""
+    settings: dict[str, str] = {}
+    others: list[str] = []
+    for option in options:
+        key, equals, value = option.removeprefix(_CONF).partition("=")
+        if option.startswith(_CONF) and equals:
+            settings[key] = value
+        else:
+            others.append(option)
+    return others, settings
 
 
 class JobProcess:
@@ -90,7 +107,8 @@ class JobProcess:
         words = ["run", "--resume"]
         words += [f"--name={submission.name}"] if submission.name else []
         # last, so that it is this one that holds
-        words += [*submission.options, f"--conf={CONTROL_DIR.key}={self.directory}"]
+        options, settings = _divided(submission.options)
+        words += [*options, f"--conf={CONTROL_DIR.key}={self.directory}"]
         words += [submission.program, *submission.arguments]
         before = {RAN_BEFORE: "1"} if self.log.exists() else {}
         output = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -106,6 +124,7 @@ class JobProcess:
                     FENCE: str(self.directory),
                     RUN_LOG: str(self.log),
                     FAILURE_REPORT: str(self._failure),
+                    SETTINGS_VARIABLE: json.dumps(settings),
                     **before,
                 },
                 pass_fds=(lock,),

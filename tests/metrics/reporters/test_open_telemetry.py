@@ -12,7 +12,7 @@ from millrace.metrics.reporters.open_telemetry import OpenTelemetryReporter
 
 
 def test_what_a_collector_gets(settings, http_listener, measurements) -> None:
-    endpoint = f"http://127.0.0.1:{http_listener.port}/v1/metrics"
+    endpoint = f"http://127.0.0.1:{http_listener.port}"
     reporter = OpenTelemetryReporter(
         settings(exporter__endpoint=endpoint, service__name="shop", service__version="3")
     )

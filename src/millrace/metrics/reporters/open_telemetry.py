@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from millrace.common.time.amounts import Duration
 from millrace.metrics.measurement import Measurement, MetricKind, numbers
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OpenTelemetryReporter"]
 
-ENDPOINT = "http://127.0.0.1:4318/v1/metrics"
+ENDPOINT = "http://127.0.0.1:4318"
+PATH = "/v1/metrics"
 
 
 class OpenTelemetryReporter(MetricReporter):
@@ -25,9 +27,9 @@ class OpenTelemetryReporter(MetricReporter):
     Names are logical, ``flink.taskmanager.job.task.numRecordsIn``, variables are attributes.
     Counters are cumulative sums, all else gauges.
 
-    Parameters: ``exporter.endpoint`` (`ENDPOINT`), ``exporter.timeout`` (10 s), ``service.name``
-    (millrace), ``service.version``, ``prefix`` (flink). What is secret, such as headers, belongs in
-    the environment: ``OTEL_EXPORTER_OTLP_HEADERS``.
+    Parameters: ``exporter.endpoint`` (`ENDPOINT`; `PATH` unless it has one), ``exporter.timeout``
+    (10 s), ``service.name`` (millrace), ``service.version``, ``prefix`` (flink). What is secret,
+    such as headers, belongs in the environment: ``OTEL_EXPORTER_OTLP_HEADERS``.
     """
 
     def open(self, measure: Measure) -> None:
@@ -42,9 +44,8 @@ class OpenTelemetryReporter(MetricReporter):
         if protocol not in ("http", "http/protobuf"):
             raise settings.error("exporter.protocol", f"{protocol!r} is not http, which is spoken")
         timeout = settings.seconds("exporter.timeout", Duration.of_seconds(10))
-        self._exporter = OTLPMetricExporter(
-            settings.text("exporter.endpoint", ENDPOINT), timeout=timeout
-        )
+        endpoint = with_path(settings.text("exporter.endpoint", ENDPOINT))
+        self._exporter = OTLPMetricExporter(endpoint, timeout=timeout)
         attributes = {"service.name": settings.text("service.name", "millrace")}
         if version := settings.text("service.version"):
             attributes["service.version"] = version
@@ -94,3 +95,15 @@ class OpenTelemetryReporter(MetricReporter):
             Metric(name, "", "", Sum(found, cumulative, False) if adds_up else Gauge(found))
             for (name, adds_up), found in points.items()
         ]
+
+
+def with_path(endpoint: str) -> str:
+    """The URL that metrics are sent to; a collector is mostly named without its path.
+
+    Example:
+        >>> with_path("http://collector:4318/")
+        'http://collector:4318/v1/metrics'
+        >>> with_path("https://example.org/otlp/metrics")
+        'https://example.org/otlp/metrics'
+    """
+    return endpoint.rstrip("/") + PATH if urlsplit(endpoint).path in ("", "/") else endpoint
