@@ -30,7 +30,7 @@ export function App() {
   useEffect(() => {
     scrollTo(0, 0);
     // after a change of page the keyboard goes on from its beginning
-    if (!first.current) main.current?.focus();
+    if (!first.current) main.current?.focus({ preventScroll: true });
     first.current = false;
   }, [place]);
   // a link with a token may be opened in a tab that has the page already

@@ -41,3 +41,19 @@ test("what is no traceback is told as it is", () => {
   expect(rootFailure("the process was killed")).toBeNull();
   expect(headline("the process was killed\nby signal 9")).toBe("the process was killed");
 });
+
+test("an uploaded program is the user's own, wherever the server keeps it", () => {
+  const uploaded = "/home/ann/.local/state/millrace/server/uploads/6f1c0d2e6f1c0d2e6f1c0d2e6f1c0d2e_clicks.zip/clicks.py";
+  const engine = "/usr/lib/millrace/runtime/subtask.py";
+  const inClone = "/home/ann/millrace/jobs/clicks.py";
+  const text = ["Traceback (most recent call last):", engine, uploaded, inClone, "ValueError: no"]
+    .map((line) => (line.startsWith("/") ? `  File "${line}", line 3, in f\n    g()` : line))
+    .join("\n");
+  expect(rootFailure(text)?.frames.map(({ own }) => own)).toEqual([false, true, true]);
+});
+
+test("a syntax error, which is printed without a traceback's first line", () => {
+  const text = '  File "/srv/jobs/clicks.py", line 1\n    def broken(:\n               ^\nSyntaxError: invalid syntax\n';
+  expect(headline(text)).toBe("SyntaxError: invalid syntax");
+  expect(rootFailure(text)?.frames).toMatchObject([{ line: 1, code: "def broken(:", own: true }]);
+});

@@ -47,6 +47,7 @@ class FakeJob:
     """In ms; None: it runs."""
     exceptions: Sequence[Json] = ()
     restarts: int = 0
+    waits_for: str = ""
     failed_checkpoint: bool = False
     state_bytes: int = 48_000_000
     savepoints: list[str] = field(default_factory=list)
@@ -217,6 +218,7 @@ class FakeJobs:
             "watermark-lag-ms": 1_240 + len(job.name) * 95 if job.runs else None,
             "last-checkpoint": now - 3_000 - len(job.name) * 100 if job.runs else None,
             "restarts": job.restarts,
+            "waits-for": job.waits_for,
         }
 
     def details(self, job: FakeJob) -> Json:

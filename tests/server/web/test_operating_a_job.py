@@ -67,7 +67,7 @@ def test_from_upload_to_end(window, server: RunningServer, tmp_path: Path) -> No
     compared(page)
     page.goto(f"{server.url}/#/jobs/{job}")
     act(page, "Cancel", "Cancel the job")
-    is_now(page, "Canceled")
+    is_now(page, "Cancelled")
     states = {each["jid"]: each["state"] for each in server.get("/jobs/overview")["jobs"]}
     assert states == {job: "CANCELED", branch: "FINISHED"}
 

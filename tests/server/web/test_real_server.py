@@ -86,4 +86,4 @@ def test_a_real_job_is_watched_and_cancelled(servers, eventually, window, tmp_pa
         seen.page.get_by_role("button", name="Cancel", exact=True).click()
         seen.page.get_by_role("button", name="Cancel the job").click()
         eventually(lambda: servers.status(job.id) == "CANCELED", "the end of the job")
-        expect(seen.page.locator(".heading .status")).to_have_text("Canceled")
+        expect(seen.page.locator(".heading .status")).to_have_text("Cancelled")

@@ -51,6 +51,33 @@ def test_figures_are_live(window, fake, orders) -> None:
     expect(page.get_by_label("The job at a glance")).to_contain_text("Restarts7")
 
 
+def test_a_job_that_does_not_get_on_says_where_it_is(window, fake, orders) -> None:
+    page = window().page
+    orders.waits_for = "epoch 3 running for 57 s in 'Parse and check' (subtask 0)"
+    page.goto(f"{fake.url}#/jobs/{orders.id}")
+    expect(page.locator(".notice")).to_contain_text("Epoch 3 running for 57 s in 'Parse and check'")
+    page.get_by_role("link", name="See the stacks").click()
+    expect(page.get_by_role("heading", name="Stacks of the workers")).to_be_visible()
+
+
+def test_a_long_name_leaves_room_for_what_stands_beside_it(window, fake, orders) -> None:
+    page = window().page
+    orders.name = "x" * 300
+    page.goto(fake.url)
+    jobs = page.get_by_role("region", name="Jobs that run")
+    expect(jobs.get_by_role("link", name=orders.name)).to_be_visible()
+    assert jobs.evaluate("it => it.scrollWidth <= it.clientWidth")
+
+
+def test_the_header_stays_in_sight_when_the_page_changes(window, fake) -> None:
+    page = window(viewport={"width": 1280, "height": 400}).page
+    page.goto(fake.url)
+    page.get_by_role("link", name="Savepoints").click()
+    expect(page.get_by_role("heading", name="Savepoints", exact=True)).to_be_visible()
+    expect(page.locator("main")).to_be_focused()
+    assert page.evaluate("scrollY") == 0
+
+
 def test_jobs_are_found_and_sorted(window, fake) -> None:
     page = window().page
     page.goto(fake.url)
@@ -76,7 +103,7 @@ def test_cancel_asks_first(window, fake, orders) -> None:
     page.get_by_role("button", name="Cancel", exact=True).click()
     dialog.get_by_role("button", name="Cancel the job").click()
     expect(page.get_by_text("The job is being cancelled.")).to_be_visible()
-    expect(page.locator(".heading .status")).to_have_text("Canceled")
+    expect(page.locator(".heading .status")).to_have_text("Cancelled")
     expect(page.get_by_role("group", name="Control the job")).to_have_count(0)
 
 

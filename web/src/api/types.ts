@@ -80,6 +80,8 @@ export interface JobDetails {
   parallelism?: number | null;
   vertices: Vertex[];
   plan: { nodes: PlanNode[] };
+  /** What else than its input it waits for, in a sentence; empty: nothing. */
+  "waits-for"?: string;
   epoch?: number | null;
   restarts?: number | null;
   records?: number | null;

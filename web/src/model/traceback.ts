@@ -17,16 +17,27 @@ export interface Failure {
 }
 
 const FRAME = /^\s*File "(?<file>.+?)", line (?<line>\d+)(?:, in (?<function>.+))?$/;
-const LIBRARY = /[\\/](site-packages|dist-packages|lib[\\/]python\d|millrace|pyspark(\.zip)?|py4j)[\\/]|^<frozen |\.zip[\\/]/;
+const LIBRARY = /[\\/](site-packages|dist-packages|lib[\\/]python\d|pyspark(\.zip)?|py4j)[\\/]|^<frozen /;
+/** Of the package, wherever it is; a directory of that name may have programs in it. */
+const OURS = new RegExp(
+  String.raw`[\\/]millrace[\\/](cep|cli|common|connectors|datastream|engine|expressions|filesystem|formats|metrics|notebook|plan|planner|rest|runtime|server|spark|sql|state|state_processor|table|testing)[\\/]`,
+);
+/** A program that was uploaded, in the server's directory. */
+const UPLOADED = /[\\/]uploads[\\/][0-9a-f]{32}_/;
 const ENDING = /^(?<type>[A-Za-z_][\w.]*(?:Error|Exception|Warning|Interrupt|Exit|Group|[A-Z]\w*))(?:: (?<message>[\s\S]*))?$/;
 
 /** The failure that the others followed from: Python prints it first. Null: `text` is no traceback. */
 export function rootFailure(text: string): Failure | null {
   const start = text.indexOf("Traceback (most recent call last)");
-  if (start < 0) return null;
+  if (start < 0) return FRAME.test(text.split("\n")[0] ?? "") ? failureOf(text.split("\n")) : null;
+  return failureOf(text.slice(start).split("\n").slice(1));
+}
+
+/** A syntax error of a program is printed without the line that tracebacks begin with. */
+function failureOf(lines: string[]): Failure {
   const frames: Frame[] = [];
   const message: string[] = [];
-  for (const line of text.slice(start).split("\n").slice(1)) {
+  for (const line of lines) {
     const indented = /^\s/.test(line);
     const match = FRAME.exec(line);
     if (message.length) {
@@ -34,7 +45,7 @@ export function rootFailure(text: string): Failure | null {
       message.push(line);
     } else if (match?.groups) {
       const { file = "", line: number = "0", function: name = "" } = match.groups;
-      frames.push({ file, line: Number(number), function: name, code: "", own: !LIBRARY.test(file) });
+      frames.push({ file, line: Number(number), function: name, code: "", own: isOwn(file) });
     } else if (indented) {
       const last = frames.at(-1);
       if (last && !last.code && !/^\s*[\^~]+\s*$/.test(line)) last.code = line.trim();
@@ -45,6 +56,10 @@ export function rootFailure(text: string): Failure | null {
   const said = message.join("\n").trimEnd();
   const ending = ENDING.exec(said);
   return { type: ending?.groups?.["type"] ?? "", message: ending ? (ending.groups?.["message"] ?? "") : said, frames };
+}
+
+function isOwn(file: string): boolean {
+  return UPLOADED.test(file) || !(LIBRARY.test(file) || OURS.test(file));
 }
 
 /** What failed in one line: the type and the first line of the message. */

@@ -18,7 +18,7 @@ import { to } from "../route";
 const NAME: Column<JobRow> = {
   title: "Name",
   cell: (job) => (
-    <a class="strong" href={to(["jobs", job.jid])}>
+    <a class="strong name" href={to(["jobs", job.jid])} title={job.name}>
       {job.name}
     </a>
   ),

@@ -96,10 +96,16 @@ function options(
     ],
     axes: [
       { ...axis, font, size: 24, space: 72, grid: { show: false }, values: clockTicks },
-      { ...axis, font, size: 58, space: 34, ...(steps ? { incrs: steps } : {}), values: (_, ticks) => ticks.map((tick) => format(tick)) },
+      { ...axis, font, size: 58, space: 34, ...(steps ? { incrs: steps } : {}), values: (plot, ticks) => labels(plot, ticks, format) },
     ],
     plugins: [tooltip(format)],
   };
+}
+
+/** None where nothing was measured: there the ends of the axis mean nothing. */
+function labels(plot: uPlot, ticks: number[], format: Props["format"]): string[] {
+  const known = plot.data[1]?.some((value) => value !== null && value !== undefined);
+  return ticks.map((tick) => (known ? format(tick) : ""));
 }
 
 /** A canvas knows no custom properties, and those of two themes must be settled first. */

@@ -5,8 +5,11 @@ const KINDS: Record<string, string> = {
   RESTARTING: "warn", CANCELLING: "warn", IN_PROGRESS: "warn", CREATED: "warn", INITIALIZING: "warn",
 };
 
+/** Flink's names have American spelling. */
+const WORDS: Record<string, string> = { CANCELED: "cancelled" };
+
 export function Status({ of }: { of: string }) {
-  const word = of.toLowerCase().replaceAll("_", " ");
+  const word = (WORDS[of] ?? of).toLowerCase().replaceAll("_", " ");
   return (
     <span class={`status ${KINDS[of] ?? "idle"}`}>
       {word.charAt(0).toUpperCase() + word.slice(1)}

@@ -50,6 +50,7 @@ export function OverviewTab({ job }: TabProps) {
   return (
     <>
       {(job.state === "FAILED" || job.state === "FAILING" || job.state === "RESTARTING") && <Cause id={job.jid} />}
+      {job["waits-for"] && <Waiting job={job} />}
       <Panel title="Dataflow" flush tools={<SlowestLine flow={flow} select={select} />}>
         {flow.nodes.length ? (
           <div class={node ? "flow with-panel" : "flow"}>
@@ -75,7 +76,7 @@ function SlowestLine({ flow, select }: { flow: ReturnType<typeof dataflowOf>; se
       , {percent(node.vertex?.["busy-ratio"])} busy
     </p>
   ) : (
-    <p class="muted">{flow.nodes.length} operators, none of them busy</p>
+    <p class="muted">{flow.nodes.length === 1 ? "One operator, not busy" : `${flow.nodes.length} operators, none of them busy`}</p>
   );
 }
 
@@ -88,6 +89,17 @@ function Cause({ id }: { id: string }) {
     <div class="notice bad">
       <strong>{headline(text)}</strong>
       <a href={to(["jobs", id, "exceptions"])}>See the traceback</a>
+    </div>
+  );
+}
+
+/** What a job that does not get on is at. */
+function Waiting({ job }: TabProps) {
+  const text = job["waits-for"] ?? "";
+  return (
+    <div class="notice">
+      <strong>{text.charAt(0).toUpperCase() + text.slice(1)}</strong>
+      <a href={to(["jobs", job.jid, "stacks"])}>See the stacks</a>
     </div>
   );
 }
