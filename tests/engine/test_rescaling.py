@@ -16,7 +16,7 @@ from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.connectors.file_sink import FileSink
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.datastream import StreamExecutionEnvironment
-from millrace.engine.job_details import JobDetails
+from millrace.engine.job_details import JobDetails, RescaleStatus
 from millrace.testing import run_local
 
 NUMBERS = 60
@@ -76,6 +76,22 @@ def test_nothing_is_lost_or_doubled(seed: int, tmp_path: Path) -> None:
     assert [answer.result(0) for answer in answers] == [None] * len(changes)
     assert progress[-1].records == NUMBERS
     assert progress[-1].restarts == 0
+    check_history(progress[-1], list(dict(sorted(changes.items())).values()))
+
+
+def check_history(details: JobDetails, wanted: list[int]) -> None:
+    """Each change is remembered, with what each stage had before and after it."""
+    assert [each.parallelism for each in reversed(details.rescales)] == wanted
+    had = 2
+    for number, each in enumerate(reversed(details.rescales), 1):
+        assert (each.number, each.failure) == (number, None)
+        assert each.ended is not None
+        assert each.ended >= each.begun
+        sums = next(s for uid, s in each.stages.items() if uid == "sums")
+        assert (sums.before, sums.after) == (had, each.parallelism)
+        same = had == each.parallelism
+        assert each.status is (RescaleStatus.IGNORED if same else RescaleStatus.COMPLETED)
+        had = each.parallelism
 
 
 def test_what_the_program_fixed_stays(tmp_path: Path) -> None:
@@ -86,8 +102,10 @@ def test_what_the_program_fixed_stays(tmp_path: Path) -> None:
 
 
 def test_a_wrong_one_is_refused_and_the_job_goes_on(tmp_path: Path) -> None:
-    got, answers, _ = run({3: 0, 6: 1_000}, tmp_path)
+    got, answers, progress = run({3: 0, 6: 1_000}, tmp_path)
     assert Counter(got) == WHOLE
+    refused = {each.failure: each.status for each in progress[-1].rescales}
+    assert refused == {str(answer.exception()): RescaleStatus.FAILED for answer in answers}
     for answer, message in zip(answers, ("at least 1", "max parallelism 128"), strict=True):
         with pytest.raises(JobDefinitionError, match=message):
             answer.result(0)

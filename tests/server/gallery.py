@@ -22,8 +22,11 @@ from millrace.engine.job_details import (
     ExceptionEntry,
     JobDetails,
     OperatorDetails,
+    RescaleStats,
+    RescaleStatus,
     RestoredCheckpoint,
     StageDetails,
+    StageRescale,
     StateSize,
     SubtaskDetails,
 )
@@ -105,6 +108,7 @@ def details(status: JobStatus) -> JobDetails:
         records_per_second=200.0,
         watermark=NOW - 3_000,
         epoch_ms=500.0,
+        rescales=RESCALES,
         restarts=1,
         exceptions=(ExceptionEntry(BEGUN + 80_000, 7, TRACEBACK, "count"),),
         stages=(
@@ -138,6 +142,29 @@ def details(status: JobStatus) -> JobDetails:
         ),
         metrics={"count": {0: {"words": 7, "mode": "fast"}}, "sink": {-1: {"committed": 2}}},
     )
+
+
+def rescale(
+    number: int, wanted: int, to: int | None, status: RescaleStatus | None, failure: str = ""
+) -> RescaleStats:
+    stages = {
+        "source": StageRescale("Source: clicks", 1, to),
+        "count": StageRescale("count -> Sink", 1, 1 if to else None),
+    }
+    ended = None if status is None else BEGUN + 1_000 * number + 200
+    return RescaleStats(
+        f"{number:032x}", number, wanted, BEGUN + 1_000 * number, stages, ended, status,
+        failure or None,
+    )  # fmt: skip
+
+
+RESCALES = (
+    rescale(4, 5, 5, None),
+    rescale(3, 999, None, RescaleStatus.FAILED, "parallelism 999 is above 128"),
+    rescale(2, 1, 1, RescaleStatus.IGNORED),
+    rescale(1, 2, 2, RescaleStatus.COMPLETED),
+)
+"""The newest one is under way."""
 
 
 def archive(status: JobStatus = JobStatus.RUNNING) -> ArchivedJob:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -24,8 +25,11 @@ __all__ = [
     "LatencyDetails",
     "Listener",
     "OperatorDetails",
+    "RescaleStats",
+    "RescaleStatus",
     "RestoredCheckpoint",
     "StageDetails",
+    "StageRescale",
     "StateSize",
     "SubtaskDetails",
 ]
@@ -133,6 +137,44 @@ class ExceptionEntry:
     """The name of the operator whose function failed."""
     fatal: bool = False
     """Whether the job ended by it; else it went on."""
+
+
+class RescaleStatus(Enum):
+    """What has come of a rescaling (Flink: ``TerminalState``)."""
+
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    IGNORED = "IGNORED"
+    """The job had that parallelism already, or ended meanwhile."""
+
+
+class StageRescale(NamedTuple):
+    """The parallelism of a stage; None: that graph has no such stage."""
+
+    name: str
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RescaleStats:
+    """One change of a job's parallelism (Flink: ``Rescale``)."""
+
+    id: str
+    """32 hexadecimal digits."""
+    number: int
+    """From 1, counted per run."""
+    parallelism: int
+    """That was asked for."""
+    begun: int
+    """ms since the epoch of Unix."""
+    stages: Mapping[str, StageRescale]
+    """Per uid; chains, and with them stages, may differ with the parallelism."""
+    ended: int | None = None
+    status: RescaleStatus | None = None
+    """None: it is under way."""
+    failure: str | None = None
+    """Why it is not COMPLETED, if it was refused or failed."""
 
 
 class LatencyDetails(NamedTuple):
@@ -262,6 +304,8 @@ class JobDetails:
     """How far the watermark was behind the clock then, ms."""
     state_bytes: int = 0
     """Of all the state, as checkpoints hold it."""
+    rescales: tuple[RescaleStats, ...] = ()
+    """The last ones of this run, newest first."""
     restarts: int = 0
     refused: int = 0
     """Epochs that had to run again because their answers did not fit together."""

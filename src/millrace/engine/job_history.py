@@ -24,6 +24,7 @@ from millrace.engine.job_details import (
 from millrace.engine.job_state import JobStateMachine
 from millrace.engine.latency_tracker import LatencyTracker
 from millrace.engine.rates import Rates, SubtaskTotals
+from millrace.engine.rescale_history import RescaleHistory
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.epoch import Ack
 from millrace.runtime.metrics import MetricDescription, MetricRegistry, Summary
@@ -45,10 +46,15 @@ class JobHistory:
     Args:
         states: what state the job is in.
         latency_interval: milliseconds between latency markers; 0: there are none.
+        now: the time, in ms since the epoch of Unix.
     """
 
     def __init__(
-        self, program: Program, states: JobStateMachine, latency_interval: int = 0
+        self,
+        program: Program,
+        states: JobStateMachine,
+        latency_interval: int = 0,
+        now: Callable[[], int] = lambda: 0,
     ) -> None:
         self._latency_interval = latency_interval
         self._program = program
@@ -62,6 +68,7 @@ class JobHistory:
         self._rates = Rates()
         self.restored: RestoredCheckpoint | None = None
         """What the run has gone on from."""
+        self.rescales = RescaleHistory(now)
         self._completed = self._failed = 0
         self._checkpoints: deque[CheckpointStats] = deque(maxlen=REMEMBERED_CHECKPOINTS)
         self._exceptions: deque[ExceptionEntry] = deque(maxlen=REMEMBERED_EXCEPTIONS)
@@ -181,6 +188,7 @@ class JobHistory:
             epoch_accepted=self._epoch_accepted,
             watermark_lag=_lag(self._watermark, self._epoch_accepted),
             state_bytes=sum(stage.state_bytes for stage in self._stages.values()),
+            rescales=self.rescales.recent,
             restarts=self.restarts,
             refused=self.refused,
             exceptions=tuple(self._exceptions),

@@ -110,13 +110,14 @@ class JobManager:
         self._results = CollectedResults(results)
         self._sweeper = SinkSweeper()
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
-        self._history = JobHistory(graph.program, self.states, config.latency_interval)
+        self._history = JobHistory(graph.program, self.states, config.latency_interval, clock.now)
         self._details = self._history.details()
         wanted = self.bus.wanted
         self._timer = EpochTimer(clock, config.min_interval, config.keep_warm, wanted)
         decider = create_decider(config.restart_strategy)
         self._runner = EpochRunner(executor, clock, self.states, self.bus, self._history, decider)
-        self._rescaling = Rescaling(None if config.batch else replan, executor, wanted.set)
+        replans = None if config.batch else replan
+        self._rescaling = Rescaling(replans, executor, wanted.set, self._history.rescales)
         self._requests = RequestHandler(self.bus, checkpoints, self._rescaling)
         checkpoints.savepoint_ended = wanted.set
 

@@ -8,6 +8,7 @@ from millrace.common.completable_future import CompletableFuture
 from millrace.common.errors import JobExecutionError
 from millrace.engine.executor import Executor
 from millrace.engine.job_requests import RescaleRequest, answer, refuse
+from millrace.engine.rescale_history import RescaleHistory
 from millrace.engine.state_assignment import Parts, divisions, widths_of
 from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import Ack
@@ -23,10 +24,18 @@ class Rescaling:
     Args:
         replan: None: the job's parallelism cannot change.
         wake: called, in any thread, when what is being prepared is ready.
+        history: notes down what is asked for and what comes of it.
     """
 
-    def __init__(self, replan: Replan | None, executor: Executor, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        replan: Replan | None,
+        executor: Executor,
+        wake: Callable[[], None],
+        history: RescaleHistory,
+    ) -> None:
         self._replan = replan
+        self._history = history
         self._executor = executor
         self._wake = wake
         self.request: RescaleRequest | None = None
@@ -38,6 +47,7 @@ class Rescaling:
     def prepare(self, request: RescaleRequest, now: JobGraph) -> None:
         """Make the new graph and start what it needs. A wrong request is refused before anything
         has happened; one for what is there already is answered."""
+        self._history.begin(request, now)
         try:
             if self._replan is None:
                 raise JobExecutionError("only a streaming job can change its parallelism")
@@ -47,6 +57,7 @@ class Rescaling:
         except Exception as error:
             refuse(request, error)
             return
+        self._history.planned(graph)
         if widths_of(graph) == widths_of(now):
             answer(request, None)
             return
