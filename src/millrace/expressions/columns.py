@@ -132,7 +132,8 @@ def is_scalar(datum: Datum) -> bool:
 def array_of(datum: Datum, length: int) -> Any:
     """The datum as an array."""
     if isinstance(datum, pa.Scalar):
-        return pa.repeat(datum, length)
+        # Arrow does not repeat arrays, maps and rows no times
+        return pa.repeat(datum, length) if length else pa.array([], datum.type)
     return datum.combine_chunks() if isinstance(datum, pa.ChunkedArray) else datum
 
 

@@ -116,6 +116,8 @@ def _initcap(text: str) -> str:
 
 
 def _position(needle: str, text: str, start: int = 1) -> int:
+    if not needle:  # Flink: wherever the search begins
+        return 1 if start > 0 else 0
     return 0 if start < 1 else text.find(needle, start - 1) + 1
 
 
@@ -318,7 +320,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         "REPLACE",
         ((TEXT, TEXT, TEXT),),
         _STRING,
-        python(lambda text, old, new: text.replace(old, new) if old else text),
+        python(str.replace),
         "The text with each occurrence of a part replaced.",
         ("REPLACE('hello', 'l', 'L')", "heLLo"),
     ),

@@ -24,7 +24,7 @@ from millrace.planner.binder.calls import (
 from millrace.planner.binder.casts import cast_to
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
-from millrace.planner.binder.literals import LiteralError, bind_literal
+from millrace.planner.binder.literals import LiteralError, bind_literal, negative_literal
 from millrace.planner.binder.operators import BINARY, NEGATED_COMPARISONS
 from millrace.planner.binder.periods import bind_period_predicate
 from millrace.planner.binder.scope import AmbiguousNameError, Scope
@@ -130,6 +130,8 @@ class ExpressionBinder:
                 reason = f"column {shown!r}: there is no table {names[0]!r} in FROM{hint}"
                 raise self.context.refusal(node, reason)
             hint = nearest_name(names[-1], known)
+            if not known and self.clause == "SELECT":
+                hint = ": the query has no FROM"
             raise self.context.refusal(node, f"column {shown!r} is not in any table{hint}")
         return reduce(lambda row, name: self.field(node, row, name), found.fields, found.expression)
 
@@ -158,8 +160,13 @@ class ExpressionBinder:
         return self.field(node, row, kind.names[position])
 
     def _literal(self, node: exp.Expr) -> ResolvedExpression:
+        return self._constant(node, bind_literal, node)
+
+    def _constant(
+        self, node: exp.Expr, make: Callable[[Any], ValueLiteral], given: exp.Expr | str
+    ) -> ValueLiteral:
         try:
-            return bind_literal(node)
+            return make(given)
         except LiteralError as error:
             raise self.context.refusal(node, str(error)) from None
 
@@ -250,6 +257,8 @@ class ExpressionBinder:
         )
 
     def _negative(self, node: exp.Expr) -> ResolvedExpression:
+        if isinstance(node.this, exp.Literal) and not node.this.is_string:
+            return self._constant(node, negative_literal, node.this.this)
         operand = self.bind(node.this)
         if isinstance(operand, ValueLiteral) and operand.value is not None:
             return ValueLiteral(-operand.value, operand.type)

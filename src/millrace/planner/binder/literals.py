@@ -17,7 +17,13 @@ from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.resolved import ValueLiteral
 from millrace.sql.dialect import nodes
 
-__all__ = ["LiteralError", "bind_literal", "interval_literal", "text_literal"]
+__all__ = [
+    "LiteralError",
+    "bind_literal",
+    "interval_literal",
+    "negative_literal",
+    "text_literal",
+]
 
 _TIMESTAMP = re.compile(r"(\d{1,4}-\d{1,2}-\d{1,2}) (\d{1,2}:\d{1,2}:\d{1,2})(?:\.(\d{1,9}))?")
 _TIME = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,9}))?")
@@ -88,6 +94,20 @@ def number_literal(text: str) -> ValueLiteral:
     if digits > logical.MAX_PRECISION:
         raise LiteralError(f"the number {text} has more than {logical.MAX_PRECISION} digits")
     return ValueLiteral(value, logical.DecimalType(digits, scale, nullable=False))
+
+
+def negative_literal(text: str) -> ValueLiteral:
+    """A constant number behind a minus: the least INT is one.
+
+    >>> negative_literal("2147483648").type, number_literal("2147483648").type
+    (INT NOT NULL, BIGINT NOT NULL)
+    """
+    if text.isdigit():
+        for kind in (logical.IntType(nullable=False), logical.BigIntType(nullable=False)):
+            if kind.holds(-int(text)):
+                return ValueLiteral(-int(text), kind)
+    found = number_literal(text)
+    return ValueLiteral(-found.value, found.type)
 
 
 def typed_literal(kind: str, text: str) -> ValueLiteral:

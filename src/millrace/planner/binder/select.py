@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
@@ -78,7 +78,8 @@ class _Select:
         qualify = self.node.args.get("qualify")
         qualified = [*outputs, *(each.expression for each in order)]
         if qualify is not None:
-            qualified.append(self._expressions("QUALIFY").condition(qualify.this))
+            binder = self._expressions("QUALIFY", outputs=dict(zip(names, outputs, strict=True)))
+            qualified.append(binder.condition(qualify.this))
         aggregated = any(
             has(each, AggregatePlaceholder) or has(each, GroupingPlaceholder)
             for each in (*qualified, *([] if condition is None else [condition]))
@@ -110,13 +111,24 @@ class _Select:
     def _plain(self, clause: str) -> ExpressionBinder:
         return ExpressionBinder(self.context, self.scope, self.common, clause)
 
-    def _expressions(self, clause: str, over: bool = True) -> ExpressionBinder:
-        special: Callable[[exp.Expr], ResolvedExpression | None] | None = None
-        if self.window_call is not None:
-            call, rows = self.window_call, self.rows
+    def _expressions(
+        self,
+        clause: str,
+        over: bool = True,
+        outputs: Mapping[str, ResolvedExpression] | None = None,
+    ) -> ExpressionBinder:
+        """A binder for a clause.
 
-            def special(node: exp.Expr) -> ResolvedExpression | None:
-                return window_property(node, call, rows)
+        Args:
+            outputs: of SELECT, whose names the clause may use.
+        """
+        call, rows = self.window_call, self.rows
+
+        def special(node: exp.Expr) -> ResolvedExpression | None:
+            names = names_of(node) if outputs else None
+            if outputs and names is not None and len(names) == 1 and names[0] in outputs:
+                return outputs[names[0]]
+            return None if call is None else window_property(node, call, rows)
 
         return ExpressionBinder(
             self.context,

@@ -70,7 +70,10 @@ def _lateral(node: Join, translator: Translator) -> Transformation:
     time for what there is now; a temporal table function says which of them."""
     found = snapshot_side(node)
     if found is None:
-        raise node.refusal("a lateral join cannot run here yet")
+        raise node.refusal(
+            "the query behind LATERAL reads the tables before it in a way that no join can stand "
+            "for: write it as a join"
+        )
     side, snapshot = found
     if snapshot.versions is not None:
         return temporal_function_join(node, side, snapshot, translator)

@@ -77,7 +77,9 @@ def _changed_table(session: TableSession, path: tuple[str, ...], what: str) -> R
 
 def _require_key(table: ResolvedTable, what: str) -> None:
     # asked first: a connector without such changes is not helped by a key
-    _access(table).delete_rows(table, [])
+    access = _access(table)
+    change = access.update_rows if what == "UPDATE" else access.delete_rows
+    change(table, [])
     if not table.primary_key:
         raise JobDefinitionError(
             f"{what} finds rows by their primary key, and {'.'.join(table.path)} has none: declare "

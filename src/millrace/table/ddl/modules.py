@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millrace.common.errors import JobDefinitionError
 from millrace.sql.statements import LoadModule, UnloadModule, UseModules
-from millrace.table.catalog.errors import already_exists, not_found
+from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
 
@@ -16,7 +16,7 @@ CORE = "core"
 def load_module(session: TableSession, statement: LoadModule) -> TableResult:
     """LOAD MODULE: always refused, for ``core`` is loaded."""
     if statement.name == CORE:
-        raise already_exists("module", CORE)
+        raise CatalogError(f"the module {CORE} is loaded already, and it is the only one", CORE)
     raise JobDefinitionError(
         f"there is no module {statement.name!r} that could be loaded: the built-in functions are "
         f"in {CORE}, and functions of your own are made by CREATE FUNCTION"

@@ -11,7 +11,7 @@ from millrace.common.types.logical.logical_type import literal as sql_text
 from millrace.expressions import registry
 from millrace.sql.statements import Show, ShowCreate, ShowKind
 from millrace.table.catalog.catalog_objects import CatalogTable, CatalogView
-from millrace.table.catalog.errors import not_found
+from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.catalog.object_path import ObjectIdentifier
 from millrace.table.ddl.describe import columns_result
 from millrace.table.ddl.models import model_text, models_of
@@ -122,6 +122,11 @@ def show_create(session: TableSession, statement: ShowCreate) -> TableResult:
         text = _view_text(name, found, temporary)
     elif statement.kind == "TABLE" and isinstance(found, CatalogTable):
         text = _table_text(name, found, temporary)
+    elif found is not None:
+        other = "VIEW" if statement.kind == "TABLE" else "TABLE"
+        raise CatalogError(
+            f"{name} is a {other.lower()}: SHOW CREATE {other} shows it", statement.path[-1]
+        )
     else:
         raise not_found(statement.kind.lower(), name, session.catalogs.list_tables())
     return TableResult.of_text(text)
