@@ -423,6 +423,24 @@ def test_rows_are_written_into_a_descriptor(batch_env: TableEnvironment, tmp_pat
     assert rows(batch_env.from_descriptor(target)) == [(1,), (1,), (1,), (2,), (2,), (2,)]
 
 
+def test_a_descriptor_without_columns_has_those_of_the_rows(
+    batch_env: TableEnvironment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = batch_env.from_elements([(1, "a")], ["id", "name"])
+    builder = TableDescriptor.for_connector("print")
+    table.execute_insert(builder.build()).wait()
+    key = Schema.new_builder().primary_key("id").build()
+    keyed = builder.schema(key).build()
+    batch_env.create_statement_set().add_insert(keyed, table).execute().wait()
+    assert capsys.readouterr().out == "+I[1, a]\n+I[1, a]\n"
+    assert table.insert_into(keyed).sink.table.primary_key == ("id",)
+    no_such_key = builder.schema(Schema.new_builder().primary_key("no").build()).build()
+    with pytest.raises(JobDefinitionError, match="the primary key names no"):
+        table.insert_into(no_such_key)
+    with pytest.raises(JobDefinitionError, match="a table needs a schema"):
+        batch_env.from_descriptor(TableDescriptor.for_connector("print").build())
+
+
 def test_constants(batch_env: TableEnvironment) -> None:
     values = [
         *(None, True, -3, 3_000_000_000, 1.5, float("inf"), Decimal("12.50"), "it's", b"\x01"),
@@ -493,6 +511,11 @@ def test_constants(batch_env: TableEnvironment) -> None:
         (lambda o, p: o.select(call("NO_SUCH", o.id)), "no function called 'NO_SUCH'"),
         (lambda o, p: o.union_all(p), "6 and 3 columns"),
         (lambda o, p: o.select(lit(datetime(2024, 1, 1, tzinfo=UTC))), "time zone"),
+        (lambda o, p: o.select("id"), r"not the text 'id': col\('id'\) is a column"),
+        (lambda o, p: o.where("id > 1"), r"call_sql\('id > 1'\)"),
+        (lambda o, p: o.group_by("who").select(col("who")), "not the text 'who'"),
+        (lambda o, p: o.window(Tumble.over(lit(1).hours).on(o.ts)), r"window.*\.alias\('w'\)"),
+        (lambda o, p: o.over_window(Over.order_by(o.ts)), r"over_window.*\.alias\('w'\)"),
     ],
 )
 def test_errors_say_what_to_do(
@@ -506,6 +529,9 @@ def test_what_python_looks_for_is_no_column(orders: Table) -> None:
     """Copying, pickling and notebooks ask for names with underscores."""
     assert not hasattr(orders, "_repr_latex_")
     assert not hasattr(col("a"), "__wrapped__")
+    assert not hasattr(orders, "no_such_method")
+    with pytest.raises(AttributeError, match=r"no method amuont.*did you mean 'amount'"):
+        _ = orders.amuont
     with pytest.raises(TypeError, match="no rows before it is run"):
         list(orders)
     with pytest.raises(TypeError, match="no elements"):
@@ -588,6 +614,10 @@ def test_table_functions_follow_changes(t_env: TableEnvironment) -> None:
         (lambda t: t.flat_map(call("UPPER", col("line"))), "UPPER is no table function"),
         (lambda t: udtf(lambda x: x), "udtf.. needs the result_types"),
         (lambda t: udtf(Series, result_types=["INT"]), r"write Series\(\)"),
+        (
+            lambda t: t.flat_map(words(col("line"), 2)),
+            r"(?s)not take .STRING, INT NOT NULL.*words.line",
+        ),
     ],
 )
 def test_wrong_table_functions(
@@ -595,6 +625,29 @@ def test_wrong_table_functions(
 ) -> None:
     with pytest.raises(JobDefinitionError, match=words_of_error):
         wrong(t_env.from_elements(LINES, ["line", "n"]))
+
+
+@pytest.mark.parametrize(
+    ("function", "words_of_error"),
+    [
+        (lambda line: [line], "wrong gave .*, which has 1 value for 2 columns"),
+        (lambda line: 5, r"gave \(5,\), which has 1 value for 2 columns; its result_types are"),
+        (lambda line: [(line, line)], "gave 'to be', of the type str, in the column f1"),
+    ],
+)
+def test_rows_that_are_not_of_the_declared_types(
+    batch_env: TableEnvironment, function: Any, words_of_error: str
+) -> None:
+    wrong = udtf(function, result_types=["STRING", "INT"], name="wrong")
+    with pytest.raises(MillraceError, match=words_of_error) as failed:
+        rows(batch_env.from_elements([("to be",)], ["line"]).flat_map(wrong(col("line"))))
+    assert "Traceback" not in str(failed.value)
+
+
+def test_rows_of_an_iterator(batch_env: TableEnvironment) -> None:
+    split = udtf(lambda line: map(str.upper, line.split()), result_types=["STRING"])
+    found = batch_env.from_elements([("to be",)], ["line"]).flat_map(split(col("line")))
+    assert rows(found) == [("BE",), ("TO",)]
 
 
 def test_a_table_function_that_fails(batch_env: TableEnvironment) -> None:

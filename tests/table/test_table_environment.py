@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 import pytest
 
@@ -48,6 +50,26 @@ def test_types_of_elements_are_found_in_their_values(t_env: TableEnvironment) ->
     assert str(table.get_schema()) == "root\n |-- id: BIGINT\n |-- name: STRING\n |-- x: DOUBLE"
     assert t_env.from_elements([{"a": True}]).get_schema().get_field_names() == ["a"]
     assert t_env.from_elements([7]).get_schema().get_field_names() == ["_1"]
+
+
+def test_data_classes_and_numbers_of_numpy(t_env: TableEnvironment) -> None:
+    @dataclass
+    class Reading:
+        sensor: str
+        degrees: float
+
+    table = t_env.from_elements([Reading("a", 21.5), Reading("b", 20.0)])
+    assert str(table.node.row_type) == "ROW<`sensor` STRING, `degrees` DOUBLE> NOT NULL"
+    assert [tuple(row) for row in table.execute().collect()] == [("a", 21.5), ("b", 20.0)]
+    numbers = t_env.from_elements([(np.int64(1), np.float32(0.5))], ["i", "f"])
+    assert str(numbers.node.row_type) == "ROW<`i` BIGINT, `f` DOUBLE> NOT NULL"
+    assert [tuple(row) for row in numbers.execute().collect()] == [(1, 0.5)]
+
+
+@pytest.mark.parametrize("element", [(2,), (2, "b", 3), 2])
+def test_elements_of_different_lengths(t_env: TableEnvironment, element: object) -> None:
+    with pytest.raises(JobDefinitionError, match="element 2 is .*a row of 2 columns"):
+        t_env.from_elements([(1, "a"), element], ["id", "name"])
 
 
 def test_no_elements_have_no_types(t_env: TableEnvironment) -> None:

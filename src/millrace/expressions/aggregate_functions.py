@@ -14,6 +14,7 @@ from millrace.common.types.logical.parser import parse_type
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator
 from millrace.expressions.aggregates.imperative import ImperativeAccumulator, OpenedFunction
 from millrace.expressions.aggregates.vectorized import VectorizedAccumulator
+from millrace.expressions.arity import taken_arguments
 from millrace.expressions.function_definition import (
     FunctionDefinition,
     FunctionKind,
@@ -97,9 +98,11 @@ def _definition(
     input_types: Sequence[LogicalType | str] | None,
 ) -> FunctionDefinition:
     inputs = None if input_types is None else tuple(map(_declared, input_types))
+    function = kernel.function
+    arity = taken_arguments(function, "accumulate", int(hasattr(function, "accumulate")))
     return FunctionDefinition(
         name,
-        (("<ANY>*",),) if inputs is None else (("<ANY>",) * len(inputs),),
+        (arity.signature if inputs is None else ("<ANY>",) * len(inputs),),
         ConstantResult(result),
         kernel,
         FunctionKind.AGGREGATE,
@@ -107,7 +110,7 @@ def _definition(
         deterministic=deterministic,
         category="User-defined",
         text="An aggregate function of the user.",
-        parameters=None if inputs is None else tuple(map(str, inputs)),
+        parameters=arity.names if inputs is None else tuple(map(str, inputs)),
     )
 
 
@@ -164,7 +167,9 @@ class _Imperative(AggregateKernel):
                 "that it aggregates may be updated or deleted"
             )
         value_of = _value if self._value_method == "get_value" else _rows
-        opened = OpenedFunction(self.name, self.function)
+        rows = result_type.element_type if isinstance(result_type, ArrayType) else result_type
+        declared = result_type if value_of is _value else rows.with_nullable(True)
+        opened = OpenedFunction(self.name, self.function, declared)
         return ImperativeAccumulator(
             argument_types, result_type, opened, value_of, self._has("merge")
         )
@@ -191,7 +196,7 @@ class _Vectorized(AggregateKernel):
     ) -> ColumnAccumulator:
         if not argument_types:
             raise FunctionResolutionError(f"{self.name} needs a column: there are no arguments")
-        opened = OpenedFunction(self.name, self.function)
+        opened = OpenedFunction(self.name, self.function, result_type)
         return VectorizedAccumulator(argument_types, result_type, opened, _COLUMNS[self._func_type])
 
 

@@ -19,6 +19,7 @@ from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.logical.python_values import arrow_column, python_values
+from millrace.expressions.arity import taken_arguments
 from millrace.expressions.asynchronous import AsyncCalls, AsyncOptions
 from millrace.expressions.columns import CallSite, Datum, Frame, array_of
 from millrace.expressions.evaluation_error import EvaluationError
@@ -28,6 +29,7 @@ from millrace.expressions.function_definition import (
     FunctionDefinition,
     FunctionResolutionError,
 )
+from millrace.expressions.misfit import CONVERSION_ERRORS, misfit_of
 from millrace.expressions.parameters import implicit_cast
 
 __all__ = ["FUNC_TYPES", "Adjustment", "ConstantResult", "scalar_function", "series_of"]
@@ -43,6 +45,7 @@ def scalar_function(
     func_type: str = "general",
     deterministic: bool = True,
     input_types: Sequence[LogicalType | str] | None = None,
+    declared: str = "",
 ) -> FunctionDefinition:
     """The definition of a user's scalar function.
 
@@ -56,6 +59,7 @@ def scalar_function(
         deterministic: the same arguments give the same value.
         input_types: types that arguments are cast to where that is possible without loss; None:
             it takes any.
+        declared: how the program says the type of the value, for errors.
 
     Raises:
         FunctionResolutionError: there is no such ``func_type``.
@@ -77,18 +81,19 @@ def scalar_function(
     call = _Asynchronous() if asynchronous else FUNC_TYPES[func_type]
     kind = _declared(result_type)
     inputs = None if input_types is None else tuple(map(_declared, input_types))
+    arity = taken_arguments(function, "eval")
     return FunctionDefinition(
         name,
-        (("<ANY>*",),) if inputs is None else (("<ANY>",) * len(inputs),),
+        (arity.signature if inputs is None else ("<ANY>",) * len(inputs),),
         ConstantResult(kind),
-        _Kernel(name, function, kind, call),
+        _Kernel(name, function, kind, call, declared or f"result_type is {kind}"),
         adjust=None if inputs is None else Adjustment(inputs),
         may_fail=True,
         of_batch=True,
         deterministic=deterministic,
         category="User-defined",
         text="A function of the user.",
-        parameters=None if inputs is None else tuple(map(str, inputs)),
+        parameters=arity.names if inputs is None else tuple(map(str, inputs)),
     )
 
 
@@ -122,13 +127,16 @@ class Adjustment:
 class _Kernel:
     """Calls the function, which is opened by its operator, or else at its first call."""
 
-    def __init__(self, name: str, function: Any, kind: LogicalType, call: Body) -> None:
+    def __init__(
+        self, name: str, function: Any, kind: LogicalType, call: Body, declared: str
+    ) -> None:
         self._name, self._function, self._kind, self._call = name, function, kind, call
+        self._declared = declared
         self._body: Body | None = None
         self._parameters: tuple[tuple[str, str], ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Kernel, (self._name, self._function, self._kind, self._call)
+        return _Kernel, (self._name, self._function, self._kind, self._call, self._declared)
 
     def __call__(self, site: CallSite, frame: Frame, *datums: Datum) -> Datum:
         columns = [array_of(datum, frame.length) for datum in datums]
@@ -138,9 +146,7 @@ class _Kernel:
                 body = self.open(site.session.job_parameters)
             made = self._call(body, columns, frame.length, site, self._kind)
         except _Misfit as misfit:
-            raise EvaluationError(
-                f"{self._name} gave {misfit}; its result_type is {self._kind}"
-            ) from misfit.__cause__
+            raise EvaluationError(f"{self._name} gave {misfit}; its {self._declared}") from None
         except EvaluationError:
             raise
         except Exception as error:
@@ -150,8 +156,7 @@ class _Kernel:
             raise EvaluationError(f"{self._name} gave {len(made)} values for {frame.length} rows")
         if made.null_count and not self._kind.nullable:
             raise EvaluationError(
-                f"{self._name} gave None, but its result_type is {self._kind}: "
-                "declare it without NOT NULL"
+                f"{self._name} gave None, but its {self._declared}: declare it without NOT NULL"
             )
         return made
 
@@ -175,9 +180,6 @@ class _Misfit(Exception):
     """A value is not of the result type."""
 
 
-_CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
-
-
 def _general(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
     values: list[Any] = []
     if columns:
@@ -192,8 +194,8 @@ def _general(body: Body, columns: list[Any], length: int, site: CallSite, kind: 
         values = [body() for _ in range(length)]
     try:
         return arrow_column(values, kind)
-    except _CONVERSION_ERRORS as error:
-        raise _first_misfit(values, kind, error) from error
+    except CONVERSION_ERRORS as error:
+        raise _Misfit(misfit_of(values, kind, error)) from error
 
 
 class _Asynchronous:
@@ -217,17 +219,8 @@ class _Asynchronous:
         values = self._calls[1].of(body, rows)
         try:
             return arrow_column(values, kind)
-        except _CONVERSION_ERRORS as error:
-            raise _first_misfit(values, kind, error) from error
-
-
-def _first_misfit(values: list[Any], kind: LogicalType, error: Exception) -> _Misfit:
-    for value in values:
-        try:
-            arrow_column([value], kind)
-        except _CONVERSION_ERRORS:
-            return _Misfit(f"{repr(value)[:_SHOWN]}, of the type {type(value).__name__}")
-    return _Misfit(f"values that do not go together ({error})")
+        except CONVERSION_ERRORS as error:
+            raise _Misfit(misfit_of(values, kind, error)) from error
 
 
 def _pandas(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
@@ -238,7 +231,7 @@ def _pandas(body: Body, columns: list[Any], length: int, site: CallSite, kind: L
         return _rows_of_frame(made, kind)
     try:
         return pa.Array.from_pandas(made, type=arrow_type(kind))
-    except _CONVERSION_ERRORS as error:
+    except CONVERSION_ERRORS as error:
         raise _Misfit(f"a Series of {getattr(made, 'dtype', '?')} ({error})") from error
 
 
@@ -262,7 +255,7 @@ def _rows_of_frame(frame: Any, kind: LogicalType) -> Any:
         column = frame.iloc[:, position]
         try:
             fields.append(pa.Array.from_pandas(column, type=arrow_type(field.type)))
-        except _CONVERSION_ERRORS as error:
+        except CONVERSION_ERRORS as error:
             raise _Misfit(f"{column.dtype} in the column {field.name} ({error})") from error
     return pa.StructArray.from_arrays(fields, fields=list(arrow_type(kind)))
 
@@ -283,7 +276,7 @@ def _arrow(body: Body, columns: list[Any], length: int, site: CallSite, kind: Lo
         raise _Misfit(f"{repr(made)[:_SHOWN]}, which is no pyarrow.Array")
     try:
         return made if made.type == arrow else made.cast(arrow)
-    except _CONVERSION_ERRORS as error:
+    except CONVERSION_ERRORS as error:
         raise _Misfit(f"an array of {made.type} ({error})") from error
 
 

@@ -6,12 +6,13 @@ it joins, pads and filters like any other array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from millrace.common.types.logical.logical_type import ArrayType, LogicalType, RowType
 from millrace.common.types.row import Row
+from millrace.expressions.arity import taken_arguments
 from millrace.expressions.function_context import FunctionContext
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.scalar_functions import scalar_function
@@ -44,7 +45,12 @@ def table_function(
     """
     rows = _Rows(function)
     result = ArrayType(row_type.not_null(), nullable=False)
-    made = scalar_function(name, rows, result, "general", deterministic, input_types)
+    kinds = ", ".join(map(str, row_type))
+    declared = f"result_types are {kinds}"
+    made = scalar_function(name, rows, result, "general", deterministic, input_types, declared)
+    if input_types is None:
+        arity = taken_arguments(function, "eval")
+        made = replace(made, signatures=(arity.signature,), parameters=arity.names)
     return replace(made, kind=FunctionKind.TABLE)
 
 
@@ -67,7 +73,7 @@ class _Rows:
         made = self._body(*arguments)
         if made is None:
             return []
-        if isinstance(made, (list, range, Generator)):
+        if isinstance(made, (list, range, Iterator)):
             return [row_values(each) for each in made]
         return [row_values(made)]
 

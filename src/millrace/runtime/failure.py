@@ -101,7 +101,11 @@ def _user_traceback(error: BaseException) -> str:
     if isinstance(error, MillraceError):  # it says what is wrong
         if not found:
             return shortened("".join(report.format_exception_only()))
-        own = [line for line in report.stack if not is_library(line.filename)]
+        own = [
+            line
+            for line in report.stack
+            if not is_library(line.filename) and not line.filename.startswith(_PACKAGE)
+        ]
         report.stack = traceback.StackSummary.from_list(own)
     return shortened("".join(report.format()))
 

@@ -12,7 +12,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.planner.binder.errors import nearest_name
 from millrace.table.syntax import column_node
 
-__all__ = ["ColumnRange", "ColumnSelection", "with_selections_expanded"]
+__all__ = ["ColumnRange", "ColumnSelection", "no_such_column", "with_selections_expanded"]
 
 
 class ColumnRange(exp.Expression, exp.Condition):
@@ -92,3 +92,15 @@ def _position(column: Any, columns: Sequence[str]) -> int:
         hint = nearest_name(str(column), columns)
         raise JobDefinitionError(f"there is no column {column!r}{hint}")
     return columns.index(column)
+
+
+def no_such_column(name: str, columns: Sequence[str]) -> str:
+    """That an attribute of a table is neither a method nor a column.
+
+    Example:
+        >>> no_such_column("prise", ["name", "price"])
+        "a table has no method prise(), this one no such column: name, price; did you mean 'price'?"
+    """
+    known = ", ".join(columns)
+    hint = nearest_name(name, columns)
+    return f"a table has no method {name}(), this one no such column: {known}{hint}"

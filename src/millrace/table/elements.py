@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -26,6 +27,7 @@ def elements_table(elements: list[Any], schema: Declared) -> tuple[RowType, Any,
         JobDefinitionError: there are no elements to tell types of, or none is known of a value.
         JobExecutionError: a value does not fit its column.
     """
+    elements = [_plain(each) for each in elements]
     row_type = schema if isinstance(schema, RowType) else _inferred(elements, schema)
     if isinstance(schema, LogicalType) and not isinstance(schema, RowType):
         row_type = RowType.of(("f0", schema))
@@ -45,6 +47,7 @@ def _inferred(elements: list[Any], names: Any) -> RowType:
     elif isinstance(first, (Row, tuple, list)):
         fields = getattr(first, "_fields", None)
         found = list(names or fields or [f"_{i + 1}" for i in range(len(first))])
+        _check_lengths(elements, len(first))
         columns = [[each[i] for each in elements] for i in range(len(first))]
     else:
         found, columns = list(names or ["_1"]), [elements]
@@ -56,6 +59,23 @@ def _inferred(elements: list[Any], names: Any) -> RowType:
     return RowType(tuple(RowField(name, _type_of(name, column)) for name, column in pairs))
 
 
+def _plain(element: Any) -> Any:
+    """A data class as the dict of its fields."""
+    if is_dataclass(element) and not isinstance(element, type):
+        return {field.name: getattr(element, field.name) for field in fields(element)}
+    return element
+
+
+def _check_lengths(elements: Sequence[Any], length: int) -> None:
+    for number, each in enumerate(elements, start=1):
+        if not isinstance(each, (Row, tuple, list)) or len(each) != length:
+            raise JobDefinitionError(
+                f"element {number} is {repr(each)[:_SHOWN]}, and the first one is a row of "
+                f"{length} columns"
+            )
+
+
+_SHOWN = 200
 _TYPES: dict[type, LogicalType] = {
     bool: logical.BooleanType(),
     int: logical.BigIntType(),
@@ -72,7 +92,7 @@ _TYPES: dict[type, LogicalType] = {
 
 def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
     """The type of a column, as PyFlink tells it of values."""
-    known = [value for value in values if value is not None]
+    known = [_item(value) for value in values if value is not None]
     if not known:
         return logical.NullType()
     first = known[0]
@@ -88,7 +108,7 @@ def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
         keys = [key for value in known for key in value]
         items = [item for value in known for item in value.values()]
         return logical.MapType(_type_of(name, keys).not_null(), _type_of(name, items))
-    kinds = {type(value) for value in known}
+    kinds = {*map(type, known)}
     if kinds <= {int, float} and float in kinds:
         return logical.DoubleType()
     found = _TYPES.get(type(first))
@@ -97,3 +117,8 @@ def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
             f"column {name!r}: no type is known of {first!r}; give from_elements() a schema"
         )
     return found
+
+
+def _item(value: Any) -> Any:
+    """A number of NumPy as Python's."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value

@@ -6,19 +6,21 @@ Semantics: Flink docs, "INSERT Statement".
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from millrace.common.types.logical.logical_type import LogicalType, NullType, VarCharType
 from millrace.expressions.parameters import implicit_cast
 from millrace.expressions.resolved import Cast, ResolvedExpression, ValueLiteral
-from millrace.planner.catalog_reader import NameKind, ResolvedTable, ResolvedView
+from millrace.planner.catalog_reader import ColumnKind, NameKind, ResolvedTable, ResolvedView
 from millrace.planner.relational.rel_node import Project, RelNode
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.sql.position import StatementPlace
 from millrace.sql.statements import Insert
 from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.catalog.object_path import parts_of
+from millrace.table.schema import Schema, UnresolvedColumn
 from millrace.table.table_descriptor import TableDescriptor, described_table
 from millrace.table.table_session import TableSession
 
@@ -68,11 +70,24 @@ def sink_to(
     node: RelNode,
     overwrite: bool = False,
 ) -> LogicalSink:
-    """The end of a query that writes into a table of a name, or one without a name."""
+    """The end of a query that writes into a table of a name, or one without a name: a descriptor
+    that says no columns has those of the query."""
     if isinstance(target, str):
         return sink_of(session, parts_of(target), node, overwrite)
-    table = session.resolved((session.anonymous_name("sink"),), described_table(target))
+    described = described_table(_with_columns(target, node))
+    table = session.resolved((session.anonymous_name("sink"),), described)
     return LogicalSink(arranged(node, table, (), {}), table, overwrite=overwrite)
+
+
+def _with_columns(descriptor: TableDescriptor, node: RelNode) -> TableDescriptor:
+    schema = descriptor.schema or Schema()
+    if any(column.kind is ColumnKind.PHYSICAL for column in schema.columns):
+        return descriptor
+    columns = tuple(
+        UnresolvedColumn(field.name, ColumnKind.PHYSICAL, field.type)
+        for field in node.row_type.fields
+    )
+    return replace(descriptor, schema=replace(schema, columns=(*columns, *schema.columns)))
 
 
 def written_table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable:

@@ -420,7 +420,16 @@ def _relation(rows: RelNode) -> exp.Expr:
 
 
 def _copy(field: Any) -> exp.Expr:
-    """The tree of an expression, or of a Python value, for one query alone."""
+    """The tree of an expression, or of a Python value, for one query alone.
+
+    Raises:
+        JobDefinitionError: it is a text, which a column's name would be meant by.
+    """
+    if isinstance(field, str):
+        raise JobDefinitionError(
+            f"an expression is expected, not the text {field!r}: col({field!r}) is a column, "
+            f"lit({field!r}) the constant, call_sql({field!r}) an expression in SQL"
+        )
     node = field if isinstance(field, exp.Expression) else node_of(field)
     return node.copy()
 

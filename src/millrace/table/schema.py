@@ -234,7 +234,7 @@ def checked(schema: Schema) -> Schema:
             raise CatalogError(f"two columns are called {name!r}", name)
     key = schema.primary_key
     for name in () if key is None else key.columns:
-        if name not in names:
+        if names and name not in names:  # without columns they are those of a query
             raise CatalogError(
                 f"the primary key names {name!r}; the columns are {', '.join(names)}", name
             )

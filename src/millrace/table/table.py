@@ -15,6 +15,7 @@ from millrace.planner.relational.rel_node import RelNode
 from millrace.sql.dialect import nodes
 from millrace.table.catalog.catalog_objects import CatalogView
 from millrace.table.catalog.resolved_schema import ResolvedSchema, resolved_schema
+from millrace.table.column_selection import no_such_column
 from millrace.table.explain_detail import ExplainDetail
 from millrace.table.expression import Expression
 from millrace.table.expressions import col
@@ -30,7 +31,7 @@ from millrace.table.table_result import TableResult
 from millrace.table.table_schema import TableSchema
 from millrace.table.table_session import TableSession
 from millrace.table.table_versions import TableVersions
-from millrace.table.window import GroupWindow, OverWindow
+from millrace.table.window import GroupWindow, OverWindow, group_window, over_window
 
 __all__ = [
     "AggregatedTable",
@@ -74,8 +75,8 @@ class Table(TableFrames, TablePicture, TableVersions):
 
     def __getattr__(self, name: str) -> Expression:
         # what Python, pickle and notebooks look for is no column
-        if name.startswith("_"):
-            raise AttributeError(name)
+        if name.startswith("_") or name not in self.node.row_type.names:
+            raise AttributeError(no_such_column(name, self.node.row_type.names))
         return col(name)
 
     def __str__(self) -> str:
@@ -210,7 +211,8 @@ class Table(TableFrames, TablePicture, TableVersions):
         Args:
             window: `Tumble`, `Slide` or `Session` of `millrace.table.window`, with a name.
         """
-        return GroupWindowedTable(self._operations, self._made, window, self._called)
+        complete = group_window(window)
+        return GroupWindowedTable(self._operations, self._made, complete, self._called)
 
     def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
         """Windows of rows around each row, for ``select()`` with `Expression.over`.
@@ -218,7 +220,8 @@ class Table(TableFrames, TablePicture, TableVersions):
         Args:
             over_windows: `Over` of `millrace.table.window`, with names.
         """
-        return OverWindowedTable(self._operations, self._made, over_windows)
+        complete = list(map(over_window, over_windows))
+        return OverWindowedTable(self._operations, self._made, complete)
 
     # -- other tables ------------------------------------------------------------------
 
@@ -329,8 +332,6 @@ class Table(TableFrames, TablePicture, TableVersions):
     def as_query(self) -> exp.Expr:
         """The table as a query inside an expression, for `Expression.in_`."""
         return nodes.Bound(this=self.node)
-
-    # ----------------------------------------------------------------------------------
 
     # -- process table functions -------------------------------------------------------
 

@@ -6,11 +6,13 @@ Flink docs: "Table API", "Group Windows" and "Over Windows".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
 from millrace.sql.dialect import nodes
+from millrace.table.calls.call_builder import node_of
 from millrace.table.expression import Expression
 from millrace.table.syntax import call_node, identifier
 
@@ -31,6 +33,8 @@ __all__ = [
     "Tumble",
     "TumbleWithSize",
     "TumbleWithSizeOnTime",
+    "group_window",
+    "over_window",
 ]
 
 
@@ -51,7 +55,8 @@ class GroupWindow:
 
 
 def _named(name: str, function: str, time: Expression, *spans: Expression) -> GroupWindow:
-    counts = [_row_count(span) for span in spans]
+    lengths = [node_of(span) for span in spans]
+    counts = [_row_count(length) for length in lengths]
     if any(count is not None for count in counts):
         slide, size = counts[0], counts[-1]
         if slide is None or size is None or function == "SESSION":
@@ -59,16 +64,15 @@ def _named(name: str, function: str, time: Expression, *spans: Expression) -> Gr
                 "a window is of a number of rows or of time: its size and its slide both are "
                 "row_interval(), or neither; the gap of a session is a time"
             )
-        return GroupWindow(name, call_node(function, [time.node]), (size, slide))
-    arguments = [time.node, *(span.node for span in spans)]
-    return GroupWindow(name, call_node(function, arguments))
+        return GroupWindow(name, call_node(function, [node_of(time)]), (size, slide))
+    return GroupWindow(name, call_node(function, [node_of(time), *lengths]))
 
 
-def _row_count(span: Expression) -> int | None:
+def _row_count(span: exp.Expr) -> int | None:
     """How many rows ``row_interval()`` says."""
-    if not isinstance(span.node, nodes.WindowFrame):
+    if not isinstance(span, nodes.WindowFrame):
         return None
-    count = int(span.node.args["start"].this.name)
+    count = int(span.args["start"].this.name)
     if count < 1:
         raise JobDefinitionError(f"a window has at least one row, not {count}")
     return count
@@ -296,3 +300,31 @@ def _specification(
     return nodes.WindowSpecification(
         partition_by=[each.node for each in partition], order=[key], frame=frame
     )
+
+
+def group_window(window: Any) -> GroupWindow:
+    """What `Table.window` is given, if it is complete.
+
+    Raises:
+        JobDefinitionError: it lacks its time or its name.
+    """
+    if not isinstance(window, GroupWindow):
+        raise JobDefinitionError(
+            "window() takes a window with a time and a name, such as "
+            f"Tumble.over(lit(10).minutes).on(col('ts')).alias('w'), not {window}"
+        )
+    return window
+
+
+def over_window(window: Any) -> OverWindow:
+    """What `Table.over_window` is given, if it is complete.
+
+    Raises:
+        JobDefinitionError: it lacks its order or its name.
+    """
+    if not isinstance(window, OverWindow):
+        raise JobDefinitionError(
+            "over_window() takes windows with an order and a name, such as "
+            f"Over.order_by(col('ts')).alias('w'), not {window}"
+        )
+    return window

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -141,7 +142,9 @@ TWINS: dict[str, tuple[Callable[[Table], Table], str]] = {
         "SELECT mean(v) AS x FROM t",
     ),
     "aggregate": (
-        lambda t: t.group_by(t.k).aggregate(call("limits", t.v).alias("l", "h")).select(t.k, t.h),
+        lambda t: (
+            t.group_by(t.k).aggregate(call("limits", t.v).alias("l", "h")).select(t.k, col("h"))
+        ),
         "SELECT k, x.high AS h FROM (SELECT k, limits(v) AS x FROM t GROUP BY k)",
     ),
 }
@@ -333,6 +336,33 @@ def test_a_value_that_is_not_of_the_declared_type(table: Table) -> None:
     wrong = udaf(WeightedAverage(), result_type="ARRAY<INT>")
     with pytest.raises(JobExecutionError, match=r"WeightedAverage gave 4\.5, of the type float"):
         rows(table.select(wrong(col("v"))))
+
+
+def test_an_accumulator_that_cannot_be_changed(table: Table) -> None:
+    class Total(AggregateFunction):
+        def create_accumulator(self) -> int:
+            return 0
+
+        def accumulate(self, accumulator: int, value: int) -> None:
+            accumulator += value
+
+        def get_value(self, accumulator: int) -> int:
+            return accumulator
+
+    with pytest.raises(JobExecutionError, match=r"create_accumulator\(\) gave 0.*\[0\]"):
+        rows(table.select(udaf(Total(), result_type="BIGINT")(col("v"))))
+
+
+def test_rows_that_are_not_of_the_declared_type(table: Table) -> None:
+    class Pairs(Top2):
+        def emit_value(self, accumulator: Any) -> Any:
+            yield "x", 1
+
+    wrong = udtaf(Pairs(), result_type="ROW<a BIGINT, b INT>")
+    found = table.flat_aggregate(wrong(col("v")).alias("a", "b")).select(col("a"))
+    said = "gave 'x', of the type str, in the column a; its result_type is ROW<`a` BIGINT, `b` INT>"
+    with pytest.raises(JobExecutionError, match=re.escape(said)):
+        rows(found)
 
 
 def test_what_fails_shows_the_users_code(table: Table) -> None:

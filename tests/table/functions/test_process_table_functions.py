@@ -324,6 +324,32 @@ def test_timers(env: TableEnvironment) -> None:
     assert rows(env, windowed) == [(start, len(found))]
 
 
+def test_times_of_timers_are_finer_than_those_of_rows(env: TableEnvironment) -> None:
+    class Soon(ProcessTableFunction):
+        def eval(self, ctx: Any, rows: Annotated[Row, SET]) -> Iterator[str]:
+            time = ctx.time_context(int)
+            time.register_on_time(time.time() + 1)
+            yield from ()
+
+        def on_timer(self, ctx: ProcessTableFunction.OnTimerContext) -> Iterator[str]:
+            yield "soon"
+
+    env.execute_sql("""
+        CREATE TABLE seconds (
+            n INT, ts AS TIMESTAMPADD(SECOND, n, TIMESTAMP '2025-01-01 00:00:00'),
+            WATERMARK FOR ts AS ts
+        ) WITH ('connector' = 'datagen', 'fields.n.kind' = 'sequence', 'fields.n.start' = '1',
+                'fields.n.end' = '1')
+    """)
+    env.create_temporary_function("soon", udptf(Soon()))
+    assert str(env.from_path("seconds").get_schema().row_type.fields[1].type) == "TIMESTAMP(0)"
+    found = env.sql_query(
+        "SELECT rowtime FROM soon(TABLE seconds PARTITION BY n, on_time => DESCRIPTOR(ts))"
+    )
+    assert str(found.get_schema().row_type.fields[0].type) == "TIMESTAMP(3)"
+    assert rows(env, f"SELECT * FROM {found}") == [(datetime(2025, 1, 1, 0, 0, 1, 1000),)]
+
+
 @pytest.mark.parametrize("kind", [datetime, int, Instant])
 def test_times_in_three_forms(env: TableEnvironment, kind: type) -> None:
     class Times(ProcessTableFunction):
@@ -552,6 +578,7 @@ def test_an_aborted_epoch_leaves_nothing() -> None:
         ("follow(TABLE names PARTITION BY name, on_time => DESCRIPTOR(s))", "no column 's'"),
         ("follow(TABLE names PARTITION BY name, on_time => DESCRIPTOR(n))", "'n' is INT"),
         ("counted(TABLE (SELECT n FROM names) PARTITION BY n)", "is a table of ROW"),
+        ("greeting(TABLE names PARTITION BY name, name || 'a')", "'word' is one value for all"),
     ],
 )
 def test_calls_that_are_refused(env: TableEnvironment, call: str, message: str) -> None:
@@ -610,6 +637,10 @@ def _needy(seen: Annotated[Needy, StateHint], rows: Annotated[Row, SET]) -> Iter
     yield 1
 
 
+def _ageless(seen: Annotated[Seen, StateHint(ttl="3 moons")], rows: Annotated[Row, SET]) -> int:
+    return 1
+
+
 def _mixed(one: Annotated[Row, SET], two: Annotated[Row, ROW]) -> Iterator[int]:
     yield 1
 
@@ -628,6 +659,7 @@ def _untold(rows: Annotated[Row, SET]):  # type: ignore[no-untyped-def]
         (_bare_row, "says its fields"),
         (_number, "state is a data class"),
         (_needy, "give its fields defaults"),
+        (_ageless, "ttl of a StateHint: '3 moons' is not a duration"),
         (_mixed, "all of them are ArgumentTrait.SET_SEMANTIC_TABLE"),
         (_untold, "needs the result_types of _untold"),
         (3, "takes a function or an object with a method eval"),
@@ -642,7 +674,7 @@ def test_functions_that_are_refused(function: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ((1, 2), "has 2 fields"),
+        ((1, 2), "a row of the length 2"),
         ("x", r"gave 'x', of the type str, in the column EXPR.0"),
         (Row.of_kind(RowKind.DELETE, 1), r"kind -D.*get_changelog_mode"),
     ],

@@ -200,8 +200,21 @@ def test_values_that_are_not_of_the_declared_type(
 ) -> None:
     made = udf(function, result_type="BIGINT", func_type=func_type)
     pairs.create_temporary_function("wrong", made)
-    with pytest.raises(JobExecutionError, match=said):
+    with pytest.raises(JobExecutionError, match=said) as failed:
         rows(pairs, "SELECT wrong(a) FROM pairs")
+    assert "Traceback" not in str(failed.value)
+
+
+@pytest.mark.parametrize("arguments", ["a", "a, a, a, a", ""])
+def test_a_wrong_number_of_arguments(pairs: TableEnvironment, arguments: str) -> None:
+    def least(one: int, two: int, three: Any = None) -> int:
+        return min(one, two)
+
+    pairs.create_temporary_function("least_of", udf(least, result_type="BIGINT"))
+    assert rows(pairs, "SELECT least_of(a, 1) FROM pairs WHERE a = 2") == [(1,)]
+    assert rows(pairs, "SELECT least_of(a, 1, 'x') FROM pairs WHERE a = 2") == [(1,)]
+    with pytest.raises(JobDefinitionError, match=r"least_of\(one, two, \[three\]\)"):
+        pairs.sql_query(f"SELECT least_of({arguments}) FROM pairs")
 
 
 def test_wrong_declarations(batch_env: TableEnvironment) -> None:
@@ -211,6 +224,10 @@ def test_wrong_declarations(batch_env: TableEnvironment) -> None:
         (lambda: udf(Labelled, result_type="INT"), r"write Labelled\(\)"),
         (lambda: udf(len, result_type="INT", func_type="fast"), "not 'fast'"),
         (lambda: udf(len, result_type="NUMBER"), "NUMBER"),
+        (
+            lambda: udf(lambda one: one, input_types=["INT", "INT"], result_type="INT"),
+            r"told 2 input_types, and .*<lambda> takes \(one\)",
+        ),
     ):
         with pytest.raises(JobDefinitionError, match=said):
             wrong()

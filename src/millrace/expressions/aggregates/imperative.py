@@ -21,12 +21,13 @@ from millrace.common.types.row import Row
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator, Columns, Signs, Slots
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_context import FunctionContext
+from millrace.expressions.misfit import CONVERSION_ERRORS, misfit_of
 
 __all__ = ["ImperativeAccumulator", "OpenedFunction"]
 
 _SHOWN = 200
+_UNCHANGEABLE = (int, float, str, bytes)
 _ATOMS = frozenset({int, float, str, bytes, bool, complex, type(None)})
-_CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
 
 
 class OpenedFunction:
@@ -35,10 +36,11 @@ class OpenedFunction:
     Args:
         name: for errors.
         function: perhaps with methods ``open`` and ``close``.
+        declared: the type of its value, or of its rows, as the program says it, for errors.
     """
 
-    def __init__(self, name: str, function: Any) -> None:
-        self.name, self._function = name, function
+    def __init__(self, name: str, function: Any, declared: LogicalType) -> None:
+        self.name, self._function, self.declared = name, function, declared
         self._opened = False
 
     def get(self, context: FunctionContext) -> Any:
@@ -94,7 +96,7 @@ class ImperativeAccumulator(ColumnAccumulator):
                 accumulator = changing.get(slot)
                 if accumulator is None:
                     former = held[slot]
-                    made = function.create_accumulator() if former is None else _copied(former)
+                    made = self._new(function) if former is None else _copied(former)
                     accumulator = changing[slot] = made
                 row = tuple(column[index] for column in values)
                 if back is not None and back[index]:
@@ -124,6 +126,15 @@ class ImperativeAccumulator(ColumnAccumulator):
                 self._note(error, "when accumulators were merged")
                 raise
 
+    def _new(self, function: Any) -> Any:
+        made = function.create_accumulator()
+        if isinstance(made, _UNCHANGEABLE):
+            raise EvaluationError(
+                f"{self._function.name}.create_accumulator() gave {made!r}, which accumulate() "
+                f"cannot change: let it give a list that has it, [{made!r}], or an object"
+            )
+        return made
+
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
         function = self._function.get(self.context)
         values: list[Any] = []
@@ -139,19 +150,11 @@ class ImperativeAccumulator(ColumnAccumulator):
     def _array(self, values: list[Any]) -> pa.Array:
         try:
             return arrow_column(values, self.result_type)
-        except _CONVERSION_ERRORS as error:
-            wrong = next((each for each in values if not self._fits(each)), values)
+        except CONVERSION_ERRORS as error:
             raise EvaluationError(
-                f"{self._function.name} gave {repr(wrong)[:_SHOWN]}, of the type "
-                f"{type(wrong).__name__}; its result_type is {self.result_type}"
-            ) from error
-
-    def _fits(self, value: Any) -> bool:
-        try:
-            arrow_column([value], self.result_type)
-        except _CONVERSION_ERRORS:
-            return False
-        return True
+                f"{self._function.name} gave {misfit_of(values, self.result_type, error)}; its "
+                f"result_type is {self._function.declared}"
+            ) from None
 
     def _note(self, error: Exception, where: str) -> None:
         error.add_note(f"in the function {self._function.name}, called in a statement, {where}")

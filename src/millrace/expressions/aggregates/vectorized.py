@@ -17,11 +17,9 @@ from millrace.expressions.aggregates.accumulator import Columns, Slots
 from millrace.expressions.aggregates.collecting import CollectingAccumulator, ElementCodec
 from millrace.expressions.aggregates.imperative import OpenedFunction
 from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.misfit import CONVERSION_ERRORS, misfit_of
 
 __all__ = ["VectorizedAccumulator"]
-
-_SHOWN = 200
-_CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
 
 
 class VectorizedAccumulator(CollectingAccumulator):
@@ -57,11 +55,11 @@ class VectorizedAccumulator(CollectingAccumulator):
         values = [self._value(rows or ()) for rows in columns[0][slots].tolist()]
         try:
             return arrow_column(values, self.result_type)
-        except _CONVERSION_ERRORS as error:
+        except CONVERSION_ERRORS as error:
             raise EvaluationError(
-                f"{self._function.name} gave {repr(values)[:_SHOWN]}; its result_type is "
-                f"{self.result_type}"
-            ) from error
+                f"{self._function.name} gave {misfit_of(values, self.result_type, error)}; its "
+                f"result_type is {self.result_type}"
+            ) from None
 
     def _value(self, rows: tuple[Any, ...]) -> Any:
         columns = [*zip(*rows, strict=True)] if rows else [()] * len(self._codecs)

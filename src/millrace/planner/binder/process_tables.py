@@ -6,6 +6,7 @@ Flink docs: "Process Table Functions", "Call Syntax".
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -147,6 +148,12 @@ class _ProcessCall:
             return None
         if isinstance(node, nodes.TableArgument):
             raise self._refusal(node, f"{argument.name!r} is a value, not a table")
+        if node.find(exp.Column) is not None:
+            raise self._refusal(
+                node,
+                f"{argument.name!r} is one value for all rows, so it has no columns in it: those "
+                "of a row come with its table",
+            )
         value = self._binder.expressions(Scope(), self._definition.name).bind(node)
         kind = implicit_cast(value.output_type, wanted)
         if kind is None:
@@ -306,7 +313,7 @@ class _ProcessCall:
         fields = [(column.name, column.type) for column in columns]
         for rows, table in zip(operands, tables, strict=True):
             if table.time is not None:
-                fields.append(("rowtime", rows.row_type.fields[table.time].type))
+                fields.append(("rowtime", _in_millis(rows.row_type.fields[table.time].type)))
                 break
         names = unique_names(name for name, _ in fields)
         pairs = zip(names, (kind for _, kind in fields), strict=True)
@@ -324,6 +331,13 @@ def _known(name: str, names: Sequence[str]) -> str | None:
 def _nulls_first(ordered: Any) -> bool:
     given = ordered.args.get("nulls_first")
     return not ordered.args.get("desc") if given is None else bool(given)
+
+
+def _in_millis(kind: LogicalType) -> LogicalType:
+    """The type of ``rowtime``: timers are in milliseconds, whatever the rows' times are in."""
+    if isinstance(kind, logical.TimestampType | logical.LocalZonedTimestampType):
+        return replace(kind, precision=max(kind.precision, 3))
+    return kind
 
 
 def _is_time(kind: LogicalType) -> bool:

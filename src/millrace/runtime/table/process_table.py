@@ -26,6 +26,7 @@ from millrace.common.types.logical.python_values import arrow_column, python_val
 from millrace.common.types.row import Row, named_row
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.misfit import CONVERSION_ERRORS, misfit_of
 from millrace.expressions.process_table_functions import ProcessSignature
 from millrace.expressions.resolved import ResolvedExpression, SortKey
 from millrace.expressions.session_settings import SessionSettings
@@ -56,7 +57,6 @@ __all__ = ["ProcessTableOperator", "ProcessTableSpec", "ProcessedTable"]
 
 _SHOWN = 200
 _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
-_CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
 KINDS = ("+I", "-U", "+U", "-D")
 
 
@@ -311,9 +311,10 @@ class ProcessTableOperator(Operator):
             self._take(body(*context, *states, *arguments), index)
         except Exception as error:
             where = f"for the row {repr(values)[:_SHOWN]}" if index is not None else "in on_timer()"
+            key = self._current.key
+            partition = "" if key == () else f"; the partition is {key!r}"
             error.add_note(
-                f"in the function {self._spec.name}, called in a statement, {where}; the partition "
-                f"is {self._current.key!r}"
+                f"in the function {self._spec.name}, called in a statement, {where}{partition}"
             )
             raise
         cleared = event.cleared
@@ -369,7 +370,7 @@ class ProcessTableOperator(Operator):
         wrong = next((row for row in made if len(row) != len(fields)), None)
         if wrong is not None:
             raise EvaluationError(
-                f"{spec.name} gave {repr(wrong)[:_SHOWN]}, which has {len(wrong)} fields; its "
+                f"{spec.name} gave {repr(wrong)[:_SHOWN]}, a row of the length {len(wrong)}; its "
                 f"result_types are {spec.signature.row_type}"
             )
         columns = self._prefix(table, data, results)
@@ -409,12 +410,11 @@ class ProcessTableOperator(Operator):
     def _column(self, values: list[Any], kind: LogicalType, name: str) -> Any:
         try:
             made = arrow_column(values, kind)
-        except _CONVERSION_ERRORS as error:
-            wrong = next((each for each in values if not _fits(each, kind)), values)
+        except CONVERSION_ERRORS as error:
             raise EvaluationError(
-                f"{self._spec.name} gave {repr(wrong)[:_SHOWN]}, of the type "
-                f"{type(wrong).__name__}, in the column {name}, which is {kind}"
-            ) from error
+                f"{self._spec.name} gave {misfit_of(values, kind, error)}, in the column {name}, "
+                f"which is {kind}"
+            ) from None
         if made.null_count and not kind.nullable:
             raise EvaluationError(f"{self._spec.name} gave None in the column {name}, {kind}")
         return made
@@ -430,11 +430,3 @@ class ProcessTableOperator(Operator):
                 f"says {', '.join(sorted(self._spec.signature.changes))}"
             )
         return pa.array(kinds, pa.int8())
-
-
-def _fits(value: Any, kind: LogicalType) -> bool:
-    try:
-        arrow_column([value], kind)
-    except _CONVERSION_ERRORS:
-        return False
-    return True

@@ -272,8 +272,8 @@ def _signature(function: Any, row_type: RowType) -> ProcessSignature:
 def _takes_context(parameters: Sequence[inspect.Parameter], hints: dict[str, Any]) -> bool:
     if not parameters:
         return False
-    hint = hints.get(parameters[0].name)
-    if hint is None:
+    hint = hints.get(parameters[0].name, Any)
+    if hint is Any:
         return parameters[0].name in ("ctx", "context")
     return isinstance(hint, type) and issubclass(hint, ProcessTableContext)
 
@@ -370,7 +370,10 @@ def _not_none(hint: Any) -> Any:
 def _state(name: str, hint: Any, state: StateHint) -> StateEntry:
     given = _split(hint)[0]
     name = state.name or name
-    ttl = None if state.ttl is None else read_duration(state.ttl).to_millis()
+    try:
+        ttl = None if state.ttl is None else read_duration(state.ttl).to_millis()
+    except ValueError as error:
+        raise JobDefinitionError(f"the ttl of a StateHint: {error}") from None
     origin, args = typing.get_origin(given) or given, typing.get_args(given)
     if origin is ListView or origin is MapView:
         shape = EntryShape.LIST if origin is ListView else EntryShape.MAP

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.expressions.arity import taken_arguments
 from millrace.expressions.function_context import FunctionContext
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.sql.dialect import nodes
@@ -79,10 +80,24 @@ class UserDefinedFunctionWrapper(ABC):
             )
         self._func = func
         self._input_types = None if input_types is None else tuple(map(declared_type, input_types))
+        self._check_arity()
         opinion = getattr(func, "is_deterministic", lambda: True)()
         self._deterministic: bool = opinion if deterministic is None else deterministic
         self._name: str = name or str(getattr(func, "__name__", type(func).__name__))
         self.__doc__ = getattr(func, "__doc__", None)
+
+    def _check_arity(self) -> None:
+        if self._input_types is None:
+            return
+        skipped = int(self.METHOD == "accumulate" and hasattr(self._func, self.METHOD))
+        arity = taken_arguments(self._func, self.METHOD, skipped)
+        count = len(self._input_types)
+        if not arity.takes(count):
+            where = getattr(self._func, "__qualname__", type(self._func).__name__)
+            raise JobDefinitionError(
+                f"{self.MADE_BY}() is told {count} input_types, and {where} takes "
+                f"({', '.join(arity.names or ())})"
+            )
 
     def __call__(self, *args: Any) -> Expression:
         """A call of the function in an expression of the Table API, without a registered name."""

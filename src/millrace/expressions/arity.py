@@ -1,0 +1,67 @@
+"""`taken_arguments`: how many arguments a function of the user takes."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Arity", "taken_arguments"]
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True)
+class Arity:
+    """Parameters of a function.
+
+    Attributes:
+        signature: as a `FunctionDefinition` has it: arguments of any type.
+        names: of the parameters, as errors show them.
+    """
+
+    signature: tuple[str, ...] = ("<ANY>*",)
+    names: tuple[str, ...] | None = None
+
+    def takes(self, count: int) -> bool:
+        """Whether it can be called with so many arguments.
+
+        Example:
+            >>> Arity(("<ANY>", "<ANY>?")).takes(2)
+            True
+        """
+        least = sum(1 for each in self.signature if each[-1] not in "?*")
+        repeated = any(each.endswith("*") for each in self.signature)
+        return least <= count and (repeated or count <= len(self.signature))
+
+
+def taken_arguments(function: Any, method: str, skipped: int = 0) -> Arity:
+    """What a function of the user can be called with; anything, if it cannot be told, as of some
+    functions that are written in C.
+
+    Args:
+        method: of an object, which is called.
+        skipped: how many parameters are not for arguments: the accumulator.
+
+    Example:
+        >>> taken_arguments(lambda a, b=1: a, "eval")
+        Arity(signature=('<ANY>', '<ANY>?'), names=('a', '[b]'))
+        >>> taken_arguments(lambda accumulator, *values: None, "accumulate", 1).signature
+        ('<ANY>*',)
+    """
+    try:
+        parameters = inspect.signature(getattr(function, method, function)).parameters.values()
+    except (TypeError, ValueError):
+        return Arity()
+    found: list[tuple[str, str]] = []
+    for each in parameters:
+        if each.kind is inspect.Parameter.VAR_POSITIONAL:
+            found.append(("<ANY>*", f"{each.name}, ..."))
+        elif each.kind in _POSITIONAL and each.default is inspect.Parameter.empty:
+            found.append(("<ANY>", each.name))
+        elif each.kind in _POSITIONAL:
+            found.append(("<ANY>?", f"[{each.name}]"))
+    if len(found) < skipped:
+        return Arity()
+    kept = found if found and found[0][0] == "<ANY>*" else found[skipped:]
+    return Arity(tuple(kind for kind, _ in kept), tuple(name for _, name in kept))

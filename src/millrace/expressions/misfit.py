@@ -1,0 +1,62 @@
+"""`misfit_of`: which of the values that a function gave is not of its type, for an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from millrace.common.types.logical.logical_type import ArrayType, LogicalType, RowType
+from millrace.common.types.logical.python_values import arrow_column
+from millrace.common.types.row import Row
+
+__all__ = ["CONVERSION_ERRORS", "misfit_of"]
+
+CONVERSION_ERRORS = (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError)
+"""What `arrow_column` and pyarrow raise of a value that is not of the type."""
+_SHOWN = 200
+
+
+def misfit_of(values: Sequence[Any], kind: LogicalType, error: Exception) -> str:
+    """The first value that is not of the type; of arrays and rows, what in it is not.
+
+    Args:
+        error: of the conversion of all values.
+
+    Example:
+        >>> from millrace.common.types.logical.logical_type import BigIntType
+        >>> misfit_of([1, "x"], BigIntType(), ValueError())
+        "'x', of the type str"
+        >>> rows = RowType.of(("a", BigIntType()), ("b", BigIntType()))
+        >>> misfit_of([(1, 2), (1, "x")], rows, ValueError())
+        "'x', of the type str, in the column b"
+        >>> misfit_of([(1,)], rows, ValueError())
+        '(1,), which has 1 value for 2 columns'
+    """
+    for value in values:
+        if not _fits(value, kind):
+            return _told(value, kind, error)
+    return f"values that do not go together ({error})"
+
+
+def _told(value: Any, kind: LogicalType, error: Exception) -> str:
+    shown = repr(value)[:_SHOWN]
+    if isinstance(kind, ArrayType) and isinstance(value, (list, tuple)):
+        return misfit_of(value, kind.element_type, error)
+    if isinstance(kind, RowType) and isinstance(value, (list, tuple, Row)):
+        given = len(value)
+        if given != len(kind):
+            return f"{shown}, which has {given} value{'s'[: given != 1]} for {len(kind)} columns"
+        for each, field in zip(value, kind.fields, strict=True):
+            if not _fits(each, field.type):
+                return f"{_told(each, field.type, error)}, in the column {field.name}"
+    return f"{shown}, of the type {type(value).__name__}"
+
+
+def _fits(value: Any, kind: LogicalType) -> bool:
+    try:
+        arrow_column([value], kind)
+    except CONVERSION_ERRORS:
+        return False
+    return True
