@@ -63,6 +63,46 @@ def attempts(servers, id: str) -> int:
     return len(servers.registry.attempts(id))
 
 
+LOSSY = f"""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, {str(Path(__file__).parent / "jobs")!r})
+import counting
+from millrace.engine.executor import ApplicationLostError
+from millrace.testing.local_executor import LocalExecutor
+
+lost, run_epoch = Path(sys.argv[1]).parent / "lost", LocalExecutor.run_epoch
+
+def run_or_lose(self, plan):
+    if plan.epoch == 6 and not lost.exists():
+        lost.touch()
+        raise ApplicationLostError("the application has ended: its Java process died. Start it")
+    return run_epoch(self, plan)
+
+LocalExecutor.run_epoch = run_or_lose
+counting.SETTINGS["execution.checkpointing.externalized-checkpoint-retention"] = (
+    "NO_EXTERNALIZED_CHECKPOINTS"
+)
+counting.build(sys.argv[1], 100).execute("counting")
+"""
+
+
+def test_a_job_whose_spark_has_ended_goes_on_in_another_process(
+    servers, tmp_path, eventually
+) -> None:
+    """Where memory runs out, the system ends Java first."""
+    program = tmp_path / "lossy.py"
+    program.write_text(LOSSY)
+    out = str(servers.directory / "out")
+    job = servers.supervisor.submit(Submission(str(program), None, (out,), restarts(2)))
+    eventually(lambda: servers.job(job.id).is_over)
+    assert servers.status(job.id) == "FINISHED", servers.supervisor.process(job.id).log_tail()
+    outcomes = [attempt.outcome for attempt in servers.registry.attempts(job.id)]
+    assert outcomes == ["crashed: the application has ended: its Java process died", "finished"]
+    assert servers.outputs() == list(range(1, 101))
+
+
 def test_a_job_outlives_its_server_and_is_adopted(servers, eventually) -> None:
     job = servers.counts(*restarts(1))
     eventually(lambda: servers.runs(job.id))

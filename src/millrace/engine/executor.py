@@ -14,6 +14,10 @@ class ExecutorError(JobExecutionError):
     """An epoch was lost to the infrastructure (a task, an executor); it can be run again."""
 
 
+class ApplicationLostError(JobExecutionError):
+    """What the job runs in has ended, by no fault of the job: another process can go on."""
+
+
 class Executor(Protocol):
     """Runs epochs of one job, one after the other."""
 

@@ -7,6 +7,7 @@ import logging
 from millrace.common.config.checkpoint_config import ExternalizedCheckpointRetention
 from millrace.common.errors import JobCancelledError, MillraceError
 from millrace.common.job import JobStatus
+from millrace.engine.executor import ApplicationLostError
 from millrace.engine.job_state import JobStateMachine
 
 __all__ = ["discards_checkpoints", "outcome"]
@@ -44,6 +45,8 @@ def discards_checkpoints(
     else:
         ran = JobStatus.RUNNING in states.since
         failed = ends_as is JobStatus.FAILED and ran and isinstance(cause, MillraceError)
+        # as if it had been killed: another process goes on from there
+        failed = failed and not isinstance(cause, ApplicationLostError)
         discards = failed and retention.discards_when_failed
     if discards and owes:
         log.warning(

@@ -16,6 +16,7 @@ import msgspec
 
 from millrace.common.errors import CheckpointError, LeaseLostError, UserFunctionError
 from millrace.common.job import JobStatus
+from millrace.engine.executor import ApplicationLostError
 from millrace.engine.job_observer import JobObserver
 from millrace.state.checkpoint.files import StrPath, opened, write_file
 from millrace.state.checkpoint.manifest import Manifest
@@ -47,6 +48,8 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Why it failed."""
     operator: str = ""
     """Whose function failed."""
+    lost: bool = False
+    """Whether it failed because what it ran in has ended: another process can go on."""
     checkpoints: str = ""
     """Where its checkpoints are, which may be in an object store; empty: with this record."""
     input_ended: bool | None = None
@@ -101,6 +104,7 @@ class RecordedRun(JobObserver):
             ended=int(time.time() * 1000),
             error=_cut(str(error) or type(error).__name__) if failed else "",
             operator=operator,
+            lost=failed and isinstance(error, ApplicationLostError),
             input_ended=self._input_ended,
         )
         try:

@@ -253,7 +253,11 @@ class Supervisor:
         record = process.record()
         own = record if record is not None and _is_of(record, attempt) else None
         status = JobStatus[own.status] if own is not None else None
-        if status is not None and status.is_terminal_state():
+        if own is not None and own.lost and job.goal is not Goal.END:
+            death = own.error.partition(". ")[0]
+            self._close_attempt(attempt, f"{CRASHED}: {death}")
+            self._restart_later(job, process, death)
+        elif status is not None and status.is_terminal_state():
             suspended = status is JobStatus.SUSPENDED and job.goal is Goal.END
             status = JobStatus.CANCELED if suspended else status
             self._end(job, status, _error(own), (attempt, status.name.lower()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
-from millrace.common.errors import JobExecutionError
+from millrace.engine.executor import ApplicationLostError
 
 __all__ = ["require_application"]
 
@@ -14,16 +14,16 @@ def require_application(context: SparkContext) -> None:
     """Return if the application runs.
 
     Raises:
-        JobExecutionError: its context was stopped or its JVM has died: no epoch can run any more.
+        ApplicationLostError: its context was stopped or its JVM has died: no epoch can run here.
     """
     if context._jsc is None:
-        raise JobExecutionError(_message("its SparkContext was stopped"))
+        raise ApplicationLostError(_message("its SparkContext was stopped"))
     try:
         stopped = bool(context._jsc.sc().isStopped())
     except (Py4JError, OSError) as error:
-        raise JobExecutionError(_message("its Java process died")) from error
+        raise ApplicationLostError(_message("its Java process died")) from error
     if stopped:
-        raise JobExecutionError(
+        raise ApplicationLostError(
             _message("its SparkContext was stopped, by the program or by the cluster")
         )
 

@@ -112,7 +112,8 @@ def screen(jobs: Sequence[JobOverview]) -> Any:
         return Text("no job is running")
     parts: list[Any] = []
     for job in jobs:
-        parts += [_headline(job), _table(job), Text("")]
+        waits = [Text(job.waits_for, style="yellow")] if job.waits_for else []
+        parts += [_headline(job), *waits, _table(job), Text("")]
     return Group(*parts[:-1])
 
 
