@@ -50,9 +50,7 @@ def test_modes(client: SqlClient, capsys: pytest.CaptureFixture[str]) -> None:
     assert "table, changelog, tableau" in capsys.readouterr().err
 
 
-def test_how_many_rows_a_table_keeps(
-    client: SqlClient, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_how_many_rows_a_table_keeps(client: SqlClient, capsys: pytest.CaptureFixture[str]) -> None:
     option = "sql-client.execution.max-table-result.rows"
     five = "SELECT * FROM (VALUES (1), (2), (3), (4), (5)) AS t (n)"
     assert client.execute_all(f"SET 'sql-client.execution.result-mode' = 'table'; {five};")
@@ -89,9 +87,29 @@ def test_source_stops_at_the_first_failure(
     path.write_text(NUMBERS + "SELECT x FROM numbers; CREATE VIEW later AS SELECT 1;")
     assert not client.execute(f"SOURCE '{path}'")
     assert client.t_env.list_tables() == ["numbers"]
+    assert f"in the statement of line 1 of {path}" in capsys.readouterr().err
+    path.write_text("-- two\n\nSHOW TABLES;\nSELECT n,\n  x FROM numbers;\nSHOW VIEWS;")
+    assert not client.execute_file(path)
+    said = capsys.readouterr().err
+    assert "line 2, column 3: column 'x'" in said
+    assert said.endswith(f"in the statement of line 4 of {path}\n")
     path.write_text(f"SOURCE '{path}';")
     assert not client.execute(f"SOURCE '{path}'")
     assert "reads itself" in capsys.readouterr().err
+
+
+def test_set_lists_the_options_of_the_client_too(
+    client: SqlClient, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert client.execute("SET 'table.exec.state.ttl' = '1 h'")
+    assert client.execute("SET 'sql-client.execution.result-mode' = 'changelog'")
+    capsys.readouterr()
+    assert client.execute("SET")
+    said = [line.split() for line in capsys.readouterr().out.splitlines() if line[0] == "|"]
+    listed = {line[1]: line[3] for line in said}
+    assert listed["sql-client.execution.result-mode"] == "changelog"
+    assert listed["sql-client.execution.max-table-result.rows"] == "1000000"
+    assert "table.exec.state.ttl" in listed
 
 
 def test_quit_ends_a_session(client: SqlClient, capsys: pytest.CaptureFixture[str]) -> None:

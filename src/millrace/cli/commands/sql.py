@@ -46,7 +46,7 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
         if args.file is not None:
             done = client.execute_file(args.file)
         else:
-            done = client.execute_all(sys.stdin.read())
+            done = client.execute_all(sys.stdin.read(), "standard input")
         return DONE if done and client.wait() else FAILED
     finally:
         client.close()

@@ -13,6 +13,7 @@ from millrace.cli.printing import printable
 from millrace.cli.sql_client.result_display import MAX_ROWS, RESULT_MODES, show_table
 from millrace.cli.sql_client.statement_texts import divided
 from millrace.common.errors import JobCancelledError, MillraceError
+from millrace.common.types.logical.logical_type import RowType, VarCharType
 from millrace.sql.parser import parse_statement
 from millrace.sql.statements import Insert, InsertSet
 from millrace.table import TableEnvironment
@@ -43,6 +44,7 @@ _SETTING = re.compile(
     rf"(?is)(?P<word>set|reset)\s+'?(?P<key>{re.escape(RESULT_MODE)}|{re.escape(MAX_ROWS)})'?"
     r"\s*(?:=\s*(?P<value>.*))?\Z"
 )
+_ALL_OPTIONS = re.compile(r"(?i)set\s*\Z")
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 
 
@@ -74,18 +76,28 @@ class SqlClient:
             return self._failed(f"cannot read {path}: {getattr(error, 'strerror', error)}")
         self._sources.append(resolved)
         try:
-            return self.execute_all(text)
+            return self.execute_all(text, str(path))
         finally:
             self._sources.pop()
 
-    def execute_all(self, text: str) -> bool:
-        """Carry out statements up to the first that fails; False: one did."""
+    def execute_all(self, text: str, source: str = "") -> bool:
+        """Carry out statements up to the first that fails; False: one did.
+
+        Args:
+            source: where the text comes from, to say where the statement that fails stands.
+        """
         statements, rest = divided(text)
+        begin = 0
         for statement in [*statements, rest] if rest else statements:
             if self.ended:
                 break
+            begin = text.index(statement, begin)
             if not self.execute(statement):
+                line = text.count("\n", 0, begin) + 1
+                if source:
+                    print(f"in the statement of line {line} of {source}", file=sys.stderr)
                 return False
+            begin += len(statement)
         return True
 
     def execute(self, statement: str) -> bool:
@@ -180,13 +192,21 @@ class SqlClient:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         client = result.get_job_client()
         if client is None:
-            result.print()
+            self._with_own_options(statement, result).print()
         elif isinstance(parse_statement(statement), (Insert, InsertSet)):
             self._jobs.append(client)
             ended = client.get_job_status().result().is_terminal_state()
             print(f"[INFO] the job {'has ended' if ended else 'runs in the background'}")
         else:
             self._show(result)
+
+    def _with_own_options(self, statement: str, result: TableResult) -> TableResult:
+        """What SET lists, with the options that only the client knows."""
+        if not _ALL_OPTIONS.match(statement):
+            return result
+        own = [(RESULT_MODE, self.mode), (MAX_ROWS, str(self.max_rows))]
+        row_type = RowType.of(("key", VarCharType()), ("value", VarCharType()))
+        return TableResult.of_rows(row_type, [*result.collect(), *own])
 
     def _show(self, result: TableResult) -> None:
         try:
