@@ -43,8 +43,10 @@ class TlsFiles:
                 self.certificate, self.key
             )
         except (OSError, ssl.SSLError) as error:
+            own = "; if the key has a file of its own, give that with --tls-key"
+            hint = own if self.key is None and isinstance(error, ssl.SSLError) else ""
             raise ConfigurationError(
-                f"the certificate {self.certificate} and its key cannot be used: {error}"
+                f"the certificate {self.certificate} and its key cannot be used: {error}{hint}"
             ) from None
 
 
