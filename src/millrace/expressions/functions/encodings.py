@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
+import re
 import uuid
 from typing import Any
 
@@ -24,7 +25,10 @@ _TWO: tuple[Signature, ...] = ((TEXT, TEXT),)
 
 
 def _split_index(text: str, separator: Any, index: int) -> str | None:
-    parts = text.split(chr(separator) if isinstance(separator, int) else separator)
+    if isinstance(separator, int):
+        separator = chr(separator)
+    # Flink: without a separator it is any blank that separates
+    parts = text.split(separator) if separator else re.split(r"\s", text)
     return parts[index] if 0 <= index < len(parts) else None
 
 

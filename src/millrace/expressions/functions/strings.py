@@ -116,9 +116,8 @@ def _initcap(text: str) -> str:
 
 
 def _position(needle: str, text: str, start: int = 1) -> int:
-    if not needle:  # Flink: wherever the search begins
-        return 1 if start > 0 else 0
-    return 0 if start < 1 else text.find(needle, start - 1) + 1
+    # Flink: an empty text is found at the beginning, wherever the search begins
+    return text.find(needle, max(start - 1, 0) if needle else 0) + 1
 
 
 def _padded(left: bool) -> Callable[[str, int, str], str | None]:

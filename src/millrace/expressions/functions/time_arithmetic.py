@@ -100,22 +100,30 @@ def plus_interval(site: CallSite, left: Datum, right: Datum) -> Datum:
 
 
 def _add_time(value: Datum, interval: Datum, minus: bool) -> Datum:
-    kernel = pc.subtract if minus else pc.add
     kind = value.type
-    if pa.types.is_timestamp(kind):
-        return kernel(value, interval.cast(pa.duration(kind.unit), safe=False)).cast(kind)
     micros = interval.cast(pa.int64())
+    if minus:
+        micros = pc.negate(micros)
     if pa.types.is_date(kind):
         days = pc.divide(micros, _DAY)
-        return kernel(value.cast(pa.int32()).cast(pa.int64()), days).cast(pa.int32()).cast(kind)
+        return pc.add(value.cast(pa.int32()).cast(pa.int64()), days).cast(pa.int32()).cast(kind)
     scale = {"s": 1_000_000, "ms": 1000, "us": 1}.get(kind.unit, 1)
-    number = pa.int32() if pa.types.is_time32(kind) else pa.int64()
     nanos = 1000 if kind.unit == "ns" else 1
+    change = pc.multiply(_floor_divided(micros, scale), nanos)
+    if pa.types.is_timestamp(kind):
+        return pc.add(value, change.cast(pa.duration(kind.unit))).cast(kind)
+    number = pa.int32() if pa.types.is_time32(kind) else pa.int64()
     round_trip = _DAY // scale * nanos
-    change = pc.multiply(pc.divide(micros, scale), nanos)
-    total = kernel(value.cast(number).cast(pa.int64()), change)
+    total = pc.add(value.cast(number).cast(pa.int64()), change)
     cycles = pc.floor(pc.divide(total.cast(pa.float64()), float(round_trip))).cast(pa.int64())
     return pc.subtract(total, pc.multiply(cycles, round_trip)).cast(number).cast(kind)
+
+
+def _floor_divided(value: Datum, by: int) -> Datum:
+    """Whole numbers divided and rounded down, as what is left of a time's precision is cut."""
+    whole = pc.divide(value, by)
+    below = pc.less(pc.subtract(value, pc.multiply(whole, by)), 0)
+    return pc.subtract(whole, below.cast(pa.int64()))
 
 
 def add_months(value: Datum, months: Datum) -> Datum:

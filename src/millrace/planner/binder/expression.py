@@ -257,8 +257,11 @@ class ExpressionBinder:
         )
 
     def _negative(self, node: exp.Expr) -> ResolvedExpression:
-        if isinstance(node.this, exp.Literal) and not node.this.is_string:
-            return self._constant(node, negative_literal, node.this.this)
+        inner = node.this
+        while isinstance(inner, exp.Paren):
+            inner = inner.this
+        if isinstance(inner, exp.Literal) and not inner.is_string:
+            return self._constant(node, negative_literal, inner.this)
         operand = self.bind(node.this)
         if isinstance(operand, ValueLiteral) and operand.value is not None:
             return ValueLiteral(-operand.value, operand.type)

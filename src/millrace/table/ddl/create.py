@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from millrace.common.errors import JobDefinitionError
+from millrace.planner.binder.errors import SqlValidationError
 from millrace.planner.catalog_reader import ColumnKind
+from millrace.sql.dialect.nodes import names_of
+from millrace.sql.position import position_of
 from millrace.sql.statements import (
     CreateCatalog,
     CreateDatabase,
@@ -209,6 +214,8 @@ def create_view(session: TableSession, statement: CreateView) -> TableResult:
         place=session.catalogs.place,
     )
     given = session.bind_query(statement.query, statement.text).row_type.names
+    if not statement.columns:
+        _require_distinct(statement)
     if statement.columns and len(statement.columns) != len(given):
         raise CatalogError(
             f"the view has {len(statement.columns)} columns, and its query gives {len(given)}: "
@@ -217,6 +224,21 @@ def create_view(session: TableSession, statement: CreateView) -> TableResult:
         )
     _add(session, name, view, statement.temporary)
     return TableResult.ok()
+
+
+def _require_distinct(statement: CreateView) -> None:
+    """A query's second ``id`` is called ``id0``; a view says what its columns are called."""
+    known: list[str] = []
+    for item in statement.query.args.get("expressions") or ():
+        written = (item.alias,) if isinstance(item, exp.Alias) else names_of(item)
+        name = "*" if written is None else written[-1]
+        if name != "*" and name in known:
+            raise SqlValidationError(
+                f"the view has a column {name!r} already: give one of them another name by AS",
+                statement.text,
+                position_of(item),
+            )
+        known.append(name)
 
 
 def create_database(session: TableSession, statement: CreateDatabase) -> TableResult:
