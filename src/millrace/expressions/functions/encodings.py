@@ -25,6 +25,8 @@ _TWO: tuple[Signature, ...] = ((TEXT, TEXT),)
 
 
 def _split_index(text: str, separator: Any, index: int) -> str | None:
+    if not text:
+        return None
     if isinstance(separator, int):
         separator = chr(separator)
     # Flink: without a separator it is any blank that separates
