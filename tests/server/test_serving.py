@@ -56,6 +56,14 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
         serve(options(tmp_path, host="0.0.0.0", authenticate=False), print)
     with pytest.raises(ConfigurationError, match="cannot be used"):
         serve(options(tmp_path, tls=TlsFiles(tmp_path / "none.pem")), print)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigurationError, match="file is a file; name a directory"):
+        serve(options(tmp_path / "file"), print)
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / "registry.db").write_text("this is no database, but a text")
+    with pytest.raises(StateError, match=r"damaged/registry.db cannot be opened: file is not a da"):
+        serve(options(damaged), print)
     other = SqlRegistry(f"sqlite:///{tmp_path}/registry.db")
     assert other.claim()
     with pytest.raises(StateError, match="another server"):

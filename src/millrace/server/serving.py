@@ -105,6 +105,8 @@ def serve(options: ServerOptions, ready: Callable[[ServerAddress], None]) -> Non
     """
     check_authentication(options)
     LocalFileSystem().make_directory(str(options.directory), durable=False)
+    if not options.directory.is_dir():
+        raise ConfigurationError(f"--directory {options.directory} is a file; name a directory")
     tokens = tokens_of(options)
     registry = SqlRegistry(options.registry_url)
     try:

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from millrace.common.errors import ConfigurationError, StateError
 from millrace.common.job import JobStatus
@@ -80,7 +80,9 @@ class SqlRegistry:
         try:
             migrate(self.engine)
         except SQLAlchemyError as error:
-            raise StateError(f"the registry cannot be opened: {error}") from error
+            where = self.engine.url.render_as_string(hide_password=True)
+            reason = error.orig if isinstance(error, DBAPIError) else error
+            raise StateError(f"the registry {where} cannot be opened: {reason}") from error
 
     def claim(self) -> bool:
         path = self.engine.url.database
