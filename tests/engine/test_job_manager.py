@@ -222,6 +222,26 @@ def test_an_epoch_that_is_always_lost_fails_the_job() -> None:
     assert cluster.clock.now() == 200 + 400 + 800 + 1_600, "a pause before each try but the second"
 
 
+def test_losses_without_end_are_a_matter_of_the_restart_strategy() -> None:
+    """A store or a cluster that is away for minutes comes back."""
+    strategy = {
+        "restart-strategy.type": "fixed-delay",
+        "restart-strategy.fixed-delay.attempts": "2",
+        "restart-strategy.fixed-delay.delay": "1 min",
+    }
+    with run_local(executor=lambda: Double(fail_times(15))) as cluster:
+        env = environment(strategy)
+        env.from_collection([1]).print()
+        env.execute()
+    assert cluster.progress[-1].restarts == 2
+    assert cluster.clock.now() == 2 * (3_000 + 60_000) + 200 + 400
+    with run_local(executor=lambda: Double(fail_times(18))):
+        env = environment(strategy)
+        env.from_collection([1]).print()
+        with pytest.raises(JobExecutionError, match="lost 6 times in a row: the cluster had"):
+            env.execute()
+
+
 def test_a_job_without_its_cluster_is_not_tried_again() -> None:
     def script(plan: EpochPlan) -> None:
         raise JobExecutionError("the cluster has gone")

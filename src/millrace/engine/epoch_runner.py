@@ -31,7 +31,7 @@ __all__ = ["EpochRunner"]
 log = logging.getLogger(__name__)
 
 INFRASTRUCTURE_RETRIES = 5
-"""How often in a row an epoch that Spark lost is run again before the job fails."""
+"""How often in a row an epoch that Spark lost is run again before the job fails, or restarts."""
 FIRST_PAUSE_MS = 200
 """Before an epoch that was lost twice in a row runs again; doubled each time."""
 
@@ -152,15 +152,19 @@ class EpochRunner:
         self._history.failed(error, self._clock.now())
         log.warning("epoch %d was lost and runs again: %s", plan.epoch, error)
         if self._lost_in_a_row > INFRASTRUCTURE_RETRIES:
-            raise JobExecutionError(
+            failure = JobExecutionError(
                 f"epoch {plan.epoch} was lost {self._lost_in_a_row} times in a row: {error}"
-            ) from error
+            )
+            failure.__cause__ = error
+            self._lost_in_a_row = 0
+            self._restart(failure)
         if self._lost_in_a_row > 1:
             pause = FIRST_PAUSE_MS << (self._lost_in_a_row - 2)
             self._clock.wait_until(self._clock.now() + pause, self._bus.ending)
 
     def _restart(self, error: JobExecutionError) -> None:
-        """A user function or a subtask's storage failed: ask the restart strategy."""
+        """A user function or a subtask's storage failed, or the infrastructure does again and
+        again: ask the restart strategy."""
         now = self._clock.now()
         delay = self._decider.delay_after_failure(now)
         if delay is None:
