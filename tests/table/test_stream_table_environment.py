@@ -202,6 +202,9 @@ def test_wrong_columns_of_streams(t_env: StreamTableEnvironment) -> None:
         t_env.from_data_stream(stream, col("a"), col("b"), col("c"))
     with pytest.raises(JobDefinitionError, match="takes a Schema, or columns"):
         t_env.from_data_stream(stream, col("id") + 1)
+    other = Schema.new_builder().column("id", "BIGINT").column("nam", "STRING").build()
+    with pytest.raises(JobDefinitionError, match="fields id, name; did you mean 'name'"):
+        t_env.from_data_stream(stream, other)
     offset = Schema.new_builder().column_by_metadata("offset", "BIGINT").build()
     with pytest.raises(JobDefinitionError, match="metadata 'rowtime' only"):
         rows(t_env.from_data_stream(stream, offset))

@@ -5,7 +5,7 @@ Flink docs: "DataStream API Integration" (``fromDataStream``, ``fromChangelogStr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -56,6 +56,7 @@ def stream_rows(
     known = known_columns(stream)
     if not known and not _physical(declared):
         raise JobDefinitionError(_UNKNOWN)
+    _check_names(dict(known), declared)
     access = DataStreamAccess(stream._inputs, changes)
     only_declared = only_declared or bool(_physical(declared))
     bounded = not session.streaming
@@ -95,6 +96,16 @@ def declared_rows(
     if shown == names:
         return rows
     return Project(rows, tuple(rows.field(names.index(name)) for name in shown), shown)
+
+
+def _check_names(known: Mapping[str, LogicalType], declared: Schema) -> None:
+    """That columns of a schema are fields of the records, where those are known."""
+    for name in _physical(declared):
+        if known and name not in known:
+            raise JobDefinitionError(
+                f"the schema declares a column {name!r}, and the stream's records have the fields "
+                f"{', '.join(known)}{nearest_name(name, known)}"
+            )
 
 
 def _physical(schema: Schema) -> list[str]:
