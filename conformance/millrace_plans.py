@@ -1,9 +1,9 @@
 """Plans of millrace as values that can be compared: a program of the Table API and its twin in SQL
 have equal ones.
 
-A plan is the optimised tree with all its types. Names of columns within it decide nothing, so they
-are left out, as is a projection that only gives names, and the name that a function is called by;
-a table is what it is made of, not what it is called.
+A plan is the optimised tree with all its types. Names of columns within it and places in a text
+decide nothing, so they are left out, as is a projection that only gives names, and the name that a
+function is called by; a table is what it is made of, not what it is called.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from millrace.planner.relational.rel_node import Project, RelNode, TableScan
 from millrace.table import Table
 from millrace.table.table_session import TableSession
 
-_NAMES = {"name", "names", "rank_name", "properties"}
+_NAMES = {"name", "names", "rank_name", "properties", "place"}
 _WITHOUT_A_NAME = re.compile(r"(_c|EXPR\$)\d+")
 
 
