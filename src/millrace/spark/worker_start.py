@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-__all__ = ["interpreter_for", "start_failure"]
+__all__ = ["CURE", "interpreter_for", "start_failure"]
 
 _VERSIONS = re.compile(r"Python in worker has different version: (.+?) than that in driver: (.+?),")
 _UNREAD = re.compile(r"in read_command\n(?:  .*\n)*(\w+(?:\.\w+)*Error: .*)")
-_CURE = (
+CURE = (
     "set the environment variable PYSPARK_PYTHON to an interpreter that every machine has with the "
     "same packages (os.environ['PYSPARK_PYTHON'] = sys.executable on one machine), before the "
     "SparkSession is made"
@@ -37,10 +37,10 @@ def start_failure(message: str) -> str | None:
     versions = _VERSIONS.search(message)
     if versions is not None:
         worker, driver = versions.groups()
-        return f"the workers' Python is {worker}, that of the program is {driver}: {_CURE}"
+        return f"the workers' Python is {worker}, that of the program is {driver}: {CURE}"
     unread = _UNREAD.search(message)
     if unread is not None:
-        return f"the workers' Python cannot run Millrace ({unread[1].strip()}): {_CURE}"
+        return f"the workers' Python cannot run Millrace ({unread[1].strip()}): {CURE}"
     return None
 
 

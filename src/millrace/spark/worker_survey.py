@@ -21,7 +21,7 @@ from millrace.spark import worker_probe
 from millrace.spark.cluster_cores import ClusterCores, in_driver
 from millrace.spark.dependencies import Dependencies
 from millrace.spark.session import active_context, create_context
-from millrace.spark.worker_start import start_failure
+from millrace.spark.worker_start import CURE, start_failure
 
 __all__ = ["SurveyError", "WorkerReport", "WorkerSurvey", "survey_workers"]
 
@@ -29,7 +29,15 @@ _GROUP = "millrace-doctor"
 
 
 class SurveyError(Exception):
-    """Spark did not run the job; the message says why."""
+    """Spark did not run the job; the message says why.
+
+    Args:
+        cure: what to do; empty: that is not known.
+    """
+
+    def __init__(self, reason: str, cure: str = "") -> None:
+        super().__init__(reason)
+        self.cure = cure
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +196,10 @@ def _within(
     if failed:
         error = failed[0]
         if isinstance(error, (Py4JError, PySparkException, ConfigurationError, SurveyError)):
-            raise SurveyError(_reason(error)) from error
+            reason = _reason(error)
+            cannot_begin = reason.endswith(CURE)
+            cure = f"{CURE[0].upper()}{CURE[1:]}." if cannot_begin else ""
+            raise SurveyError(reason.removesuffix(f": {CURE}"), cure) from error
         raise error
     return done[0]
 

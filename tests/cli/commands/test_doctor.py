@@ -56,7 +56,20 @@ def test_a_directory_that_workers_cannot_reach(
     assert told.code == 1
     failures = {r["check"]: r for r in json.loads(told.out) if r["severity"] == "failure"}
     assert failures["workers"]["found"] == "no executor came"
+    assert failures["workers"]["fix"].startswith("Look into the executors' logs")
     assert "cannot be written" in failures["checkpoint directory"]["found"]
+
+
+def test_a_cure_that_is_known_is_told(millrace: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from millrace.spark import worker_survey
+
+    def refuse(*_: Any) -> Any:
+        raise worker_survey.SurveyError("the workers' Python is 3.12", "Set PYSPARK_PYTHON.")
+
+    monkeypatch.setattr(worker_survey, "survey_workers", refuse)
+    lines = millrace("doctor").out.splitlines()
+    assert "failure  workers                the workers' Python is 3.12" in lines
+    assert "         -> Set PYSPARK_PYTHON." in lines
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,8 @@ class Examination:
             yield from self._surveyed(settings, survey)
             yield trial if isinstance(trial, Diagnosis) else self._tried(trial, survey)
         except SurveyError as error:
-            fix = "Look into the executors' logs, and into logs/doctor.log in the state directory."
-            yield failure(_WORKERS, str(error), fix)
+            logs = "Look into the executors' logs, and into logs/doctor.log in the state directory."
+            yield failure(_WORKERS, str(error), error.cure or logs)
             if isinstance(trial, Diagnosis):
                 yield trial
         finally:
