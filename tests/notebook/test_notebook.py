@@ -65,6 +65,7 @@ print(*map(repr, (stream, table, ending, client, listed)), sep="\\n")
 """,
     "stream": "env.from_collection(['to be']).flat_map(str.split).key_by(len).reduce(min)",
     "unknown": "%%millrace_sql nothing\nSELECT 1",
+    "no number": "%%millrace_sql\nSELECT CAST('x' || CAST(i AS STRING) AS INT) AS i FROM n",
 }
 
 
@@ -93,7 +94,7 @@ def test_a_notebook_with_the_extension() -> None:
     failed = {
         title: [each["evalue"] for each in found if each["output_type"] == "error"]
         for title, found in outputs.items()
-        if title not in ("unknown", "failed")
+        if title not in ("unknown", "failed", "no number")
     }
     assert not any(failed.values()), failed
 
@@ -119,6 +120,9 @@ def test_a_notebook_with_the_extension() -> None:
     [waited] = html_of(outputs["execute"])
     assert "four numbers" in waited
     assert "<td>FINISHED</td>" in waited
+    [ended] = html_of(outputs["no number"])
+    assert "0 rows when the query failed" in ended
+    assert "cannot be cast to INT" in outputs["no number"][-1]["evalue"]
     [failure] = html_of(outputs["failed"])
     assert "<td>FAILED</td>" in failure
     assert "by nothing" in failure

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from millrace.common.errors import MillraceError
 from millrace.common.types.row import RowKind
 from millrace.notebook.output_area import OutputArea
 from millrace.table.html_table import MOST_ROWS, html_rows, html_table
@@ -53,6 +54,9 @@ def show_result(result: TableResult) -> None:
     except KeyboardInterrupt:
         area.draw(picture.html(left, "when the query was cancelled"))
         return
+    except MillraceError:
+        area.draw(picture.html(left, "when the query failed"))
+        raise
     area.draw(picture.html(left, "in the end"))
 
 
@@ -66,6 +70,6 @@ class _Picture:
     def html(self, rows: MaterializedRows, when: str) -> str:
         shown = html_rows(rows.last(MOST_ROWS), self._type, self._time_zone)
         last = f", the last {MOST_ROWS} of them here" if len(rows) > MOST_ROWS else ""
-        note = f"{len(rows)} rows {when}{last}"
+        note = f"{len(rows)} {'row' if len(rows) == 1 else 'rows'} {when}{last}"
         types = [str(field.type) for field in self._type.fields]
         return html_table(self._type.names, shown, note, types)
