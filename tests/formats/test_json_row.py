@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from millrace.common import Instant, Row, Types
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.type_information import TypeInformation
 from millrace.datastream.formats.json import (
     JsonRowDeserializationSchema,
     JsonRowSerializationSchema,
@@ -226,3 +227,27 @@ def test_a_broken_message_is_a_malformed_record(message: bytes, column: str | No
     assert (found.value.column, found.value.raw) == (column, message)
     assert len(str(found.value)) < 1_000
     assert schema.ignore_parse_errors().build().deserialize(message) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [
+        (Types.BYTE(), 2**7 - 1),
+        (Types.SHORT(), 2**15 - 1),
+        (Types.INT(), 2**31 - 1),
+        (Types.LONG(), 2**63 - 1),
+    ],
+    ids=["byte", "short", "int", "long"],
+)
+def test_a_number_that_is_too_great_is_a_malformed_record(
+    kind: TypeInformation[int], most: int
+) -> None:
+    schema = (
+        JsonRowDeserializationSchema.builder().type_info(Types.ROW_NAMED(["n"], [kind])).build()
+    )
+    for number in (most, -most - 1):
+        assert schema.deserialize(b'{"n": %d}' % number) == Row(n=number)
+        beyond = number + (1 if number > 0 else -1)
+        with pytest.raises(MalformedRecordError, match="does not fit into") as refused:
+            schema.deserialize(b'{"n": %d}' % beyond)
+        assert refused.value.column == "n"

@@ -20,7 +20,7 @@ from millrace.common.types.composite_types import (
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
-from millrace.common.types.type_information import TypeInformation
+from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
 from millrace.formats.json_columns import JsonColumns
 from millrace.formats.json_fields import TIMES, without_utc
 from millrace.formats.json_schema import type_of_json_schema
@@ -326,7 +326,25 @@ def _reader_of_values(type_info: TypeInformation[Any], strict: bool, lenient: bo
     read = scalar_text(type_info).read
     if isinstance(type_info, TIMES):
         return lambda value: read(without_utc(_scalar(value)))
+    if isinstance(type_info, BasicTypeInfo) and type_info.label in _BITS:
+        return _whole_reader(_BITS[type_info.label])
     return lambda value: read(_scalar(value))
+
+
+_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
+
+
+def _whole_reader(bits: int) -> Read:
+    """A whole number: one that is too great is none of the type, as a column could not hold it."""
+    most = 2 ** (bits - 1)
+
+    def read(value: Any) -> int:
+        number = int(_scalar(value))
+        if not -most <= number < most:
+            raise ValueError(f"{number} does not fit into {bits} bits")
+        return number
+
+    return read
 
 
 def _or_none(read: Read) -> Read:
