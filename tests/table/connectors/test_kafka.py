@@ -61,7 +61,7 @@ def test_messages_that_cannot_be_read_are_skipped(
 @pytest.mark.parametrize(
     ("columns", "options", "error"),
     [
-        ("id INT", "'format' = 'jsn'", "'jsn': there are avro, avro-confluent, canal-json"),
+        ("id INT", "'format' = 'jsn'", "'jsn': there is no such value; did you mean 'json'"),
         ("id INT", "'format' = 'json', 'scan.startup.mode' = 'first'", "there are earliest-offset"),
         (
             "id INT",
