@@ -94,8 +94,12 @@ fingerprint() { { pwd; cat pyproject.toml constraints.txt scripts/setup.sh; } | 
 
 is_current() { [ -x "$VENV/bin/python" ] && [ "$(cat "$STAMP" 2>/dev/null)" = "$(fingerprint)" ]; }
 
-# Whether pip was told of an index of its own, which uv would not ask.
-has_own_index() { "$VENV/bin/python" -m pip config list | grep -qE "index-url|no-index"; }
+# Whether pip was told where to look for packages, which uv would not be.
+has_own_index() {
+    local told
+    told=$("$VENV/bin/python" -m pip config list) || return 0
+    grep -qE "index-url|no-index" <<<"$told"
+}
 
 # Installs by uv, which takes a quarter of pip's processor time, or by pip where uv cannot.
 install() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -530,6 +531,7 @@ def test_what_python_looks_for_is_no_column(orders: Table) -> None:
     assert not hasattr(orders, "_repr_latex_")
     assert not hasattr(col("a"), "__wrapped__")
     assert not hasattr(orders, "no_such_method")
+    assert copy.copy(orders).node is orders.node
     with pytest.raises(AttributeError, match=r"no method amuont.*did you mean 'amount'"):
         _ = orders.amuont
     with pytest.raises(TypeError, match="no rows before it is run"):

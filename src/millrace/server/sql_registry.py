@@ -80,9 +80,8 @@ class SqlRegistry:
         try:
             migrate(self.engine)
         except SQLAlchemyError as error:
-            where = self.engine.url.render_as_string(hide_password=True)
             reason = error.orig if isinstance(error, DBAPIError) else error
-            raise StateError(f"the registry {where} cannot be opened: {reason}") from error
+            raise StateError(f"the registry {shown_url(url)} cannot be opened: {reason}") from error
 
     def claim(self) -> bool:
         path = self.engine.url.database
@@ -285,8 +284,15 @@ def _engine(url: str) -> Engine:
 
 
 def shown_url(url: str) -> str:
-    """The URL of a registry without its password."""
-    return make_url(url).render_as_string(hide_password=True)
+    """The URL of a registry without its passwords.
+
+    Example:
+        >>> shown_url("postgresql+psycopg://me:geheim@host/jobs?sslpassword=geheim")
+        'postgresql+psycopg://me:***@host/jobs?sslpassword=hidden'
+    """
+    parsed = make_url(url)
+    hidden = {name: "hidden" for name in parsed.query if "password" in name.lower()}
+    return parsed.update_query_dict(hidden).render_as_string(hide_password=True)
 
 
 def _make_private(path: Path) -> None:

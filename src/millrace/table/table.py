@@ -74,8 +74,11 @@ class Table(TableFrames, TablePicture, TableVersions):
         self._declared = declared
 
     def __getattr__(self, name: str) -> Expression:
-        # what Python, pickle and notebooks look for is no column
-        if name.startswith("_") or name not in self.node.row_type.names:
+        # what Python, pickle and notebooks look for is no column; a table that is being copied has
+        # no node yet
+        if name.startswith("_") or name == "node":
+            raise AttributeError(name)
+        if name not in self.node.row_type.names:
             raise AttributeError(no_such_column(name, self.node.row_type.names))
         return col(name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -30,6 +30,7 @@ from millrace.planner.binder.placeholders import (
     OrderItem,
     has,
 )
+from millrace.planner.binder.qualify_clause import QualifyNames
 from millrace.planner.binder.scope import Scope
 from millrace.planner.binder.state_ttl import StateTtlHint, state_ttl_hint
 from millrace.planner.relational.rel_node import Aggregate, Filter, Project, RelNode, Sort, Values
@@ -78,7 +79,7 @@ class _Select:
         qualify = self.node.args.get("qualify")
         qualified = [*outputs, *(each.expression for each in order)]
         if qualify is not None:
-            binder = self._expressions("QUALIFY", outputs=dict(zip(names, outputs, strict=True)))
+            binder = self._expressions("QUALIFY", outputs=QualifyNames(self.context, items))
             qualified.append(binder.condition(qualify.this))
         aggregated = any(
             has(each, AggregatePlaceholder) or has(each, GroupingPlaceholder)
@@ -115,7 +116,7 @@ class _Select:
         self,
         clause: str,
         over: bool = True,
-        outputs: Mapping[str, ResolvedExpression] | None = None,
+        outputs: QualifyNames | None = None,
     ) -> ExpressionBinder:
         """A binder for a clause.
 
@@ -125,9 +126,8 @@ class _Select:
         call, rows = self.window_call, self.rows
 
         def special(node: exp.Expr) -> ResolvedExpression | None:
-            names = names_of(node) if outputs else None
-            if outputs and names is not None and len(names) == 1 and names[0] in outputs:
-                return outputs[names[0]]
+            if outputs is not None and (column := outputs.find(node)) is not None:
+                return column
             return None if call is None else window_property(node, call, rows)
 
         return ExpressionBinder(
