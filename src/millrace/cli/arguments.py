@@ -223,7 +223,12 @@ def _start(word: str | None) -> str | None:
         raise UsageError(str(error)) from None
 
 
-def _environment_settings() -> dict[str, str]:
+def environment_settings() -> dict[str, str]:
+    """Settings that the command line does not have to show; taken out of the environment.
+
+    Raises:
+        UsageError: the variable is no JSON object of texts.
+    """
     try:
         return settings_in(os.environ)
     except ConfigurationError as error:
@@ -233,7 +238,7 @@ def _environment_settings() -> dict[str, str]:
 
 
 def _settings(args: argparse.Namespace) -> Configuration:
-    values = {**_environment_settings(), **dict(args.conf)}
+    values = {**environment_settings(), **dict(args.conf)}
     given = {
         "spark.master": args.master,
         options.PARALLELISM.key: args.parallelism,

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from millrace.cli.arguments import UsageError, no_file, require_known
+from millrace.cli.arguments import UsageError, environment_settings, no_file, require_known
 from millrace.cli.commands.grammar import server_client
 from millrace.cli.commands.job_request import say_waiting
 from millrace.cli.imports import sibling_modules
@@ -71,7 +71,7 @@ def run_request(args: argparse.Namespace) -> dict[str, Any]:
             raise UsageError(f"{name} does not go with --server, which looks after that itself")
     if not args.job.is_file():
         raise UsageError(no_file(args.job))
-    settings = dict(args.conf)
+    settings = {**environment_settings(), **dict(args.conf)}
     for key in settings:
         require_known(key)
     given = {
