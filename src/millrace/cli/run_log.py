@@ -95,7 +95,12 @@ class LastResort(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Log the record."""
-        self._to_file.append(self.format(record))
+        try:
+            text = self.format(record)
+        except Exception:  # arguments that do not fit the message are no reason to fail
+            self.handleError(record)
+            return
+        self._to_file.append(text)
         if self._shown is not None:
             self._shown.handle(record)
 
