@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from millrace.common.errors import JobExecutionError
+from millrace.engine.executor import ApplicationLostError
+from millrace.spark import application
 from millrace.spark.application import require_application
 
 SOURCES = Path(__file__).parents[2] / "src"
 JOB = """
-import os, signal
+import os, signal, sys
 from pyspark import SparkContext
 from millrace.common import WatermarkStrategy
 from millrace.connectors import DataGeneratorSource, RateLimiterStrategy
@@ -27,7 +29,10 @@ source = DataGeneratorSource(lambda n: n, None, RateLimiterStrategy.per_second(1
 numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
 with numbers.execute_and_collect("numbers") as results:
     assert next(results) == 0
-    os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+    if sys.argv[1] == "kill":
+        os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+    else:
+        SparkContext._active_spark_context.stop()
     for _ in results:
         pass
 """
@@ -37,24 +42,40 @@ def context(stopped: Any) -> Any:
     return SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=stopped)))
 
 
-def test_whether_it_exists() -> None:
+def test_whether_it_exists(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused() -> bool:
         raise ConnectionRefusedError
 
+    monkeypatch.setattr(application, "sleep", lambda seconds: None)
     require_application(context(lambda: False))
-    with pytest.raises(JobExecutionError, match="its Java process died"):
+    with pytest.raises(ApplicationLostError, match="its Java process died"):
         require_application(context(refused))
-    with pytest.raises(JobExecutionError, match="was stopped, by the program or by the cluster"):
+    with pytest.raises(ApplicationLostError, match="was stopped, by the cluster"):
         require_application(context(lambda: True))
-    with pytest.raises(JobExecutionError, match="its SparkContext was stopped"):
-        require_application(SimpleNamespace(_jsc=None))  # type: ignore[arg-type]
+
+
+def test_what_the_program_stops_itself_is_its_own_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server does not start it again: it would do the same."""
+    about_to = context(lambda: True)
+    monkeypatch.setattr(application, "sleep", lambda seconds: setattr(about_to, "_jsc", None))
+    for stopped in (SimpleNamespace(_jsc=None), about_to):
+        with pytest.raises(JobExecutionError, match="the program itself has stopped") as caught:
+            require_application(stopped)
+        assert not isinstance(caught.value, ApplicationLostError)
 
 
 @pytest.mark.spark
-def test_a_job_whose_java_process_dies(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ("kill", "the Spark application has ended beneath the job: its Java process died. Start"),
+        ("stop", "the program itself has stopped the Spark application beneath the job, by stop()"),
+    ],
+)
+def test_a_job_whose_application_ends(tmp_path: Path, end: str, said: str) -> None:
     (tmp_path / "job.py").write_text(JOB)
     done = subprocess.run(
-        [sys.executable, "job.py"],
+        [sys.executable, "job.py", end],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(SOURCES)},
         capture_output=True,
@@ -63,6 +84,5 @@ def test_a_job_whose_java_process_dies(tmp_path: Path) -> None:
         timeout=600,
     )
     assert done.returncode == 1
-    said = "the Spark application has ended beneath the job: its Java process died. Start the"
     assert said in done.stderr
     assert "runs again" not in done.stderr

@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
+from time import sleep
+from typing import Any
+
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
+from millrace.common.errors import JobExecutionError
 from millrace.engine.executor import ApplicationLostError
 
 __all__ = ["require_application"]
+
+POLL = 0.1
+LOOKS = 50
+"""So often it is looked whether the program is about to stop the application: that takes a while."""
 
 
 def require_application(context: SparkContext) -> None:
     """Return if the application runs.
 
     Raises:
-        ApplicationLostError: its context was stopped or its JVM has died: no epoch can run here.
+        ApplicationLostError: the cluster stopped it or its JVM has died: no epoch can run here.
+        JobExecutionError: the program itself has stopped it; it would do so again.
     """
-    if context._jsc is None:
-        raise ApplicationLostError(_message("its SparkContext was stopped"))
+    java: Any = context._jsc
+    if java is None:
+        raise _stopped_by_program()
     try:
-        stopped = bool(context._jsc.sc().isStopped())
+        stopped = bool(java.sc().isStopped())
     except (Py4JError, OSError) as error:
         raise ApplicationLostError(_message("its Java process died")) from error
-    if stopped:
-        raise ApplicationLostError(
-            _message("its SparkContext was stopped, by the program or by the cluster")
-        )
+    if not stopped:
+        return
+    for _ in range(LOOKS):
+        if context._jsc is None:
+            raise _stopped_by_program()
+        sleep(POLL)
+    raise ApplicationLostError(_message("its SparkContext was stopped, by the cluster"))
+
+
+def _stopped_by_program() -> JobExecutionError:
+    return JobExecutionError(
+        "the program itself has stopped the Spark application beneath the job, by stop() of its "
+        "SparkSession or SparkContext. Stop it only after the job has ended, such as after "
+        "env.execute() or job_client.get_job_execution_result().result()"
+    )
 
 
 def _message(how: str) -> str:
