@@ -61,7 +61,7 @@ def prints_in_log() -> Iterator[None]:
         yield
     finally:
         for name, lines in printed.items():
-            lines.finish()
+            lines.finish(everything=True)
             setattr(sys, name, streams[name])
 
 

@@ -17,6 +17,7 @@ from functools import partial
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.logs.log_place import LogPlace, current_place, enter_place
+from millrace.runtime.logs.worker_log import finish_prints
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.subtask import Clock, SegmentWriter, Subtask
 from millrace.runtime.watchdog import Watchdog
@@ -161,6 +162,7 @@ class Worker:
         for subtask in self._subtasks.values():
             if subtask.ended:
                 subtask.close()
+        finish_prints()
 
 
 class _Router:

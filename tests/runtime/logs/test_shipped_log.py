@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 
 from millrace.runtime.logs.log_place import LogPlace, enter_place
-from millrace.runtime.logs.printed_lines import MOST_CHARACTERS
-from millrace.runtime.logs.shipped_log import MOST_LINES, ShippedLog, replay
+from millrace.runtime.logs.shipped_log import MOST_CHARACTERS, MOST_LINES, ShippedLog, replay
 
 
 def logger_to(shipped: ShippedLog) -> logging.Logger:
@@ -52,6 +51,13 @@ def test_the_newest_lines_are_kept() -> None:
     assert len(others) == MOST_LINES
     assert others[0].message == "6"
     assert len(others[-1].message) == MOST_CHARACTERS
+
+
+def test_a_long_printed_line_is_kept_in_pieces() -> None:
+    shipped = ShippedLog()
+    shipped.printed("stdout", "x" * MOST_CHARACTERS + "y")
+    shipped.printed("stdout", "")
+    assert [line.message for line in shipped.take()] == ["x" * MOST_CHARACTERS, "y", ""]
 
 
 def test_a_message_that_does_not_fit_its_arguments_is_no_failure(capsys) -> None:

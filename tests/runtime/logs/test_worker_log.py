@@ -6,11 +6,12 @@ import sys
 import traceback
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 from millrace.runtime.logs.log_formats import JsonLogFormat, TextLogFormat
 from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, at_place
 from millrace.runtime.logs.log_settings import LogSettings
-from millrace.runtime.logs.worker_log import set_up_worker_log
+from millrace.runtime.logs.worker_log import set_up_worker_log, take_shipped
 
 
 @contextmanager
@@ -73,6 +74,20 @@ def test_in_json_prints_are_records_too(tmp_path: Path) -> None:
         "stdout", "INFO", "seen 3", "count", "Map",
     ]  # fmt: skip
     assert (said[-1]["logger"], said[-1]["message"]) == ("stderr", "KeyError: 'tea'")
+
+
+def test_what_is_printed_without_an_end_is_in_the_log_when_a_subtask_answers(
+    tmp_path: Path,
+) -> None:
+    with root_of_a_worker():
+        set_up_worker_log(LogSettings("INFO", file=str(tmp_path / "log")))
+        other = Thread(target=print, args=("theirs",), kwargs={"end": "", "flush": True})
+        other.start()
+        other.join()
+        print("mine", end="")
+        assert (tmp_path / "log").read_text() == ""
+        assert take_shipped() == []
+    assert (tmp_path / "log").read_text() == "theirs\nmine\n"
 
 
 def test_the_next_job_of_a_worker_has_another_log(tmp_path: Path) -> None:

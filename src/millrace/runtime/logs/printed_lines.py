@@ -7,12 +7,13 @@ import io
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TextIO
 
-__all__ = ["MOST_CHARACTERS", "STDERR", "STDOUT", "PrintedLines", "printed_record"]
+__all__ = ["MOST_BEGUN", "STDERR", "STDOUT", "PrintedLines", "printed_record"]
 
-MOST_CHARACTERS = 4_000
-"""Of a line; a longer one is taken in pieces."""
+MOST_BEGUN = 64_000
+"""Characters of a line that has not ended; one that goes on after these is taken in pieces."""
 STDOUT, STDERR = "stdout", "stderr"
 """The names under which prints are logged."""
 
@@ -22,30 +23,75 @@ class PrintedLines(io.TextIOBase):
 
     Args:
         stream: what it stands for.
-        take: is given each line, without its end; called in the thread that prints.
+        take: is given each line, without its end; called in the thread that prints, or finishes.
+            What it prints itself goes to the stream: it may be a complaint that it cannot take.
     """
 
     def __init__(self, stream: TextIO, take: Callable[[str], None]) -> None:
         self.stream = stream
         self._take = take
-        self._begun = threading.local()
+        self._own = threading.local()
+        self._begun: dict[_Writer, str] = {}
+        self._left: dict[_Writer, str] = {}
+        """What had been begun when `finish` was last called."""
 
     def write(self, text: str) -> int:
         """Hand on the lines that are complete; each thread has its own that are not."""
-        *lines, begun = (getattr(self._begun, "text", "") + text).split("\n")
-        if len(begun) > MOST_CHARACTERS:  # progress bars never end their line
-            lines.append(begun)
-            begun = ""
-        self._begun.text = begun
-        for line in lines:
-            self._take(line)
+        writer = self._writer()
+        if writer.hands_on:
+            with suppress(OSError, ValueError):  # it is broken or closed: nowhere to say so
+                self.stream.write(text)
+        elif text:
+            self._add(writer, text)
         return len(text)
 
-    def finish(self) -> None:
-        """Hand on what this thread has begun and will not end."""
-        begun, self._begun.text = getattr(self._begun, "text", ""), ""
+    def _add(self, writer: _Writer, text: str) -> None:
+        before = self._begun.pop(writer, "")  # at once: another thread may finish it
+        new = text.removeprefix("\n") if writer.was_cut else text
+        writer.was_cut = False
+        if len(before) > MOST_BEGUN and not new.startswith("\n"):  # progress bars never end it
+            self._hand_on(before)
+            before = ""
+        *lines, begun = (before + new).split("\n")
         if begun:
-            self._take(begun)
+            self._begun[writer] = begun
+        for line in lines:
+            self._hand_on(line)
+
+    def finish(self, everything: bool = False) -> None:
+        """Hand on what nobody is going to end: what this thread has begun, threads that are no
+        more, and those that have not gone on since the last call.
+
+        Args:
+            everything: also what other threads have only just begun.
+        """
+        own = self._writer()
+        for writer, text in list(self._begun.items()):
+            ended = writer is own or not writer.thread.is_alive()
+            if everything or ended or self._left.get(writer) is text:
+                self._cut(writer)
+        self._left = dict(self._begun)
+
+    def _cut(self, writer: _Writer) -> None:
+        text = self._begun.pop(writer, "")
+        if text:
+            writer.was_cut = True
+            with suppress(OSError, ValueError):  # nobody waits for it that could be told
+                self._hand_on(text)
+
+    def _hand_on(self, line: str) -> None:
+        writer = self._writer()
+        writer.hands_on = True
+        try:
+            self._take(line)
+        finally:
+            writer.hands_on = False
+
+    def _writer(self) -> _Writer:
+        writer: _Writer | None = getattr(self._own, "writer", None)
+        if writer is None:
+            writer = self._own.writer = _Writer()
+        return writer
 
     def flush(self) -> None:
         """Of the stream; a line that is not complete waits for its end."""
@@ -71,6 +117,17 @@ class PrintedLines(io.TextIOBase):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
+
+
+class _Writer:
+    """A thread that prints."""
+
+    def __init__(self) -> None:
+        self.thread = threading.current_thread()
+        self.was_cut = False
+        """Whether what it had begun has been handed on as a line: its end is none any more."""
+        self.hands_on = False
+        """Whether it is about to hand on a line."""
 
 
 def printed_record(name: str, line: str) -> logging.LogRecord:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
 from collections.abc import Iterable
 
 from millrace.runtime.logs.log_line import LogLine
 from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, log_place
-from millrace.runtime.logs.printed_lines import MOST_CHARACTERS
 
-__all__ = ["ShippedLog", "replay"]
+__all__ = ["MOST_CHARACTERS", "MOST_LINES", "ShippedLog", "replay"]
 
+MOST_CHARACTERS = 4_000
+"""Of a record; of a printed line each so many are one."""
 MOST_LINES = 1_000
 """In one answer; of more, the newest are kept."""
 
@@ -55,9 +57,11 @@ class ShippedLog(logging.Handler):
         return taken
 
     def printed(self, name: str, line: str) -> None:
-        """Keep a line that was printed by what calls this."""
-        record = logging.makeLogRecord({})
-        self.add(record.created, logging.INFO, name, line, log_place())
+        """Keep a line that was printed by what calls this; a long one in pieces."""
+        created, place = time.time(), log_place()
+        for begin in range(0, max(len(line), 1), MOST_CHARACTERS):
+            piece = line[begin : begin + MOST_CHARACTERS]
+            self.add(created, logging.INFO, name, piece, place)
 
 
 def replay(lines: Iterable[LogLine]) -> None:

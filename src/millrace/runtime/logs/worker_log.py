@@ -20,7 +20,7 @@ from millrace.runtime.logs.printed_lines import (
 )
 from millrace.runtime.logs.shipped_log import ShippedLog
 
-__all__ = ["set_up_worker_log", "take_shipped"]
+__all__ = ["finish_prints", "set_up_worker_log", "take_shipped"]
 
 _shipped = ShippedLog()
 
@@ -31,6 +31,7 @@ class _WorkerLog:
     def __init__(self) -> None:
         self.settings = LogSettings()
         self._handlers: dict[str | None, logging.Handler] = {}
+        self._printed_lines: dict[str, PrintedLines] = {}
 
     @property
     def handler(self) -> logging.Handler:
@@ -50,7 +51,14 @@ class _WorkerLog:
         for name in (STDOUT, STDERR):
             stream = getattr(sys, name)
             if not isinstance(stream, PrintedLines):
-                setattr(sys, name, PrintedLines(stream, partial(self._printed, name, stream)))
+                lines = PrintedLines(stream, partial(self._printed, name, stream))
+                self._printed_lines[name] = lines
+                setattr(sys, name, lines)
+
+    def finish_prints(self) -> None:
+        """Take what is printed and will not be ended."""
+        for lines in self._printed_lines.values():
+            lines.finish()
 
     def _printed(self, name: str, stream: TextIO, line: str) -> None:
         if self.settings.ships:
@@ -88,8 +96,14 @@ def set_up_worker_log(settings: LogSettings) -> None:
     _log.take_prints()
 
 
+def finish_prints() -> None:
+    """Let what functions have printed without an end of line be in the log."""
+    _log.finish_prints()
+
+
 def take_shipped() -> list[LogLine]:
-    """What the driver has yet to log."""
+    """What the driver has yet to log; lines that a function has begun and not ended are taken."""
+    finish_prints()
     return _shipped.take()
 
 
