@@ -15,7 +15,8 @@ __all__ = ["require_application"]
 
 POLL = 0.1
 LOOKS = 50
-"""So often it is looked whether the program is about to stop the application: that takes a while."""
+"""For so many polls it may turn out that the program is stopping the application: that takes a
+while."""
 
 
 def require_application(context: SparkContext) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gallery import BEGUN, FAILED, NOW, RUNNING, TRACEBACK
 
+from millrace.common.job import JobStatus
 from millrace.server.observed_job import vertex_id
+from millrace.server.registry import ProcessAttempt
 
 
 def test_statistics(api) -> None:
@@ -46,3 +50,22 @@ def test_exceptions(api) -> None:
     assert api.get(f"/jobs/{RUNNING}/exceptions?maxExceptions=-1").status_code == 400
     dead = api.get(f"/jobs/{FAILED}/exceptions").json()
     assert dead["exceptionHistory"]["entries"][0]["timestamp"] == NOW
+
+
+def test_the_death_of_a_process_is_told_once(api, job_server) -> None:
+    """Also of a job that was cancelled before it was started again."""
+    crashed, given_up = "crashed: signal 9", "its process has died and is not started again"
+    registry = job_server.registry
+    registry.put_attempt(ProcessAttempt(RUNNING, 1, 2, BEGUN + 20, BEGUN + 30, crashed))
+    job = registry.job(RUNNING)
+    again = "the job's process has died (signal 9); it was started again"
+    for status, error, newest in (
+        (JobStatus.RESTARTING, "", "the job's process has died (signal 9)"),
+        (JobStatus.CANCELED, "", "the job's process has died (signal 9)"),
+        (JobStatus.FAILED, given_up, given_up),
+    ):
+        ended = None if status is JobStatus.RESTARTING else NOW
+        registry.put_job(replace(job, status=status, ended=ended, error=error))
+        entries = api.get(f"/jobs/{RUNNING}/exceptions").json()["exceptionHistory"]["entries"]
+        told = sorted(entry["stacktrace"] for entry in entries if "died" in entry["stacktrace"])
+        assert told == sorted([newest, again])

@@ -88,12 +88,13 @@ def _entries(job: ObservedJob) -> Iterator[RootException]:
 
 def _deaths(job: ObservedJob, attempts: Sequence[ProcessAttempt]) -> Iterator[RootException]:
     """Of processes; that of the last one is the job's error if the job ended by it."""
-    for attempt in attempts[:-1] if job.job.is_over else attempts:
+    for attempt in attempts[:-1] if job.job.error else attempts:
         if attempt.ended is not None and attempt.outcome.startswith(CRASHED):
             how = attempt.outcome.removeprefix(f"{CRASHED}: ")
+            again = "; it was started again" if attempt is not attempts[-1] else ""
             yield RootException(
                 exception_name=_LAST_LINE,
-                stacktrace=f"the job's process has died ({how}); it was started again",
+                stacktrace=f"the job's process has died ({how}){again}",
                 timestamp=attempt.ended,
             )
 
