@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
 import sys
 import traceback
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
+import pytest
+
+from millrace.runtime.logs import worker_log
 from millrace.runtime.logs.log_formats import JsonLogFormat, TextLogFormat
 from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, at_place
 from millrace.runtime.logs.log_settings import LogSettings
@@ -115,3 +119,59 @@ def check_own_handler(root) -> None:
     assert root.handlers == [own]
     assert own.formatter is None
     assert [type(one) for one in own.filters] == [PlaceFilter]
+
+
+SAID = ("seen 1", "printed", "odd")
+BROKEN = """
+import logging, sys
+from millrace.runtime.logs.log_settings import LogSettings
+from millrace.runtime.logs.worker_log import set_up_worker_log, take_shipped
+
+set_up_worker_log(LogSettings("INFO", json={json}, ships=True))
+if {closed}:
+    sys.stderr.stream.close()
+logging.getLogger("app").warning("seen %d", 1)
+print("printed")
+if {json}:
+    print("odd", file=sys.stderr)
+open(sys.argv[1], "w").write("\\n".join(line.message for line in take_shipped()))
+"""
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["full", "closed"])
+@pytest.mark.parametrize("json", [False, True], ids=["text", "json"])
+def test_a_broken_standard_error_fails_no_function(
+    tmp_path: Path, json: bool, closed: bool
+) -> None:
+    """What is said reaches the driver all the same."""
+    program = BROKEN.format(json=json, closed=closed)
+    with open("/dev/full", "w") as full:
+        arguments = [sys.executable, "-c", program, str(tmp_path / "shipped")]
+        subprocess.run(arguments, stderr=full, stdout=subprocess.DEVNULL, check=False)
+    shipped = (tmp_path / "shipped").read_text().splitlines()
+    assert [line for line in shipped if line in SAID] == [*SAID][: 3 if json else 2]
+    assert closed or len(shipped) <= len(SAID)
+
+
+def test_a_log_that_cannot_be_opened_fails_no_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is said goes to standard error, until a job finds the directory again."""
+    monkeypatch.setattr(worker_log, "_log", worker_log._WorkerLog())
+    path = tmp_path / "removed" / "log"
+    with root_of_a_worker():
+        set_up_worker_log(LogSettings("INFO", file=str(path)))
+        logging.getLogger("tests.worker").info("hello")
+        print("seen")
+        captured = capsys.readouterr()
+        complaint, record = captured.err.splitlines()
+        assert f"WARNING millrace.runtime.logs.worker_log: cannot open the log {path} " in complaint
+        assert record.endswith(" INFO tests.worker: hello")
+        assert captured.out == "seen\n"
+        path.parent.mkdir()
+        set_up_worker_log(LogSettings("INFO", file=str(path)))
+        logging.getLogger("tests.worker").info("hello again")
+        print("seen")
+    record, printed = path.read_text().splitlines()
+    assert record.endswith(" INFO tests.worker: hello again")
+    assert printed == "seen"

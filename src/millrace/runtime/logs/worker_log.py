@@ -19,8 +19,11 @@ from millrace.runtime.logs.printed_lines import (
     printed_record,
 )
 from millrace.runtime.logs.shipped_log import ShippedLog
+from millrace.runtime.logs.standard_error import StandardErrorHandler
 
 __all__ = ["finish_prints", "set_up_worker_log", "take_shipped"]
+
+log = logging.getLogger(__name__)
 
 _shipped = ShippedLog()
 
@@ -30,18 +33,32 @@ class _WorkerLog:
 
     def __init__(self) -> None:
         self.settings = LogSettings()
+        self.handler: logging.Handler = logging.NullHandler()
+        """Writes to the job's log, or to standard error, which Spark brings into its own log."""
         self._handlers: dict[str | None, logging.Handler] = {}
         self._printed_lines: dict[str, PrintedLines] = {}
 
-    @property
-    def handler(self) -> logging.Handler:
-        """Writes to the job's log, or to standard error, which Spark brings into its own log."""
-        file = self.settings.file
+    def use(self, settings: LogSettings) -> str | None:
+        """Let all that is said go where these settings want it.
+
+        Returns:
+            What is wrong with the job's log, if it goes to standard error instead.
+        """
+        self.settings = settings
+        complaint = None
+        try:
+            self.handler = self._handler(settings.file)
+        except OSError as error:  # a log is no reason for the job to fail
+            complaint = f"cannot open the log {settings.file} ({error.strerror})"
+            self.handler = self._handler(None)
+        self.handler.setFormatter(log_format(settings.json))
+        return complaint
+
+    def _handler(self, file: str | None) -> logging.Handler:
         found = self._handlers.get(file)
         if found is None:
-            stream = logging.StreamHandler(_original(STDERR))
-            found = self._handlers[file] = placed(stream if file is None else LogFile(file))
-        found.setFormatter(log_format(self.settings.json))
+            handler = StandardErrorHandler(_original(STDERR)) if file is None else LogFile(file)
+            found = self._handlers[file] = placed(handler)
         return found
 
     def take_prints(self) -> None:
@@ -88,12 +105,14 @@ def set_up_worker_log(settings: LogSettings) -> None:
     for handler in others:
         if not any(isinstance(one, PlaceFilter) for one in handler.filters):
             handler.addFilter(PlaceFilter())
-    _log.settings = settings
+    complaint = _log.use(settings)
     if not others:
         root.addHandler(_log.handler)
     if settings.ships and _shipped not in root.handlers:
         root.addHandler(_shipped)
     _log.take_prints()
+    if complaint is not None:
+        log.warning("%s: what functions say goes to standard error", complaint)
 
 
 def finish_prints() -> None:
