@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace.common import Configuration
+from millrace.common.completable_future import CompletableFuture
 from millrace.common.config.restart_strategy import (
     FallbackRestartStrategy,
     RestartStrategies,
@@ -16,7 +17,11 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.job import JobStatus
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.archived_job import ARCHIVE, RestartSettings, read_archive, shown_settings
+from millrace.engine.executor import ExecutorError
+from millrace.engine.job_details import JobDetails, RescaleStatus
+from millrace.runtime.program import Program
 from millrace.testing import run_local
+from millrace.testing.local_executor import LocalExecutor
 
 
 def archive_of(directory: Path):
@@ -136,3 +141,69 @@ def test_latencies_of_a_job(tmp_path: Path) -> None:
     found = {(one.source, one.stage): one for one in details.latencies}
     assert found.keys() == {(source.uid, source.uid), (source.uid, target.uid)}
     assert found[source.uid, target.uid].quantiles[0.99] >= 0
+
+
+@pytest.mark.parametrize("end", ["FINISHED", "CANCELED", "SUSPENDED", "FAILED"])
+def test_a_rescaling_that_the_end_of_the_job_overtakes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """It is not left in progress for ever, and nothing was wrong with it."""
+    monkeypatch.setattr(LocalExecutor, "prepare", lambda executor, program: CompletableFuture())
+    asked: list[CompletableFuture[None]] = []
+
+    def look(number: int) -> int:
+        if end == "FAILED" and number == 15:
+            raise ValueError("no luck")
+        return number
+
+    with run_local(checkpoint_dir=str(tmp_path), epoch_records=1) as cluster:
+        env = environment()
+        env.from_collection(range(20)).map(look).print()
+        client = env.build_client("overtaken")
+
+        def act(details: JobDetails) -> None:
+            if details.epochs == 2:
+                asked.append(client.rescale(3))
+            elif details.epochs == 5:
+                {"CANCELED": client.cancel, "SUSPENDED": client.stop}.get(end, lambda: None)()
+
+        cluster.listeners.append(act)
+        client.run()
+    details = archive_of(tmp_path).details
+    assert details.status is JobStatus[end]
+    (rescaling,) = details.rescales
+    (answer,) = asked
+    assert rescaling.status is RescaleStatus.IGNORED
+    assert rescaling.failure == str(answer.exception(0))
+    assert rescaling.failure.startswith("the job has ended before it could change its parallelism")
+    assert rescaling.ended is not None
+
+
+def test_a_rescaling_that_the_job_fails_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who asked for it hears why."""
+    deploy, asked = LocalExecutor.deploy, list[CompletableFuture[None]]()
+
+    def refuse(executor: LocalExecutor, program: Program) -> None:
+        if asked:
+            raise ExecutorError("Spark does not run")
+        deploy(executor, program)
+
+    monkeypatch.setattr(LocalExecutor, "deploy", refuse)
+    with run_local(checkpoint_dir=str(tmp_path), epoch_records=1) as cluster:
+        env = environment()
+        env.from_collection(range(20)).map(str).print()
+        client = env.build_client("refused")
+
+        def act(details: JobDetails) -> None:
+            if details.epochs == 2:
+                asked.append(client.rescale(3))
+
+        cluster.listeners.append(act)
+        client.run()
+    details = archive_of(tmp_path).details
+    assert details.status is JobStatus.FAILED
+    (rescaling,) = details.rescales
+    assert rescaling.status is RescaleStatus.FAILED
+    assert rescaling.failure == "the job could not be rescaled: Spark does not run"
+    with pytest.raises(JobExecutionError, match="could not be rescaled: Spark does not run"):
+        asked[0].result(0)

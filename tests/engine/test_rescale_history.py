@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from millrace.common.errors import JobCancelledError, JobDefinitionError
+from millrace.common.errors import JobDefinitionError
 from millrace.engine.job_details import RescaleStatus, StageRescale
-from millrace.engine.job_requests import RescaleRequest, answer, refuse
+from millrace.engine.job_requests import JobEndedError, RescaleRequest, answer, refuse
 from millrace.engine.rescale_history import REMEMBERED, RescaleHistory
 
 
@@ -38,7 +38,7 @@ def test_chains_may_differ_with_the_parallelism() -> None:
 
 def test_how_they_end() -> None:
     told = history()
-    for error in (JobDefinitionError("too many"), JobCancelledError("the job was cancelled")):
+    for error in (JobDefinitionError("too many"), JobEndedError("the job was cancelled")):
         request = RescaleRequest(3)
         told.begin(request, graph(both=2))
         refuse(request, error)

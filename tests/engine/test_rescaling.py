@@ -144,6 +144,8 @@ def test_the_answer_tells_whether_the_parallelism_has_changed() -> None:
             assert (error is None) == wide
             assert error is None or "ended" in str(error)
             answers[at] = wide
+            for each in client._manager.details().rescales:
+                assert each.status is (RescaleStatus.COMPLETED if wide else RescaleStatus.IGNORED)
     assert set(answers.values()) == {True, False}
 
 

@@ -12,6 +12,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.job import JobStatus
 from millrace.engine.job_requests import (
     CancelRequest,
+    JobEndedError,
     QueuedRequest,
     Request,
     StopRequest,
@@ -115,6 +116,6 @@ class CommandBus:
             left, self._queue = list(self._queue), deque()
         for request in (*unfinished, *left):
             ended = f"the job has ended before it could {request.kind.value}"
-            error = JobExecutionError(ended + (f": {cause}" if cause else ""))
+            error = JobEndedError(ended + (f": {cause}" if cause else ""))
             error.__cause__ = cause
             refuse(request, error)

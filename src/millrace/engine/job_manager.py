@@ -43,6 +43,7 @@ from millrace.engine.job_requests import (
     After,
     CancelRequest,
     CheckpointRequest,
+    JobEndedError,
     QueuedRequest,
     RescaleRequest,
     SavepointRequest,
@@ -290,6 +291,7 @@ class JobManager:
             closing.callback(self._deployment.close)
             for observer in self._observers:
                 closing.callback(observer.closed)
+            closing.callback(self._publish)  # with what has become of the requests
             closing.callback(self._requests.close, cause)
 
     def _discard(self) -> None:
@@ -466,7 +468,7 @@ class JobManager:
         graph = self._rescaling.graph
         if graph is None or self._has_ended:
             ended = "the job's input has ended meanwhile, so its parallelism does not change"
-            return refuse(request, JobExecutionError(ended))
+            return refuse(request, JobEndedError(ended))
         crash_point("rescale-begins")
         parts = parts_in(acks, self._deployment.graph)
         restored = self._checkpoints.assign(graph, parts)
@@ -483,6 +485,9 @@ class JobManager:
         try:
             self._executor.deploy(graph.program)
         except ExecutorError as error:
-            raise JobExecutionError(f"the job could not be rescaled: {error}") from error
+            failed = JobExecutionError(f"the job could not be rescaled: {error}")
+            self._requests.serving = None
+            refuse(request, failed)
+            raise failed from error
         crash_point("rescale-ends")
         answer(request, None)

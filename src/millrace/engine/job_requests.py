@@ -11,7 +11,12 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from millrace.common.completable_future import CompletableFuture
+from millrace.common.errors import JobExecutionError
 from millrace.common.savepoint_format_type import SavepointFormatType
+
+
+class JobEndedError(JobExecutionError):
+    """The job has ended before it could do what was asked of it; nothing was wrong with that."""
 
 
 class RequestKind(Enum):

@@ -7,10 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from millrace.common.completable_future import CompletableFuture
-from millrace.common.errors import JobCancelledError
 from millrace.common.job import JobID
 from millrace.engine.job_details import RescaleStats, RescaleStatus, StageRescale
-from millrace.engine.job_requests import RescaleRequest
+from millrace.engine.job_requests import JobEndedError, RescaleRequest
 from millrace.plan.job_graph import JobGraph
 
 __all__ = ["RescaleHistory"]
@@ -71,7 +70,7 @@ class RescaleHistory:
         error = None if done.cancelled() else done.exception()
         status, failure = RescaleStatus.COMPLETED, None
         if error is not None:
-            ignored = isinstance(error, JobCancelledError)
+            ignored = isinstance(error, JobEndedError)
             status = RescaleStatus.IGNORED if ignored else RescaleStatus.FAILED
             failure = str(error)
         elif all(stage.before == stage.after for stage in stats.stages.values()):

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from gallery import BEGUN, NEW, RUNNING
+from dataclasses import replace
 
+import msgspec
+import pytest
+from gallery import BEGUN, NEW, RUNNING, archive, rescale
+
+from millrace.common.job import JobStatus
+from millrace.engine.archived_job import ARCHIVE
+from millrace.engine.job_details import RescaleStatus
 from millrace.server.observed_job import vertex_id
 
 SOURCE = vertex_id("source")
@@ -55,3 +62,22 @@ def test_details(api) -> None:
     assert found == {**newest, "schedulerStates": []}
     assert api.get(f"{PATH}/details/{'f' * 32}").status_code == 404
     assert api.get(f"{PATH}/details/x").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (JobStatus.FINISHED, "JOB_FINISHED"),
+        (JobStatus.CANCELED, "JOB_CANCELING"),
+        (JobStatus.SUSPENDED, "JOB_CANCELING"),
+        (JobStatus.FAILED, "JOB_FAILING"),
+    ],
+)
+def test_what_the_end_of_the_job_overtook(api, job_server, end: JobStatus, reason: str) -> None:
+    overtaken = rescale(1, 3, 3, RescaleStatus.IGNORED, "the job has ended before it could")
+    known = archive(end)
+    ended = msgspec.structs.replace(known, details=replace(known.details, rescales=(overtaken,)))
+    path = next((job_server.settings.jobs / RUNNING).glob(f"*/{ARCHIVE}"))
+    path.write_bytes(ended.encoded())
+    (told,) = api.get(f"{PATH}/history").json()
+    assert (told["terminalState"], told["terminatedReason"]) == ("IGNORED", reason)

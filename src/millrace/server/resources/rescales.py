@@ -117,7 +117,12 @@ def _reason(stats: RescaleStats, job: ObservedJob) -> str | None:
             return "EXCEPTION_OCCURRED"
         case RescaleStatus.IGNORED if stats.failure is None:
             return "NO_RESOURCES_OR_PARALLELISMS_CHANGE"
-    return "JOB_FINISHED" if job.job.status is JobStatus.FINISHED else "JOB_CANCELING"
+    match job.details.status:
+        case JobStatus.FAILING | JobStatus.FAILED:
+            return "JOB_FAILING"
+        case JobStatus.CANCELLING | JobStatus.CANCELED | JobStatus.SUSPENDED:
+            return "JOB_CANCELING"
+    return "JOB_FINISHED"
 
 
 def get_history(server: JobServer, request: ApiRequest) -> list[RescaleDetails]:
