@@ -20,14 +20,17 @@ from millrace.runtime.logs.worker_log import set_up_worker_log, take_shipped
 
 @contextmanager
 def root_of_a_worker():
-    """The root logger without the handlers that pytest gives it for the time of a test."""
+    """The root logger without the handlers that pytest gives it for the time of a test, in a
+    process that has not been a worker before."""
     logger = logging.getLogger()
-    handlers, level = logger.handlers, logger.level
+    handlers, level, log = logger.handlers, logger.level, worker_log._log
     streams = sys.stdout, sys.stderr
     logger.handlers = []
+    worker_log._log = worker_log._WorkerLog()
     try:
         yield logger
     finally:
+        worker_log._log = log
         sys.stdout, sys.stderr = streams
         logger.handlers = handlers
         logger.setLevel(level)
@@ -154,10 +157,9 @@ def test_a_broken_standard_error_fails_no_function(
 
 
 def test_a_log_that_cannot_be_opened_fails_no_job(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     """What is said goes to standard error, until a job finds the directory again."""
-    monkeypatch.setattr(worker_log, "_log", worker_log._WorkerLog())
     path = tmp_path / "removed" / "log"
     with root_of_a_worker():
         set_up_worker_log(LogSettings("INFO", file=str(path)))
@@ -175,3 +177,30 @@ def test_a_log_that_cannot_be_opened_fails_no_job(
     record, printed = path.read_text().splitlines()
     assert record.endswith(" INFO tests.worker: hello again")
     assert printed == "seen"
+
+
+def test_what_a_handler_prints_of_a_record_is_not_shipped_besides() -> None:
+    """A function's own handler writes to standard error, which is shipped, as the record is."""
+    with root_of_a_worker():
+        set_up_worker_log(LogSettings("INFO", ships=True))
+        logger = logging.getLogger("tests.worker.own")
+        logger.addHandler(logging.StreamHandler())
+        try:
+            logger.warning("seen\n%s", 1)
+            print("odd", file=sys.stderr)
+            logger.propagate = False  # the root logger does not get it: only the line is left
+            logger.warning("alone")
+        finally:
+            logger.handlers.clear()
+            logger.propagate = True
+        said = [(line.logger, line.message) for line in take_shipped()]
+    assert said == [("tests.worker.own", "seen\n1"), ("stderr", "odd"), ("stderr", "alone")]
+
+
+def test_what_a_handler_complains_of_is_shipped() -> None:
+    with root_of_a_worker():
+        set_up_worker_log(LogSettings("INFO", ships=True))
+        logging.getLogger("tests.worker").warning("got %d", "x")
+        said = [line.message for line in take_shipped()]
+    assert "--- Logging error ---" in said
+    assert "Message: 'got %d'" in said

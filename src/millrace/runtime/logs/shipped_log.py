@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections import deque
 from collections.abc import Iterable
+from types import FrameType
 
 from millrace.runtime.logs.log_line import LogLine
 from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, log_place
@@ -57,11 +59,30 @@ class ShippedLog(logging.Handler):
         return taken
 
     def printed(self, name: str, line: str) -> None:
-        """Keep a line that was printed by what calls this; a long one in pieces."""
+        """Keep a line that was printed by what calls this; a long one in pieces. Not what another
+        handler prints of a record that is kept anyway."""
+        if self._keeps_record_of(sys._getframe(1)):
+            return
         created, place = time.time(), log_place()
         for begin in range(0, max(len(line), 1), MOST_CHARACTERS):
             piece = line[begin : begin + MOST_CHARACTERS]
             self.add(created, logging.INFO, name, piece, place)
+
+    def _keeps_record_of(self, frame: FrameType | None) -> bool:
+        """Whether the call comes from a handler that has been given a record as this one is; and
+        prints that, no complaint about it. By names: libraries wrap these methods."""
+        while frame is not None and frame.f_code.co_name != "handleError":
+            if frame.f_code.co_name == "callHandlers":
+                logger = frame.f_locals.get("self")
+                return isinstance(logger, logging.Logger) and self._hears(logger)
+            frame = frame.f_back
+        return False
+
+    def _hears(self, logger: logging.Logger) -> bool:
+        heard: logging.Logger | None = logger
+        while heard is not None and self not in heard.handlers:
+            heard = heard.parent if heard.propagate else None
+        return heard is not None
 
 
 def replay(lines: Iterable[LogLine]) -> None:
