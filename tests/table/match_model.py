@@ -184,8 +184,9 @@ def _steps(pattern: Sequence[Variable], way: Way, row: Row) -> Iterator[Way]:
         place, count = place + 1, 0
 
 
-def _first_ends(clauses: MatchClauses, rows: Sequence[Row], start: int) -> list[Taken]:
-    """What the ways take that end first, of those that begin at a row."""
+def _first_ends(clauses: MatchClauses, rows: Sequence[Row], start: int) -> list[Taken] | None:
+    """What the ways take that end first, of those that begin at a row; None: none has ended, and
+    one could with further rows."""
     pattern = clauses.pattern
     ways: list[Way] = [(0, 0, ())]
     for row in rows[start:]:
@@ -197,7 +198,8 @@ def _first_ends(clauses: MatchClauses, rows: Sequence[Row], start: int) -> list[
         ended = [taken for place, _, taken in ways if place == len(pattern) - 1]
         if ended:
             return ended
-    return []
+    # with WITHIN, the end of the rows is the end of its time, too
+    return None if ways and clauses.within is None else []
 
 
 def _measured(clauses: MatchClauses, key: Any, taken: Taken) -> tuple[Any, ...]:
@@ -223,6 +225,8 @@ def matches_of(clauses: MatchClauses, rows: Sequence[Row]) -> list[set[tuple[Any
         start = 0
         while start < len(part):
             ends = _first_ends(clauses, part, start)
+            if ends is None:
+                break  # as in Flink, matches that begin later wait for it
             if ends:
                 found.append({_measured(clauses, key, taken) for taken in ends})
             start += len(ends[0]) if ends and clauses.past_last else 1
