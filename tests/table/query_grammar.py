@@ -296,7 +296,9 @@ class _Grammar:
         one, left = self.source(depth)
         alias = self.name()
         right = [Column(f"{alias}.{column.name}", column.kind) for column in DIM_TABLE_COLUMNS]
-        condition = self.equal(left, right)
+        # a key has the type of what it equals, and other whole numbers may be BIGINT
+        keys = [column for column in left if column.kind != "n" or column.name.endswith(".k")]
+        condition = self.equal(keys, right)
         if " = 1" in condition or condition.startswith("1 = "):
             return self._project(depth)  # a look-up needs a key
         if self.maybe():
