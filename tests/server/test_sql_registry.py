@@ -44,12 +44,36 @@ def test_everything_is_kept(url: str) -> None:
     assert found.job(JOB.id) == JOB
     assert found.job("d" * 32) is None
     assert found.attempts(JOB.id) == [attempt]
-    assert found.starts() == {JOB.id: 1}
     assert found.open_triggers() == [trigger]
     found.put_trigger(replace(trigger, result="{}"))
     assert found.open_triggers() == []
     assert found.trigger(trigger.id) == replace(trigger, result="{}")
     found.close()
+
+
+def test_restarts_are_starts_after_the_death_of_a_process(url: str) -> None:
+    """Neither what never ran, nor what a new leader has to start on its own machine."""
+    registry = SqlRegistry(url)
+    assert registry.claim()
+    others = {"c" * 32: ["crashed: signal 9", ""], "d" * 32: ["crashed: signal 9"]}
+    for id, ended_by in others.items():
+        for number, outcome in enumerate(ended_by):
+            registry.put_attempt(ProcessAttempt(id, number, 1, 5, 6 if outcome else None, outcome))
+    assert registry.restarts() == {"c" * 32: 1}, "the other waits"
+    assert registry.restarts("c" * 32) == {"c" * 32: 1}
+    assert registry.restarts("d" * 32) == {}
+    seen = []
+    outcomes = (
+        "left behind on a", "ended when its server led no more", "crashed: signal 9",
+        "the job had a process already", "crashed: exit code 1", "finished",
+    )  # fmt: skip
+    for number, outcome in enumerate(outcomes):
+        running = ProcessAttempt(JOB.id, number, 100 + number, 5)
+        registry.put_attempt(running)
+        seen.append(registry.restarts().get(JOB.id, 0))
+        registry.put_attempt(replace(running, ended=6, outcome=outcome))
+    assert seen == [0, 0, 0, 1, 1, 2]
+    registry.close()
 
 
 def test_a_registry_has_one_server(url: str) -> None:

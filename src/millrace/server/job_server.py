@@ -129,13 +129,13 @@ class JobServer:
     def observed(self, request: ApiRequest) -> ObservedJob:
         """The job that a request names, as it is now; raises as `registered`."""
         job = self.registered(request)
-        return self._observed.observe(job, len(self.registry.attempts(job.id)))
+        return self._observed.observe(job, self.registry.restarts(job.id).get(job.id, 0))
 
     def all_observed(self) -> list[ObservedJob]:
         """All jobs as they are now, the newest first."""
-        jobs, starts = self.registry.jobs(), self.registry.starts()
+        jobs, restarts = self.registry.jobs(), self.registry.restarts()
         self._observed.keep(job.id for job in jobs)
-        return [self._observed.observe(job, starts.get(job.id, 0)) for job in reversed(jobs)]
+        return [self._observed.observe(job, restarts.get(job.id, 0)) for job in reversed(jobs)]
 
     def _unfinished(self) -> list[ObservedJob]:
         return [self._observed.observe(job) for job in self.registry.unfinished_jobs()]

@@ -91,8 +91,8 @@ class ObservedJob:
     directory: Path | None = None
     """Where its checkpoints are."""
     measured: MeasuredJob | None = None
-    starts: int = 1
-    """How many processes it has had."""
+    new_processes: int = 0
+    """How often it was started again because its process had died."""
 
     def measurements(self) -> Sequence[Measurement]:
         """All its metrics under Flink's names."""
@@ -118,8 +118,8 @@ class ObservedJob:
 
     @property
     def restarts(self) -> int:
-        """How often it was started again: by its process, or with a new one."""
-        return self.details.restarts + max(0, self.starts - 1)
+        """How often it was started again: with a new process, and by the newest one itself."""
+        return self.new_processes + self.details.restarts
 
     @property
     def end(self) -> int:
@@ -188,8 +188,12 @@ class ObservedJobs:
         self._found: dict[str, _Found] = {}
         self._lock = Lock()
 
-    def observe(self, job: RegisteredJob, starts: int = 1) -> ObservedJob:
-        """The job as it is now; ``starts``: how many processes it has had."""
+    def observe(self, job: RegisteredJob, new_processes: int = 0) -> ObservedJob:
+        """The job as it is now.
+
+        Args:
+            new_processes: how often it was started again because its process had died.
+        """
         now = self._now()
         with self._lock:
             found = self._found.get(job.id)
@@ -198,7 +202,9 @@ class ObservedJobs:
         # who waits for a slow disk waits for one job alone
         with found.lock:
             self._refresh(job, found, now)
-            return ObservedJob(job, found.archive, now, found.directory, found.measured, starts)
+            return ObservedJob(
+                job, found.archive, now, found.directory, found.measured, new_processes
+            )
 
     def keep(self, ids: Iterable[str]) -> None:
         """Forget all other jobs."""

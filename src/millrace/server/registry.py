@@ -165,8 +165,12 @@ class Registry(Protocol):
     def attempts(self, job: str) -> list[ProcessAttempt]:
         """The processes of a job, the first one first."""
 
-    def starts(self) -> dict[str, int]:
-        """How many processes each job has had."""
+    def restarts(self, job: str | None = None) -> dict[str, int]:
+        """How often jobs were started again because a process of theirs had died; none: never.
+
+        Args:
+            job: of this one alone.
+        """
 
     def put_attempt(self, attempt: ProcessAttempt) -> None:
         """Keep a new attempt, or what has become of one."""

@@ -19,6 +19,7 @@ from sqlalchemy import (
     cast,
     create_engine,
     event,
+    exists,
     func,
     literal,
     select,
@@ -42,6 +43,7 @@ from millrace.server.registry import (
     TriggeredOperation,
 )
 from millrace.server.registry_schema import ATTEMPTS, FENCE, JOBS, TRIGGERS, migrate
+from millrace.server.restarts import CRASHED
 
 __all__ = ["SqlRegistry", "shown_url"]
 
@@ -177,9 +179,17 @@ class SqlRegistry:
             query = select(ATTEMPTS).where(ATTEMPTS.c.job == job).order_by(ATTEMPTS.c.number)
             return [ProcessAttempt(**row) for row in connection.execute(query).mappings()]
 
-    def starts(self) -> dict[str, int]:
+    def restarts(self, job: str | None = None) -> dict[str, int]:
+        later = ATTEMPTS.alias()
+        same_job, follows = later.c.job == ATTEMPTS.c.job, later.c.number > ATTEMPTS.c.number
+        query = (
+            select(ATTEMPTS.c.job, func.count())
+            .where(ATTEMPTS.c.outcome.startswith(CRASHED), exists().where(same_job, follows))
+            .group_by(ATTEMPTS.c.job)
+        )
+        if job is not None:
+            query = query.where(ATTEMPTS.c.job == job)
         with self.engine.connect() as connection:
-            query = select(ATTEMPTS.c.job, func.count()).group_by(ATTEMPTS.c.job)
             return {row[0]: row[1] for row in connection.execute(query)}
 
     def put_attempt(self, attempt: ProcessAttempt) -> None:

@@ -46,6 +46,7 @@ class AggregatedMetric(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 Values = Mapping[str, Any]
+_RESTARTS = ("numRestarts", "fullRestarts")
 
 
 def job_metrics(job: ObservedJob) -> dict[str, Any]:
@@ -54,7 +55,8 @@ def job_metrics(job: ObservedJob) -> dict[str, Any]:
     for each in job.measurements():
         if each.scope.logical == JOB:
             found.update(_values(each.name, each, job))
-    return found
+    # its process knows of no earlier ones
+    return {**found, **{name: job.restarts for name in _RESTARTS if name in found}}
 
 
 def subtask_metrics(job: ObservedJob, vertex: ObservedVertex) -> list[dict[str, Any]]:
