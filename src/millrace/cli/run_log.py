@@ -17,9 +17,9 @@ from millrace.cli.log_retention import delete_old_logs, mark_in_use
 from millrace.cli.terminal import Terminal
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.runtime.logs.log_file import LogFile
-from millrace.runtime.logs.log_formats import JsonLogFormat, placed
+from millrace.runtime.logs.log_formats import placed
 from millrace.runtime.logs.log_settings import RUN_LOG
-from millrace.runtime.logs.printed_lines import STDERR, STDOUT, PrintedLines, printed_record
+from millrace.runtime.logs.printed_lines import STDERR, STDOUT, PrintedLines, log_printed
 
 
 def open_run_log(directory: Path, job: Path, terminal: Terminal, as_json: bool = False) -> Path:
@@ -75,33 +75,22 @@ def _writes_to(stream: TextIO, path: str) -> bool:
 def _print(name: str, stream: TextIO, line: str) -> None:
     handlers = logging.getLogger("millrace").handlers
     to_file = next((one for one in handlers if isinstance(one, LogFile)), None)
-    if to_file is None:
-        stream.write(f"{line}\n")
-    elif isinstance(to_file.formatter, JsonLogFormat):
-        to_file.handle(printed_record(name, line))
-    else:
-        to_file.append(line)
+    log_printed(to_file, name, stream, line)
 
 
-class LastResort(logging.Handler):
+class LastResort(LogFile):
     """Takes warnings for which the job file has set up no handler: to the log, and besides to
     where Python shows them."""
 
     def __init__(self, path: Path, as_json: bool, shown: logging.Handler | None) -> None:
-        super().__init__(logging.WARNING)
-        self._to_file = LogFile(path)
+        super().__init__(path)
+        self.setLevel(logging.WARNING)
         self._shown = shown
         placed(self, as_json)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Log the record."""
-        try:
-            text = self.format(record)
-        except Exception:  # arguments that do not fit the message are no reason to fail
-            self.handleError(record)
-            return
-        self._to_file.append(text)
-        if self._shown is not None:
+        if self.append_record(record) and self._shown is not None:
             self._shown.handle(record)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from millrace.common.errors import StateError
@@ -129,13 +131,17 @@ class JobServer:
     def observed(self, request: ApiRequest) -> ObservedJob:
         """The job that a request names, as it is now; raises as `registered`."""
         job = self.registered(request)
-        return self._observed.observe(job, self.registry.restarts(job.id).get(job.id, 0))
+        # most answers say nothing of restarts
+        return self._observed.observe(job, lambda: self.registry.restarts(job.id).get(job.id, 0))
 
     def all_observed(self) -> list[ObservedJob]:
         """All jobs as they are now, the newest first."""
-        jobs, restarts = self.registry.jobs(), self.registry.restarts()
+        jobs, restarts = self.registry.jobs(), Counter(self.registry.restarts())
         self._observed.keep(job.id for job in jobs)
-        return [self._observed.observe(job, restarts.get(job.id, 0)) for job in reversed(jobs)]
+        return [
+            self._observed.observe(job, partial(restarts.__getitem__, job.id))
+            for job in reversed(jobs)
+        ]
 
     def _unfinished(self) -> list[ObservedJob]:
         return [self._observed.observe(job) for job in self.registry.unfinished_jobs()]

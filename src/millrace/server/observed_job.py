@@ -91,8 +91,8 @@ class ObservedJob:
     directory: Path | None = None
     """Where its checkpoints are."""
     measured: MeasuredJob | None = None
-    new_processes: int = 0
-    """How often it was started again because its process had died."""
+    new_processes: Callable[[], int] = lambda: 0
+    """Counts how often it was started again because its process had died."""
 
     def measurements(self) -> Sequence[Measurement]:
         """All its metrics under Flink's names."""
@@ -116,10 +116,10 @@ class ObservedJob:
         """What it tells of itself."""
         return self.archive.details if self.archive is not None else JobDetails()
 
-    @property
+    @cached_property
     def restarts(self) -> int:
         """How often it was started again: with a new process, and by the newest one itself."""
-        return self.new_processes + self.details.restarts
+        return self.new_processes() + self.details.restarts
 
     @property
     def end(self) -> int:
@@ -188,11 +188,13 @@ class ObservedJobs:
         self._found: dict[str, _Found] = {}
         self._lock = Lock()
 
-    def observe(self, job: RegisteredJob, new_processes: int = 0) -> ObservedJob:
+    def observe(
+        self, job: RegisteredJob, new_processes: Callable[[], int] = lambda: 0
+    ) -> ObservedJob:
         """The job as it is now.
 
         Args:
-            new_processes: how often it was started again because its process had died.
+            new_processes: counts how often it was started again because its process had died.
         """
         now = self._now()
         with self._lock:

@@ -21,12 +21,17 @@ class LogFile(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Append the record."""
+        self.append_record(record)
+
+    def append_record(self, record: logging.LogRecord) -> bool:
+        """Append a record; False: it cannot be told, which has been said."""
         try:
             text = self.format(record)
         except Exception:  # arguments that do not fit the message are no reason to fail
             self.handleError(record)
-            return
+            return False
         self.append(text)
+        return True
 
     def append(self, line: str) -> None:
         """Append a line; nothing if the disk is full, as there is nowhere to say so."""

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TextIO
 
-__all__ = ["MOST_BEGUN", "STDERR", "STDOUT", "PrintedLines", "printed_record"]
+from millrace.runtime.logs.log_file import LogFile
+from millrace.runtime.logs.log_formats import JsonLogFormat
+
+__all__ = ["MOST_BEGUN", "STDERR", "STDOUT", "PrintedLines", "log_printed", "printed_record"]
 
 MOST_BEGUN = 64_000
 """Characters of a line that has not ended; one that goes on after these is taken in pieces."""
@@ -128,6 +131,22 @@ class _Writer:
         """Whether what it had begun has been handed on as a line: its end is none any more."""
         self.hands_on = False
         """Whether it is about to hand on a line."""
+
+
+def log_printed(handler: logging.Handler | None, name: str, stream: TextIO, line: str) -> None:
+    """Log a line that was printed the way of the records: as one of them if these are JSON.
+
+    Args:
+        handler: what writes the records; None: there is no log yet.
+        name: `STDOUT` or `STDERR`.
+        stream: takes what the log does not.
+    """
+    if handler is not None and isinstance(handler.formatter, JsonLogFormat):
+        handler.handle(printed_record(name, line))
+    elif isinstance(handler, LogFile):
+        handler.append(line)
+    else:
+        stream.write(f"{line}\n")
 
 
 def printed_record(name: str, line: str) -> logging.LogRecord:

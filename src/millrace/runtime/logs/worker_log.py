@@ -16,7 +16,7 @@ from millrace.runtime.logs.printed_lines import (
     STDERR,
     STDOUT,
     PrintedLines,
-    printed_record,
+    log_printed,
 )
 from millrace.runtime.logs.shipped_log import ShippedLog
 from millrace.runtime.logs.standard_error import StandardErrorHandler
@@ -80,13 +80,7 @@ class _WorkerLog:
     def _printed(self, name: str, stream: TextIO, line: str) -> None:
         if self.settings.ships:
             _shipped.printed(name, line)
-        handler = self.handler
-        if self.settings.json:
-            handler.handle(printed_record(name, line))
-        elif isinstance(handler, LogFile):
-            handler.append(line)
-        else:
-            stream.write(f"{line}\n")
+        log_printed(self.handler, name, stream, line)
 
 
 _log = _WorkerLog()

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from millrace.common.errors import JobDefinitionError
 from millrace.sql.position import StatementPlace
 
-__all__ = ["CatalogError", "already_exists", "name_hint", "not_found"]
+__all__ = ["CatalogError", "already_exists", "missing_option", "name_hint", "not_found"]
 
 
 class CatalogError(JobDefinitionError):
