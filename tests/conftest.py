@@ -13,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "stores"))
 sys.path.insert(0, str(Path(__file__).parent / "services"))
+sys.path.insert(0, str(Path(__file__).parent / "costs"))
 
 from azurite import Azurite
 from cassandra_node import CassandraNode
@@ -30,6 +31,7 @@ from postgresql import PostgreSQL
 from prometheus_server import PrometheusServer
 from pulsar_standalone import PulsarStandalone
 from rabbitmq_server import RabbitMQServer
+from recorder import register
 from redis_server import RedisServer
 from running import fixture_of, unavailable
 from seaweedfs import SeaweedFS
@@ -48,6 +50,14 @@ APPLICATIONS = [str(EXAMPLES / name) for name in ("fraud", "cleanup", "sessions"
 os.environ.setdefault("MILLRACE_CLASS_ARCHIVE", str(SOURCES.parent / ".pytest_cache" / "jvm"))
 # a JVM that lives for seconds spends a third of its processor time in the second compiler
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--costs", metavar="DIRECTORY", help="write what each file of tests costs")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    register(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
