@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PYTHON=.venv/bin/python
 FAILED=.pytest_cache/v/cache/lastfailed
 MOST_TRIED_AGAIN=5
+NONE_COLLECTED=5
 # Tests start hundreds of interpreters, each of which would compile every module anew.
 unset PYTHONDONTWRITEBYTECODE
 LEFT_OUT="not torture and not bench and not connectors"
@@ -19,10 +20,15 @@ rm -f "$FAILED"
 mapfile -t files < <(grep -rl --include='test_*.py' 'pytest\.mark\.alone' tests)
 "$PYTHON" -m pytest -m "alone and not torture" "${files[@]}"
 alone=$?
+# a process that crashed has named its test; there is nothing more to learn from the others
+if [ $alone -gt 1 ] && [ $alone -ne $NONE_COLLECTED ]; then
+    echo "the tests marked alone ended with exit code $alone"
+    exit 1
+fi
 # A file's tests stay together: they share what a session or a module sets up. A test that hangs
-# fails after 15 minutes, and one that crashes its process is not tried for ever.
+# fails after 15 minutes, and one that crashes its process ends the run (tests/runs/watchdog.py).
 "$PYTHON" -m pytest -n "${WORKERS:-3}" --dist loadfile --no-loadscope-reorder --timeout 900 \
-    --max-worker-restart 2 -m "not alone and $LEFT_OUT"
+    --max-worker-restart 0 -m "not alone and $LEFT_OUT"
 divided=$?
 
 if [ $alone -eq 0 ] && [ $divided -eq 0 ]; then exit 0; fi

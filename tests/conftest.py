@@ -13,11 +13,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "stores"))
 sys.path.insert(0, str(Path(__file__).parent / "services"))
-sys.path.insert(0, str(Path(__file__).parent / "costs"))
+sys.path.insert(0, str(Path(__file__).parent / "runs"))
 
+import watchdog
 from azurite import Azurite
 from cassandra_node import CassandraNode
 from chromium import Chromium
+from costs import record_costs
 from ferretdb import FerretDB
 from gcs_server import GcsServer
 from hdfs import Hdfs
@@ -31,7 +33,6 @@ from postgresql import PostgreSQL
 from prometheus_server import PrometheusServer
 from pulsar_standalone import PulsarStandalone
 from rabbitmq_server import RabbitMQServer
-from recorder import register
 from redis_server import RedisServer
 from running import fixture_of, unavailable
 from seaweedfs import SeaweedFS
@@ -57,7 +58,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    register(config)
+    record_costs(config)
+    watchdog.pytest_configure(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,7 +1,7 @@
 """What each file of tests costs: ``pytest --costs DIRECTORY`` writes it there, a file per process.
 
 Processor time includes what a test starts and leaves running, as Spark's JVM: it is summed over
-the tree of processes below pytest before and after each test.
+the tree of processes below pytest before and after each test, or some short tests of a file.
 """
 
 from __future__ import annotations
@@ -117,11 +117,17 @@ class CostRecorder:
         # to measure takes milliseconds: the short tests of a file are measured together
         if ends_file or time.monotonic() - self._seen[0] > MEASURED_FROM_S:
             self._charge(item.nodeid.partition("::")[0], item.nodeid)
+        if ends_file:
+            self._write()
         return result
 
     def pytest_unconfigure(self) -> None:
         self._charge("(end)")
         self._over.set()
+        self._write()
+
+    def _write(self) -> None:
+        """So far; a run that is broken off has told of the files it has done."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         written = {
             "files": {name: asdict(cost) for name, cost in self._costs.items()},
@@ -130,7 +136,7 @@ class CostRecorder:
         self._file.write_text(json.dumps(written, indent=1), encoding="utf-8")
 
 
-def register(config: pytest.Config) -> None:
+def record_costs(config: pytest.Config) -> None:
     """Adds the recorder if the command line asks for it; in a divided run, to each worker."""
     directory = config.getoption("--costs")
     divides = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
