@@ -22,9 +22,11 @@ from millrace.common.types.logical.logical_type import (
     VarCharType,
 )
 from millrace.expressions.evaluation import CompiledCalc, compiled
-from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.evaluation_error import EvaluationError, ValueCountError
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.registry import resolve_call, resolve_cast
 from millrace.expressions.resolved import FieldReference, ResolvedExpression, ValueLiteral
+from millrace.expressions.result_types import always
 
 Read = Callable[[str], ResolvedExpression]
 
@@ -177,3 +179,29 @@ def test_a_constant_is_a_column_of_the_batchs_length(read: Read) -> None:
     evaluator = pickle.loads(pickle.dumps(compiled(read("1 + 2 * 3"), row)))
     assert evaluator(batch).to_pylist() == [7, 7]
     assert evaluator(batch).type == pa.int32()
+
+
+def test_a_kernel_that_gives_another_length_is_named() -> None:
+    kernel = FunctionDefinition(
+        "HALVED", (("INT",),), always("INT"), lambda site, datum: datum[: len(datum) // 2]
+    )
+    call = resolve_call("HALVED", (field(0, IntType()),), kernel)
+    with pytest.raises(ValueCountError, match="HALVED gave 1 values for 2 rows"):
+        computed(call, IntType(), [1, 2])
+
+
+TEXTS = st.sampled_from([None, "", "a", "b"])
+
+
+@given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=6))
+def test_concat_ws_has_a_value_for_each_row(rows: list[tuple[str | None, ...]]) -> None:
+    fields = tuple(field(index, VarCharType()) for index in range(3))
+    made = computed(
+        resolve_call("CONCAT_WS", fields),
+        VarCharType(),
+        *([row[index] for row in rows] for index in range(3)),
+    )
+    assert made == [
+        None if by is None else by.join(text for text in texts if text is not None)
+        for by, *texts in rows
+    ]

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.evaluation_error import ValueCountError
 from millrace.expressions.session_settings import SessionSettings
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "array_of",
     "conformed",
     "is_scalar",
+    "of_length",
     "per_value",
 ]
 
@@ -135,6 +137,23 @@ def array_of(datum: Datum, length: int) -> Any:
         # Arrow does not repeat arrays, maps and rows no times
         return pa.repeat(datum, length) if length else pa.array([], datum.type)
     return datum.combine_chunks() if isinstance(datum, pa.ChunkedArray) else datum
+
+
+def of_length(datum: Datum, length: int, name: str) -> Datum:
+    """The datum, which has a value for each row: what is computed is looked at here, once.
+
+    Args:
+        name: the function that made it, for the error.
+
+    Raises:
+        ValueCountError: it has more values or fewer.
+    """
+    if isinstance(datum, pa.Scalar) or len(datum) == length:
+        return datum
+    raise ValueCountError(
+        f"{name} gave {len(datum)} values for {length} rows, a fault of millrace: please report "
+        "it with the statement and the types of its arguments"
+    )
 
 
 def conformed(datum: Datum, arrow: Any) -> Datum:

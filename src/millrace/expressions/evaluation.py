@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from millrace.common.functions.metrics import MetricGroup
 from millrace.common.types.logical.arrow_type import arrow_type
-from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.expressions.casting.cast import cast_may_fail, caster
 from millrace.expressions.columns import (
     CallSite,
@@ -37,6 +37,7 @@ from millrace.expressions.columns import (
     array_of,
     conformed,
     is_scalar,
+    of_length,
 )
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.failing_row import tell_row
@@ -53,6 +54,9 @@ from millrace.expressions.resolved import (
 from millrace.expressions.session_settings import SessionSettings
 
 __all__ = ["CompiledCalc", "Evaluator", "compiled", "is_deterministic"]
+
+_SHOWN = 200
+"""Characters of an expression in a message."""
 
 
 class Evaluator:
@@ -100,7 +104,7 @@ class Evaluator:
 
     def _values(self, batch: pa.RecordBatch, instant: int | None = None) -> pa.Array:
         frame = Frame(batch.columns, batch.num_rows, _instant(self.session, instant))
-        return array_of(self._node(frame), batch.num_rows)
+        return _column(self._node, frame, self.expression.output_type)
 
 
 def compiled(
@@ -132,7 +136,7 @@ class CompiledCalc:
         self._arguments = (projections, condition, input_type, session or SessionSettings())
         compiler = _Compiler(self._arguments[3])
         self._condition = None if condition is None else compiler.node(condition)
-        self._projections = [compiler.node(each) for each in projections]
+        self._projections = [(compiler.node(each), each.output_type) for each in projections]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CompiledCalc, self._arguments
@@ -174,7 +178,14 @@ class CompiledCalc:
                 rows = pc.indices_nonzero(mask).to_numpy().astype(np.int64)
             if rows is not None:
                 frame = frame.narrowed(rows)
-        return [array_of(node(frame), frame.length) for node in self._projections], rows
+        return [_column(node, frame, kind) for node, kind in self._projections], rows
+
+
+def _column(node: ExpressionNode, frame: Frame, kind: LogicalType) -> Any:
+    """The node's values; where there is no row, no constant that has no value is asked for it."""
+    if not frame.length:
+        return pa.array([], arrow_type(kind))
+    return array_of(node(frame), frame.length)
 
 
 def _instant(session: SessionSettings, instant: int | None) -> int | None:
@@ -215,8 +226,11 @@ class _Compiler:
         operand = self.node(expression.operand)
         source, target = expression.operand.output_type, expression.type
         kernel = caster(source, target, self._session, expression.safe)
+        name = "TRY_CAST" if expression.safe else "CAST"
         fails = operand.may_fail or (cast_may_fail(source, target) and not expression.safe)
-        run = _placed(lambda frame: kernel(operand(frame)), expression)
+        run = _placed(
+            lambda frame: of_length(kernel(operand(frame)), frame.length, name), expression
+        )
         return _folded(ExpressionNode(run, fails), [operand], True)
 
     def _call(self, expression: Call) -> ExpressionNode:
@@ -238,33 +252,36 @@ class _Compiler:
         return _folded(ExpressionNode(run, fails), arguments, constant or definition.lazy)
 
 
-def _runner(definition: FunctionDefinition, site: CallSite, arguments: list[ExpressionNode]) -> Any:
-    kernel, arrow = definition.kernel, site.arrow
+def _runner(
+    definition: FunctionDefinition, site: CallSite, arguments: list[ExpressionNode]
+) -> Callable[[Frame], Datum]:
+    run, arrow, name = _kernel_runner(definition, site, arguments), site.arrow, site.function
+    return lambda frame: conformed(of_length(run(frame), frame.length, name), arrow)
+
+
+def _kernel_runner(
+    definition: FunctionDefinition, site: CallSite, arguments: list[ExpressionNode]
+) -> Callable[[Frame], Datum]:
+    kernel = definition.kernel
     if kernel is None:
         raise FunctionResolutionError(f"{site.function} is no scalar function")
     if definition.lazy:
-        return lambda frame: conformed(kernel(site, frame, *arguments), arrow)
+        return lambda frame: kernel(site, frame, *arguments)
     if definition.of_batch:
-        return lambda frame: conformed(
-            kernel(site, frame, *(argument(frame) for argument in arguments)), arrow
-        )
+        return lambda frame: kernel(site, frame, *(argument(frame) for argument in arguments))
     if len(arguments) == 1:
         (only,) = arguments
-        return lambda frame: conformed(kernel(site, only(frame)), arrow)
+        return lambda frame: kernel(site, only(frame))
     if len(arguments) == 2:
         left, right = arguments
-        return lambda frame: conformed(kernel(site, left(frame), right(frame)), arrow)
-    return lambda frame: conformed(
-        kernel(site, *(argument(frame) for argument in arguments)), arrow
-    )
+        return lambda frame: kernel(site, left(frame), right(frame))
+    return lambda frame: kernel(site, *(argument(frame) for argument in arguments))
 
 
 def _placed(run: Callable[[Frame], Datum], expression: Call | Cast) -> Callable[[Frame], Datum]:
     """The same, whose errors say where the expression stands: the innermost one that has a place.
     What functions of users raise is theirs."""
     place = expression.place
-    if place is None:
-        return run
     caught = () if _calls_users(expression) else (ArithmeticError, ValueError)
 
     def placed(frame: Frame) -> Datum:
@@ -272,13 +289,24 @@ def _placed(run: Callable[[Frame], Datum], expression: Call | Cast) -> Callable[
             return run(frame)
         except EvaluationError as error:
             error.place = error.place or place
+            if error.call is None:
+                error.call = "" if _name(expression) in str(error) else _shown(expression)
             raise
         except caught as error:
-            made = EvaluationError(f"{expression} has no value: {error}")
+            made = EvaluationError(f"{_shown(expression)} has no value: {error}")
             made.place = place
             raise made from None
 
     return placed
+
+
+def _name(expression: Call | Cast) -> str:
+    return expression.function if isinstance(expression, Call) else "be cast"
+
+
+def _shown(expression: Call | Cast) -> str:
+    text = str(expression)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _calls_users(expression: ResolvedExpression) -> bool:

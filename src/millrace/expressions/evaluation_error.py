@@ -1,11 +1,11 @@
-"""`EvaluationError`: an expression has no value for a row."""
+"""`EvaluationError`: an expression has no value for a row; `ValueCountError`: a kernel is wrong."""
 
 from __future__ import annotations
 
 from millrace.common.errors import JobExecutionError
 from millrace.expressions.resolved import Place
 
-__all__ = ["EvaluationError"]
+__all__ = ["EvaluationError", "ValueCountError"]
 
 
 class EvaluationError(JobExecutionError):
@@ -17,13 +17,24 @@ class EvaluationError(JobExecutionError):
     Attributes:
         place: of the expression in its statement, once it is known.
         row: the columns that it reads, of the row that has no value, likewise.
+        call: the expression, where the reason does not name its function; "": it does.
     """
 
     place: Place | None = None
     row: str = ""
+    call: str | None = None
 
     def __str__(self) -> str:
         reason = super().__str__()
+        if self.call and self.place is None:  # otherwise the statement shows it
+            reason = f"{self.call}: {reason}"
         if self.row:
             reason = f"{reason} (in the row {self.row})"
         return reason if self.place is None else self.place.shown(reason)
+
+
+class ValueCountError(JobExecutionError):
+    """A kernel gave more or fewer values than there are rows; a fault of millrace.
+
+    Columns of different lengths would lose rows, or give them values of others.
+    """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.columns import CallSite, Datum, is_scalar, per_value
+from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import (
     CallContext,
     FunctionDefinition,
@@ -19,10 +21,12 @@ from millrace.expressions.function_definition import (
 )
 from millrace.expressions.result_types import always, argument, fixed, forced_nullable, varying
 
-__all__ = ["CATEGORY", "STRINGS", "TEXT", "python", "string_function"]
+__all__ = ["CATEGORY", "STRINGS", "TEXT", "python", "require_length", "string_function"]
 
 CATEGORY = "String"
 TEXT = "<CHARACTER_STRING>"
+LONGEST = 2**26
+"""Characters of a text that a function makes of a short one and a number."""
 Kernel = Callable[..., Datum]
 
 
@@ -89,11 +93,18 @@ def _bars_type(context: CallContext) -> LogicalType:
 
 
 def _concat_ws(site: CallSite, separator: Datum, *texts: Datum) -> Datum:
-    return (
-        pc.binary_join_element_wise(*texts, separator, null_handling="skip")
-        if texts
-        else (pc.if_else(pc.is_valid(separator), pa.scalar(""), pa.scalar(None, pa.string())))
-    )
+    if all(map(is_scalar, (separator, *texts))):
+        found = [text.as_py() for text in texts if text.is_valid]
+        return pa.scalar(separator.as_py().join(found) if separator.is_valid else None, site.arrow)
+    nothing = pa.scalar("", pa.string())
+    first, *others = texts or (nothing,)
+    if first.null_count if not is_scalar(first) else not first.is_valid:
+        # where no text is left, Arrow's kernel leaves out the row
+        none = reduce(pc.and_, map(pc.is_null, texts))
+        first = pc.if_else(none, nothing, first)
+    if is_scalar(separator) and not separator.is_valid:
+        return separator
+    return pc.binary_join_element_wise(first, *others, separator, null_handling="skip")
 
 
 def _changed_case(ascii_only: Callable[[Datum], Datum], full: Callable[[str], str]) -> Kernel:
@@ -120,10 +131,26 @@ def _position(needle: str, text: str, start: int = 1) -> int:
     return text.find(needle, max(start - 1, 0) if needle else 0) + 1
 
 
+def require_length(length: int) -> None:
+    """That a text of so many characters can be made.
+
+    Raises:
+        EvaluationError: it would take the memory of the process.
+    """
+    if length > LONGEST:
+        raise EvaluationError(f"a text of {length} characters; {LONGEST} are the most")
+
+
+def _repeated(text: str, count: int) -> str:
+    require_length(len(text) * count)
+    return text * max(count, 0)
+
+
 def _padded(left: bool) -> Callable[[str, int, str], str | None]:
     def pad(text: str, length: int, filler: str) -> str | None:
         if length < 0 or not filler:
             return None
+        require_length(length)
         missing = max(length - len(text), 0)
         fill = (filler * (missing // len(filler) + 1))[:missing]
         return fill + text if left and missing else (text + fill)[:length]
@@ -311,9 +338,10 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         "REPEAT",
         ((TEXT, "INT"),),
         _STRING,
-        python(lambda text, count: text * max(count, 0)),
+        python(_repeated),
         "The text some number of times.",
         ("REPEAT('ab', 3)", "ababab"),
+        may_fail=True,
     ),
     string_function(
         "REPLACE",
@@ -338,6 +366,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         python(_padded(True)),
         "Filled at the left, or cut, to a length.",
         ("LPAD('hi', 5, '??')", "???hi"),
+        may_fail=True,
     ),
     string_function(
         "RPAD",
@@ -346,6 +375,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         python(_padded(False)),
         "Filled at the right, or cut, to a length.",
         ("RPAD('hi', 5, '??')", "hi???"),
+        may_fail=True,
     ),
     string_function(
         "CONCAT",

@@ -20,6 +20,7 @@ from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator
 from millrace.expressions.aggregates.accumulators import accumulator
+from millrace.expressions.columns import of_length
 from millrace.expressions.function_context import FunctionContext
 from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.table.value_counts import ValueCounts
@@ -59,6 +60,11 @@ class _Aggregate:
 
     def columns(self, table: SlotTable | RowLog) -> tuple[npt.NDArray[Any], ...]:
         return tuple(table.space.values[self.start : self.end])
+
+    def of(self, slots: Positions, columns: tuple[npt.NDArray[Any], ...]) -> pa.Array:
+        """A value for each of the slots."""
+        made = self.accumulator.value(slots, columns)
+        return of_length(made, len(slots), self.call.function)
 
 
 def _shown(call: AggregateCall, input_type: RowType, number: int) -> str:
@@ -226,7 +232,7 @@ class GroupAccumulators:
         last = np.append(begins[1:], slots.size) - 1
         for column, made in zip(columns, found, strict=True):
             column[first] = made[last]
-        return aggregate.accumulator.value(np.arange(slots.size), found)
+        return aggregate.of(np.arange(slots.size), found)
 
     @staticmethod
     def _first_rows(
@@ -267,7 +273,7 @@ class GroupAccumulators:
                 chosen = pa.array(added)
                 arguments = [argument.take(chosen) for argument in rows.arguments]
                 aggregate.accumulator.accumulate(rows.slots.take(added), columns, arguments, None)
-            parts.append(aggregate.accumulator.value(rows.slots.take(of_round), columns))
+            parts.append(aggregate.of(rows.slots.take(of_round), columns))
         return pa.concat_arrays(parts).take(pa.array(np.argsort(order)))
 
     @staticmethod
@@ -289,10 +295,7 @@ class GroupAccumulators:
 
     def values(self, slots: Positions, columns: Sequence[npt.NDArray[Any]]) -> list[pa.Array]:
         """The aggregates of slots, given the table's columns (or former ones)."""
-        return [
-            each.accumulator.value(slots, tuple(columns[each.start : each.end]))
-            for each in self._aggregates
-        ]
+        return [each.of(slots, tuple(columns[each.start : each.end])) for each in self._aggregates]
 
 
 @dataclass(slots=True)
