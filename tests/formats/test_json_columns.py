@@ -101,7 +101,8 @@ def test_no_messages_are_no_rows() -> None:
 
 COLUMNS = parse_type(
     "ROW<price DECIMAL(10, 2), share FLOAT, day DATE, at TIMESTAMP(3), point TIMESTAMP_LTZ(3), "
-    "clock TIME(0), raw BYTES, tags ARRAY<STRING>, prices ARRAY<DECIMAL(4, 1)>, days ARRAY<DATE>, "
+    "clock TIME(0), raw BYTES, flag BOOLEAN, n INT, text STRING, tags ARRAY<STRING>, "
+    "prices ARRAY<DECIMAL(4, 1)>, days ARRAY<DATE>, "
     "who ROW<name STRING, born DATE, ids ARRAY<INT>>, them ARRAY<ROW<n INT>>, "
     "counts MAP<STRING, INT>, times MAP<STRING, TIMESTAMP(3)>>"
 )
@@ -112,7 +113,8 @@ DECIMALS = (
     st.decimals(allow_nan=False, allow_infinity=False, places=2).map(str)
     | st.integers(-(10**9), 10**9)
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.sampled_from(["NaN", " 1.50 ", "1_0", "-0", "1E+3", "", "x", True, []])
+    | st.sampled_from(["NaN", "1E999999999", 12.345, 123456789.1, " 1.50 ", "1_0", "-0", "1E+3"])
+    | st.sampled_from(["", "x", True, []])
 )
 DAYS = st.dates().map(str) | st.sampled_from(["20200101", "2020-W01-1", "2020-01-01Z", "", 7])
 MOMENTS = (
@@ -140,6 +142,12 @@ TABLE_VALUES = {
     "point": MOMENTS,
     "clock": CLOCKS,
     "raw": st.binary().map(lambda data: b64encode(data).decode()) | st.just("?"),
+    "flag": st.booleans() | st.sampled_from([1, 0, "true", " TRUE", "no", [], {}]),
+    "n": st.integers(-(2**33), 2**33)
+    | st.sampled_from([1.0, -1.9, 1e3, 1e300, "7", " 7 ", "1.0", "1_0", True, []]),
+    "text": st.text()
+    | st.floats(allow_nan=False)
+    | st.sampled_from(["\ud83d", True, 7, [1, 2.5, {"a": None}], {"b": "\t"}, {}]),
     "tags": st.lists(st.none() | st.text()) | st.just("a"),
     "prices": st.lists(st.none() | DECIMALS),
     "days": st.lists(st.none() | DAYS),
@@ -197,7 +205,8 @@ def test_ordinary_messages_of_a_table_become_columns() -> None:
         "price": 1.5, "share": 0.1, "day": "2020-02-29", "at": "2020-01-01 00:00:00.5",
         "point": "2020-01-01 00:00:00Z", "clock": "10:00:00", "raw": "AAE=", "tags": ["a"],
         "prices": ["1.5"], "days": [None], "who": who, "them": [{"n": 1}, None],
-        "counts": {"a": 1}, "times": {"t": "2020-01-01T00:00:00"},
+        "flag": True, "n": 7, "text": "é", "counts": {"a": 1},
+        "times": {"t": "2020-01-01T00:00:00"},
     }  # fmt: skip
     assert value.keys() == set(COLUMNS.names)
     messages = [json.dumps(value).encode()] * 3

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from millrace.common import Instant, Row, Types
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.logical.logical_type import IntType, RowType
 from millrace.common.types.type_information import TypeInformation
 from millrace.datastream.formats.json import (
     JsonRowDeserializationSchema,
@@ -112,7 +113,7 @@ def test_the_forms_of_flink() -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [b"{", b"[1]", b'{"n": "x"}', b'{"n": 1.5}', b'{"n": [1]}', b"\xff", b"[" * 100_000, b""],
+    [b"{", b"[1]", b'{"n": "x"}', b'{"n": "1.5"}', b'{"n": [1]}', b"\xff", b"[" * 100_000, b""],
 )
 def test_broken_messages(message: bytes) -> None:
     """They fail with what to do, or are None."""
@@ -212,7 +213,7 @@ def test_json_schemas_without_a_type(schema: str, message: str) -> None:
         (b"[1]", None),
         (b"{", None),
         (b'{"n": "\xff"}', None),
-        (b'{"n": ' + b"1" * 5_000 + b"}", None),
+        (b'{"n": ' + b"1" * 5_000 + b"}", "n"),
         (b'{"n": ' + b"[" * 100_000, None),
     ],
     ids=range(7),
@@ -251,3 +252,97 @@ def test_a_number_that_is_too_great_is_a_malformed_record(
         with pytest.raises(MalformedRecordError, match="does not fit into") as refused:
             schema.deserialize(b'{"n": %d}' % beyond)
         assert refused.value.column == "n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Types.INT(), "1.9", 1),
+        (Types.INT(), "-1.9", -1),
+        (Types.LONG(), "1e3", 1_000),
+        (Types.LONG(), "9223372036854775807.0", 2**63 - 1),
+        (Types.INT(), '" 7 "', 7),
+        (Types.BOOLEAN(), "1", False),
+        (Types.BOOLEAN(), '" TRUE "', True),
+        (Types.BOOLEAN(), '"yes"', False),
+        (Types.DOUBLE(), '"Infinity"', math.inf),
+        (Types.DOUBLE(), "1e999", math.inf),
+        (Types.DOUBLE(), '"1.5d"', 1.5),
+        (Types.STRING(), "1e3", "1e3"),
+        (Types.STRING(), "-0", "-0"),
+        (Types.STRING(), "1.50", "1.50"),
+        (Types.STRING(), "true", "true"),
+        (Types.STRING(), '{ "b" : [ 2.50, 1e3, 100, -0, true, null, "\\u001f\\"é" ] }',
+         '{"b":[2.5,1000.0,100,0,true,null,"\\u001F\\"é"]}'),
+        (Types.STRING(), '"\\ud83d"', "?"),
+        (Types.STRING(), '"\\ud83d\\ude00"', "\U0001f600"),
+        (Types.STRING(), '"a\tb"', "a\tb"),
+        (Types.STRING(), "[" * 990 + "]" * 990, "[" * 990 + "]" * 990),
+    ],
+)  # fmt: skip
+def test_values_of_other_kinds_are_read_as_flink_does(
+    kind: TypeInformation[Any], text: str, value: Any
+) -> None:
+    """A number as a text, a text as a number, and objects as their text."""
+    found = read(Types.ROW_NAMED(["v"], [kind]), f'{{"v": {text}}}'.encode())
+    assert found is not None
+    assert repr(found["v"]) == repr(value)
+
+
+def test_trees_beside_decimals_have_decimals() -> None:
+    """As Jackson has them in a row type with a decimal."""
+    row_type = Types.ROW_NAMED(["s", "d"], [Types.STRING(), Types.BIG_DEC()])
+    assert read(row_type, b'{"s": [2.50, 1e3, 0.0]}') == Row(s="[2.5,1E+3,0]", d=None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Types.INT(), "1e10"),
+        (Types.INT(), "1e999999999"),
+        (Types.INT(), '"1_0"'),
+        (Types.INT(), "true"),
+        (Types.LONG(), "1e19"),
+        (Types.DOUBLE(), '"nan"'),
+        (Types.DOUBLE(), "[]"),
+        (Types.BIG_DEC(), '"NaN"'),
+        (Types.BIG_DEC(), "true"),
+        (Types.STRING(), "[" * 1_001 + "]" * 1_001),
+        (Types.STRING(), "NaN"),
+    ],
+    ids=repr,
+)
+def test_what_is_not_of_a_type_is_malformed(kind: TypeInformation[Any], text: str) -> None:
+    """Also where its exponent is beyond what a computer can write out."""
+    with pytest.raises(MalformedRecordError):
+        read(Types.ROW_NAMED(["v"], [kind]), f'{{"v": {text}}}'.encode())
+
+
+def rows_of_a_table(messages: list[bytes], **given: bool) -> tuple[list[Any], list[int] | None]:
+    columns = RowType.of(("a", IntType()), ("b", IntType()))
+    row_type = Types.ROW_NAMED(["a", "b"], [Types.INT(), Types.INT()])
+    schema = JsonRowDeserializationSchema(row_type, table=columns, **given)
+    batch, origins = schema.deserialize_flat(messages)
+    return [tuple(row) for row in batch.to_rows().values], origins
+
+
+def test_an_array_of_objects_is_several_rows_of_a_table() -> None:
+    """And an empty message none."""
+    messages = [b'{"a": 1}', b"", b'[{"a": 2}, {"b": 3}]', b"[]"]
+    assert rows_of_a_table(messages) == ([(1, None), (2, None), (None, 3)], [0, 2, 2])
+    assert rows_of_a_table([b'{"a": 1}', b'{"a": 2}'])[1] is None
+    with pytest.raises(MalformedRecordError, match="no object"):
+        rows_of_a_table([b'[{"a": 2}, 3]'])
+
+
+def test_a_key_that_comes_twice_is_read_until_all_fields_are_there() -> None:
+    """One by one; columns have the last value."""
+    one = Types.ROW_NAMED(["a"], [Types.INT()])
+    assert read(one, b'{"a": 1, "a": 2}') == Row(a=1)
+    assert rows_of_a_table([b'{"a": 1, "a": 2, "b": 3.0}'])[0] == [(2, None)]
+
+
+def test_long_decimals_are_written_with_their_exponent() -> None:
+    """Their digits would be a text of gigabytes."""
+    written = write(Types.ROW([Types.BIG_DEC()]), Row(Decimal("1E+999999999")))
+    assert written == b'{"f0":1E+999999999}'

@@ -110,12 +110,12 @@ def _column(values: list[Any], kind: LogicalType) -> pyarrow.Array:
     import pyarrow as pa
 
     element = kind.element_type if isinstance(kind, logical.ArrayType) else kind
-    if isinstance(element, _NESTED):
+    if isinstance(element, _CONVERTED):
         return arrow_column(values, kind)
     return pa.array(values, arrow_type(kind))
 
 
-_NESTED = (logical.ArrayType, logical.MapType, logical.RowType)
+_CONVERTED = (logical.ArrayType, logical.MapType, logical.RowType, logical.DecimalType)
 _REFUSALS = (
     *(msgspec.DecodeError, RecursionError),
     *(TypeError, ValueError, ArithmeticError, LookupError, AttributeError),

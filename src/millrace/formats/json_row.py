@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
-from millrace.common.types.batch import Batch
+from millrace.common.types.batch import Batch, RowBatch
 from millrace.common.types.composite_types import (
     ListTypeInfo,
     MapTypeInfo,
@@ -20,17 +19,17 @@ from millrace.common.types.composite_types import (
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
-from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
+from millrace.common.types.type_information import TypeInformation
 from millrace.formats.json_columns import JsonColumns
-from millrace.formats.json_fields import TIMES, without_utc
+from millrace.formats.json_reading import READING_ERRORS, field_reader, nullable, row_reader
 from millrace.formats.json_schema import type_of_json_schema
+from millrace.formats.json_tokens import parse_json
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
 __all__ = ["JsonRowDeserializationSchema", "JsonRowSerializationSchema"]
 
 Write = Callable[[Any], str]
-Read = Callable[[Any], Any]
 
 
 class JsonRowSerializationSchema(SerializationSchema[Row]):
@@ -123,9 +122,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         self._null_for_wrong_fields = null_for_wrong_fields
         self._table = table
         # a message that is no object is no row with NULL in every field
-        self._read = _nullable(
-            _reader_of_values(type_info, fail_on_missing_field, null_for_wrong_fields)
-        )
+        self._read = nullable(row_reader(type_info, fail_on_missing_field, null_for_wrong_fields))
         self._columns = JsonColumns(type_info, fail_on_missing_field, table)
 
     @staticmethod
@@ -140,10 +137,14 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             MalformedRecordError: the message is no such JSON; an error policy of the source decides
                 what becomes of it.
         """
+        row: Row | None = self._one(message, lambda: self._read(parse_json(message)))
+        return row
+
+    def _one(self, message: bytes, read: Callable[[], Any]) -> Any:
+        """What is read of a message; None for a broken one if parse errors are ignored."""
         try:
-            row: Row | None = self._read(json.loads(message, parse_float=Decimal))
-            return row
-        except (TypeError, ValueError, ArithmeticError, LookupError, RecursionError) as error:
+            return read()
+        except READING_ERRORS as error:
             if self._ignore_parse_errors:
                 return None
             raise self._malformed(message, error) from error
@@ -151,8 +152,8 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
     def _malformed(self, message: bytes, error: Exception) -> MalformedRecordError:
         """The error, with the field that it is about."""
         column = None
-        with contextlib.suppress(ValueError, RecursionError):
-            column = self._wrong_field(json.loads(message, parse_float=Decimal))
+        with contextlib.suppress(ValueError):
+            column = self._wrong_field(parse_json(message))
         reason = str(error) if column is None else f"field {column!r}: {error}"
         reason = reason[:500]
         return MalformedRecordError(
@@ -168,8 +169,8 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         kinds = zip(self._type_info.get_field_names(), self._type_info.types, strict=True)
         for name, kind in kinds:
             try:
-                _reader(kind, self._fail_on_missing_field)(value.get(name))
-            except (TypeError, ValueError, ArithmeticError, LookupError):
+                field_reader(self._type_info, kind, self._fail_on_missing_field)(value.get(name))
+            except READING_ERRORS:
                 return name
         return None
 
@@ -177,6 +178,28 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         """The rows, in columns unless a message or the type needs a closer look."""
         columns = self._columns.read(messages)
         return super().deserialize_batch(messages) if columns is None else columns
+
+    def deserialize_flat(self, messages: Sequence[bytes]) -> tuple[Batch, list[int] | None]:
+        """The rows of a table: an array of objects is several rows, and no message none."""
+        if self._table is None:
+            return self.deserialize_batch(messages), None
+        columns = self._columns.read(messages)
+        if columns is not None:
+            return columns, None
+        rows: list[Any] = []
+        origins: list[int] = []
+        for position, message in enumerate(messages):
+            found = self._rows(message)
+            rows += found
+            origins += [position] * len(found)
+        return RowBatch(rows), None if origins == list(range(len(messages))) else origins
+
+    def _rows(self, message: bytes) -> list[Row | None]:
+        def read() -> list[Row | None]:
+            value = parse_json(message)
+            return list(map(self._read, value)) if isinstance(value, list) else [self._read(value)]
+
+        return (self._one(message, read) or []) if message else []
 
     def get_produced_type(self) -> TypeInformation[Any]:
         return self._type_info
@@ -299,91 +322,3 @@ def _array(texts: Any) -> str:
 def _object(pairs: Any) -> str:
     members = [f"{json.dumps(name, ensure_ascii=False)}:{text}" for name, text in pairs]
     return f"{{{','.join(members)}}}"
-
-
-def _reader(type_info: TypeInformation[Any], strict: bool, lenient: bool = False) -> Read:
-    read = _reader_of_values(type_info, strict, lenient)
-    return _nullable(_or_none(read) if lenient else read)
-
-
-def _nullable(read: Read) -> Read:
-    return lambda value: None if value is None else read(value)
-
-
-def _reader_of_values(type_info: TypeInformation[Any], strict: bool, lenient: bool = False) -> Read:
-    if isinstance(type_info, RowTypeInfo):
-        return _row_reader(type_info, strict, lenient)
-    if isinstance(type_info, TupleTypeInfo):
-        readers = [_reader(kind, strict, lenient) for kind in type_info.types]
-        return lambda value: tuple(r(i) for r, i in zip(readers, _is(list, value), strict=True))
-    if isinstance(type_info, MapTypeInfo):
-        key = scalar_text(type_info.key_type).read
-        item = _reader(type_info.value_type, strict, lenient)
-        return lambda value: {key(k): item(v) for k, v in _is(dict, value).items()}
-    if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
-        element = _reader(type_info.element_type, strict, lenient)
-        return lambda value: list(map(element, _is(list, value)))
-    read = scalar_text(type_info).read
-    if isinstance(type_info, TIMES):
-        return lambda value: read(without_utc(_scalar(value)))
-    if isinstance(type_info, BasicTypeInfo) and type_info.label in _BITS:
-        return _whole_reader(_BITS[type_info.label])
-    return lambda value: read(_scalar(value))
-
-
-_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
-
-
-def _whole_reader(bits: int) -> Read:
-    """A whole number: one that is too great is none of the type, as a column could not hold it."""
-    most = 2 ** (bits - 1)
-
-    def read(value: Any) -> int:
-        number = int(_scalar(value))
-        if not -most <= number < most:
-            raise ValueError(f"{number} does not fit into {bits} bits")
-        return number
-
-    return read
-
-
-def _or_none(read: Read) -> Read:
-    def lenient(value: Any) -> Any:
-        try:
-            return read(value)
-        except (TypeError, ValueError, ArithmeticError, LookupError):
-            return None
-
-    return lenient
-
-
-def _row_reader(type_info: RowTypeInfo, strict: bool, lenient: bool = False) -> Read:
-    names = type_info.get_field_names()
-    readers = [_reader(kind, strict, lenient) for kind in type_info.types]
-
-    def read(value: Any) -> Row:
-        found = _is(dict, value)
-        if strict:
-            for name in names:
-                if name not in found:
-                    raise LookupError(f"field {name!r} is missing")
-        row = Row(*[r(found.get(name)) for r, name in zip(readers, names, strict=True)])
-        row.set_field_names(names)
-        return row
-
-    return read
-
-
-def _is(kind: type, value: Any) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is no {kind.__name__}")
-    return value
-
-
-def _scalar(value: Any) -> str:
-    """The text that is read; as in Flink, a number may be in quotes and a text may be a number."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, (int, Decimal)) else json.dumps(value)

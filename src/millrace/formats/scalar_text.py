@@ -89,6 +89,13 @@ def _instant(text: str) -> Instant:
     return Instant(seconds, since.microseconds * (NANOS_PER_SECOND // 1_000_000))
 
 
+def _decimal(value: Any) -> str:
+    """All digits, unless those would be a text of megabytes."""
+    number = Decimal(value)
+    return f"{number:f}" if abs(number.adjusted()) < _MOST_DIGITS else str(number)
+
+
+_MOST_DIGITS = 10_000
 _STRING = ScalarText(str, str)
 _WHOLE = ScalarText(_whole, int, is_number=True)
 _FLOAT = ScalarText(_float, float, is_number=True)
@@ -105,7 +112,7 @@ _BASIC = {
     "BYTES": _BYTES,
 }
 _KINDS: tuple[tuple[type, ScalarText], ...] = (
-    (BigDecTypeInfo, ScalarText(lambda value: f"{Decimal(value):f}", Decimal, is_number=True)),
+    (BigDecTypeInfo, ScalarText(_decimal, Decimal, is_number=True)),
     (DateTypeInfo, ScalarText(lambda value: value.isoformat(), date.fromisoformat)),
     (TimeTypeInfo, ScalarText(lambda value: value.isoformat(), time.fromisoformat)),
     (TimestampTypeInfo, ScalarText(lambda value: value.isoformat(" "), datetime.fromisoformat)),

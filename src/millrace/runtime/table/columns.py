@@ -13,7 +13,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.types.batch import Batch, ColumnBatch
 from millrace.common.types.columns import kinds_of
 from millrace.common.types.logical.arrow_type import arrow_type
-from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.logical.logical_type import DecimalType, RowField, RowType
 from millrace.common.types.logical.python_values import arrow_column
 from millrace.common.types.row import Row
 
@@ -85,7 +85,7 @@ class ColumnConversion:
                 )
             columns = [
                 _cast(data.column(field.name if by_name else position), field)
-                for position, field in enumerate(self._schema)
+                for position, field in enumerate(self._row_type.fields)
             ]
             data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         return ColumnBatch(data, batch.timestamps, batch.row_kinds, "row")
@@ -147,17 +147,23 @@ def column_of(values: Sequence[Any], field: Any) -> Any:
         raise
 
 
-def _cast(column: Any, field: Any) -> Any:
+def _cast(column: Any, field: RowField) -> Any:
     import pyarrow as pa
 
-    if column.type.equals(field.type):
+    kind = arrow_type(field.type)
+    if column.type.equals(kind):
         return column
     try:
-        return column.cast(field.type)
+        try:
+            return column.cast(kind)
+        except pa.ArrowInvalid:
+            if not (pa.types.is_decimal(column.type) and isinstance(field.type, DecimalType)):
+                raise
+            return arrow_column(column.to_pylist(), field.type)  # which rounds
     except (pa.ArrowException, ValueError) as error:
         raise JobExecutionError(
             f"the source gives the column {field.name!r} as {column.type}, which does not become "
-            f"{field.type} ({error}); declare it as what it is, and cast in the query"
+            f"{kind} ({error}); declare it as what it is, and cast in the query"
         ) from error
 
 

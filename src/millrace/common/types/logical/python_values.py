@@ -23,8 +23,10 @@ from typing import Any
 from millrace.common.errors import JobExecutionError
 from millrace.common.time.amounts import Instant
 from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.fitted_decimal import are_near, decimal_fitter
 from millrace.common.types.logical.logical_type import (
     ArrayType,
+    DecimalType,
     IntegralType,
     LocalZonedTimestampType,
     LogicalType,
@@ -37,6 +39,7 @@ from millrace.common.types.row import named_row
 __all__ = ["arrow_column", "arrow_converter", "python_values"]
 
 Convert = Callable[[Any], Any]
+_BEYOND_INTEGERS = 2**64
 
 
 def python_values(column: Any, kind: LogicalType) -> list[Any]:
@@ -103,7 +106,8 @@ def _listed(column: Any) -> list[Any]:
 
 
 def arrow_column(values: Sequence[Any], kind: LogicalType) -> Any:
-    """Python values as an Arrow array of a logical type.
+    """Python values as an Arrow array of a logical type. Decimals are rounded half up to their
+    type's scale; those that are too great for it are null.
 
     Raises:
         pyarrow.ArrowException, TypeError, ValueError, OverflowError, AttributeError: a value is
@@ -111,12 +115,25 @@ def arrow_column(values: Sequence[Any], kind: LogicalType) -> Any:
     """
     import pyarrow as pa
 
-    convert = arrow_converter(kind)
     if isinstance(kind, IntegralType):
         made = pa.array(values)
         if pa.types.is_floating(made.type) or pa.types.is_decimal(made.type):
             return made.cast(arrow_type(kind))  # which refuses fractions; `array` cuts them off
+    if isinstance(kind, DecimalType):
+        return _decimals(values, kind)
+    convert = arrow_converter(kind)
     return pa.array(values if convert is None else list(map(convert, values)), arrow_type(kind))
+
+
+def _decimals(values: Sequence[Any], kind: DecimalType) -> Any:
+    import pyarrow as pa
+
+    if are_near(values, kind):
+        try:
+            return pa.array(values, arrow_type(kind))
+        except pa.ArrowInvalid:  # a value is to be rounded, or null, or none of the type
+            pass
+    return pa.array(list(map(decimal_fitter(kind), values)), arrow_type(kind))
 
 
 def arrow_converter(kind: LogicalType) -> Convert | None:
@@ -143,6 +160,8 @@ def _point_in_time(value: Any) -> Any:
 
 
 def _nested_converter(kind: LogicalType) -> Convert | None:
+    if isinstance(kind, DecimalType):
+        return decimal_fitter(kind)
     return _whole if isinstance(kind, IntegralType) else arrow_converter(kind)
 
 
@@ -153,8 +172,9 @@ def _whole(value: Any) -> Any:
         ValueError: it is none.
     """
     if isinstance(value, (float, Decimal)):
-        if value != int(value):
-            raise ValueError(f"{value!r} is no integer")
+        # compared first: an integer of 1E999999999 would fill the memory
+        if not -_BEYOND_INTEGERS < value < _BEYOND_INTEGERS or value != int(value):
+            raise ValueError(f"{value!r} is no integer of its type")
         return int(value)
     return value
 

@@ -1,0 +1,73 @@
+"""Decimals as a ``DECIMAL(p, s)`` holds them. Flink: ``DecimalData.fromBigDecimal``."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from decimal import (
+    ROUND_HALF_UP,
+    Clamped,
+    Context,
+    Decimal,
+    DecimalException,
+    Overflow,
+    Rounded,
+    Subnormal,
+)
+from functools import cache
+from typing import Any
+
+from millrace.common.types.logical.logical_type import DecimalType
+
+__all__ = ["are_near", "decimal_fitter"]
+
+_MOST = 38
+_DIGITS = Context(prec=80)
+"""More than a decimal has: the default would not do for 38."""
+
+
+def decimal_fitter(kind: DecimalType) -> Callable[[Any], Any]:
+    """A function that rounds decimals half up to the scale of a type; those that are too great for
+    it become None. What is no decimal, or not finite, stays as it is.
+
+    Example:
+        >>> fitted = decimal_fitter(DecimalType(5, 2))
+        >>> fitted(Decimal("12.345")), fitted(Decimal("1e9"))
+        (Decimal('12.35'), None)
+    """
+    whole_digits = kind.precision - kind.scale
+    step = Decimal(1).scaleb(-kind.scale)
+
+    def fitted(value: Any) -> Any:
+        if not isinstance(value, Decimal) or not value.is_finite():
+            return value
+        # compared first: 1E999999999 has more digits than fit into memory
+        if value and value.adjusted() >= whole_digits:
+            return None
+        rounded = value.quantize(step, ROUND_HALF_UP, _DIGITS)
+        return None if rounded and rounded.adjusted() >= whole_digits else rounded
+
+    return fitted
+
+
+def are_near(values: Sequence[Any], kind: DecimalType) -> bool:
+    """Whether pyarrow may be given the values for a type: one with far more digits behind the point
+    than the type has ends the process, or gives any number."""
+    plus = _bounds(kind.scale).plus
+    present = [value for value in values if value is not None]
+    try:
+        try:
+            deque(map(plus, present), 0)
+        except TypeError:  # there are other values among them
+            deque(map(plus, [value for value in present if isinstance(value, Decimal)]), 0)
+    except DecimalException:
+        return False
+    return True
+
+
+@cache
+def _bounds(scale: int) -> Context:
+    """A context that refuses numbers with more than 38 digits, or of which pyarrow would have to
+    take off more than 38 digits for a scale, which is what its table of powers ends with."""
+    traps: list[type[DecimalException]] = [Rounded, Subnormal, Clamped, Overflow]
+    return Context(prec=_MOST, Emin=-scale - 1, Emax=_MOST, traps=traps)

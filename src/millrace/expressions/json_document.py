@@ -1,0 +1,181 @@
+"""JSON texts as Jackson reads and writes them, also those that are nested deeper than Python's
+stack."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["MAX_DEPTH", "json_document", "parsed_document", "quoted"]
+
+MAX_DEPTH = 1_000
+"""Of objects and arrays in each other; Jackson's ``StreamReadConstraints``."""
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_ESCAPE = re.compile(r"\\(?:\\|u00[01][0-9a-f])")
+
+
+class _Written(str):
+    """A part of the text that is written already."""
+
+    __slots__ = ()
+
+
+def json_document(value: Any, scalar: Callable[[Any], str], sort_keys: bool = False) -> str:
+    """The text of nested dicts and lists, without blanks.
+
+    Args:
+        scalar: the text of a value that is neither.
+        sort_keys: write members in the order of their keys.
+
+    Example:
+        >>> json_document({"b": [1, None], "a": {}}, json.dumps, sort_keys=True)
+        '{"a":{},"b":[1,null]}'
+    """
+    if not isinstance(value, (dict, list)):
+        return scalar(value)
+    written: list[str] = []
+    waiting: list[Any] = [value]  # a stack, for Python's own is too small for deep documents
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, _Written):
+            written.append(item)
+        elif isinstance(item, dict):
+            _wait_for_members(item, waiting, sort_keys)
+        elif isinstance(item, list):
+            _wait_for_items(item, waiting)
+        else:
+            written.append(scalar(item))
+    return "".join(written)
+
+
+def _wait_for_members(members: dict[Any, Any], waiting: list[Any], sort_keys: bool) -> None:
+    waiting.append(_Written("}"))
+    keys = sorted(members) if sort_keys else list(members)
+    for key in reversed(keys):
+        comma = "" if key is keys[0] else ","
+        waiting += (members[key], _Written(f"{comma}{quoted(str(key))}:"))
+    waiting.append(_Written("{"))
+
+
+def _wait_for_items(items: list[Any], waiting: list[Any]) -> None:
+    waiting.append(_Written("]"))
+    for place in range(len(items) - 1, 0, -1):
+        waiting += (items[place], _Written(","))
+    waiting += items[:1]
+    waiting.append(_Written("["))
+
+
+def quoted(text: str) -> str:
+    """A text as JSON, with the escapes that Jackson writes.
+
+    >>> print(quoted('a"\\x1f'))
+    "a\\"\\u001F"
+    """
+    made = json.dumps(text, ensure_ascii=False)
+    return _ESCAPE.sub(_upper, made) if "\\u00" in made else made
+
+
+def _upper(escape: re.Match[str]) -> str:
+    found = escape[0]
+    return found if found == "\\\\" else f"\\u{found[2:].upper()}"
+
+
+def parsed_document(text: str, decoder: json.JSONDecoder) -> Any:
+    """What a decoder makes of a text, also where that is nested deeper than Python's stack.
+
+    Args:
+        decoder: with an ``object_pairs_hook``, or without.
+
+    Raises:
+        ValueError: it is no JSON, or has more than `MAX_DEPTH` objects and arrays in each other.
+    """
+    try:
+        return decoder.decode(text)
+    except RecursionError:
+        return _DeepDocument(text, decoder).value()
+
+
+class _DeepDocument:
+    """Reads a text with a list of the objects and arrays that are open, in place of recursion."""
+
+    def __init__(self, text: str, decoder: json.JSONDecoder) -> None:
+        self._text, self._decoder = text, decoder
+        self._place = 0
+        self._open: list[tuple[str, list[Any]]] = []
+        """What closes each, and its items; those of an object are keys and values in turn."""
+
+    def value(self) -> Any:
+        """The value of the whole text.
+
+        Raises:
+            ValueError: it is no JSON, or nested too deep.
+        """
+        while True:
+            found, value = self._begun()
+            while found:
+                if not self._open:
+                    if self._next():
+                        raise self._wrong("nothing more")
+                    return value
+                found, value = self._put(value)
+
+    def _begun(self) -> tuple[bool, Any]:
+        """Whether a value stands here that is read whole, and the value."""
+        opening = self._next()
+        if opening not in ("[", "{"):
+            value, self._place = self._decoder.raw_decode(self._text, self._place)
+            return True, value
+        if len(self._open) == MAX_DEPTH:
+            raise ValueError(f"it has more than {MAX_DEPTH:,} objects and arrays in each other")
+        self._place += 1
+        self._open.append(("]" if opening == "[" else "}", []))
+        if self._next() == self._open[-1][0]:
+            return True, self._closed()
+        self._read_key()
+        return False, None
+
+    def _put(self, value: Any) -> tuple[bool, Any]:
+        """Adds a value to what is open. Whether that ends here, and its value."""
+        closing, items = self._open[-1]
+        items.append(value)
+        found = self._next()
+        if found == closing:
+            return True, self._closed()
+        if found != ",":
+            raise self._wrong(f"',' or {closing!r}")
+        self._place += 1
+        self._read_key()
+        return False, None
+
+    def _closed(self) -> Any:
+        self._place += 1
+        closing, items = self._open.pop()
+        if closing == "]":
+            return items
+        pairs = list(zip(items[::2], items[1::2], strict=True))
+        hook = self._decoder.object_pairs_hook
+        return dict(pairs) if hook is None else hook(pairs)
+
+    def _read_key(self) -> None:
+        closing, items = self._open[-1]
+        if closing == "]":
+            return
+        if self._next() != '"':
+            raise self._wrong("a key")
+        key, self._place = self._decoder.raw_decode(self._text, self._place)
+        items.append(key)
+        if self._next() != ":":
+            raise self._wrong("':'")
+        self._place += 1
+
+    def _next(self) -> str:
+        """The next character that is no blank; none at the end."""
+        found = _BLANKS.match(self._text, self._place)
+        assert found is not None
+        self._place = found.end()
+        return self._text[self._place : self._place + 1]
+
+    def _wrong(self, expected: str) -> ValueError:
+        return json.JSONDecodeError(f"Expecting {expected}", self._text, self._place)

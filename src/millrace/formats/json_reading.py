@@ -1,0 +1,234 @@
+"""How fields of JSON objects are read one by one, as Flink's ``JsonToRowDataConverters`` do.
+
+A number may be in quotes, and a text may be a number, an object or an array. Fractions of numbers
+are cut off for INT, and all but ``true`` is false for BOOLEAN.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from millrace.common.types.composite_types import (
+    ListTypeInfo,
+    MapTypeInfo,
+    RowTypeInfo,
+    TupleTypeInfo,
+)
+from millrace.common.types.row import Row
+from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
+from millrace.common.types.value_types import BigDecTypeInfo
+from millrace.formats.json_fields import TIMES, without_utc
+from millrace.formats.json_tokens import (
+    FractionNumber,
+    RepeatedKeys,
+    tree_text,
+    well_formed,
+)
+from millrace.formats.scalar_text import is_bytes, scalar_text
+
+__all__ = ["READING_ERRORS", "Read", "field_reader", "nullable", "row_reader"]
+
+Read = Callable[[Any], Any]
+READING_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
+"""What readers raise of a value that is not of their type."""
+_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_FLOAT = re.compile(
+    r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?)"
+)
+_BLANKS = "".join(map(chr, range(33)))
+"""What Java's ``trim`` takes off."""
+
+
+class FieldReaders:
+    """Makes readers of the fields of a row type.
+
+    Args:
+        strict: whether a field that is missing is refused.
+        lenient: whether a field that cannot be read is None.
+        has_decimals: whether there is a decimal in the row type.
+    """
+
+    def __init__(self, strict: bool, lenient: bool, has_decimals: bool) -> None:
+        self._strict, self._lenient, self._has_decimals = strict, lenient, has_decimals
+
+    def nullable(self, kind: TypeInformation[Any]) -> Read:
+        """Reads a value of a type, or null."""
+        read = self.values(kind)
+        return nullable(_or_none(read) if self._lenient else read)
+
+    def values(self, kind: TypeInformation[Any]) -> Read:
+        """Reads a value of a type that is not null."""
+        if isinstance(kind, RowTypeInfo):
+            return self._rows(kind)
+        if isinstance(kind, TupleTypeInfo):
+            readers = list(map(self.nullable, kind.types))
+            return lambda value: tuple(r(i) for r, i in zip(readers, _list(value), strict=True))
+        if isinstance(kind, MapTypeInfo):
+            key, item = scalar_text(kind.key_type).read, self.nullable(kind.value_type)
+            return lambda value: {key(well_formed(k)): item(v) for k, v in _dict(value).items()}
+        if isinstance(kind, ListTypeInfo) and not is_bytes(kind):
+            element = self.nullable(kind.element_type)
+            return lambda value: list(map(element, _list(value)))
+        return self._scalars(kind)
+
+    def _rows(self, kind: RowTypeInfo) -> Read:
+        names, strict = kind.get_field_names(), self._strict
+        readers = list(map(self.nullable, kind.types))
+
+        def read(value: Any) -> Row:
+            found = _dict(value)
+            if isinstance(found, RepeatedKeys):
+                found = found.fields(names)
+            if strict:
+                for name in names:
+                    if name not in found:
+                        raise LookupError(f"field {name!r} is missing")
+            row = Row(*[r(found.get(name)) for r, name in zip(readers, names, strict=True)])
+            row.set_field_names(names)
+            return row
+
+        return read
+
+    def _scalars(self, kind: TypeInformation[Any]) -> Read:
+        label = kind.label if isinstance(kind, BasicTypeInfo) else ""
+        if label in _BITS:
+            return _whole_reader(_BITS[label])
+        if label == "STRING":
+            has_decimals = self._has_decimals
+            return lambda value: _text(value, has_decimals)
+        if label in _READERS:
+            return _READERS[label]
+        if isinstance(kind, BigDecTypeInfo):
+            return _decimal
+        read = scalar_text(kind).read
+        if isinstance(kind, TIMES):
+            return lambda value: read(without_utc(_token(value)))
+        return lambda value: read(_token(value))
+
+
+def row_reader(kind: RowTypeInfo, strict: bool = False, lenient: bool = False) -> Read:
+    """Reads an object as a row; see `FieldReaders`."""
+    return FieldReaders(strict, lenient, _has_decimals(kind)).values(kind)
+
+
+def field_reader(row_type: RowTypeInfo, kind: TypeInformation[Any], strict: bool) -> Read:
+    """Reads one field of a row type."""
+    return FieldReaders(strict, False, _has_decimals(row_type)).nullable(kind)
+
+
+def nullable(read: Read) -> Read:
+    """Reads null, too."""
+    return lambda value: None if value is None else read(value)
+
+
+def _or_none(read: Read) -> Read:
+    def lenient(value: Any) -> Any:
+        try:
+            return read(value)
+        except READING_ERRORS:
+            return None
+
+    return lenient
+
+
+def _has_decimals(kind: TypeInformation[Any]) -> bool:
+    if isinstance(kind, (RowTypeInfo, TupleTypeInfo)):
+        return any(map(_has_decimals, kind.types))
+    if isinstance(kind, MapTypeInfo):
+        return _has_decimals(kind.value_type)
+    if isinstance(kind, ListTypeInfo) and not is_bytes(kind):
+        return _has_decimals(kind.element_type)
+    return isinstance(kind, BigDecTypeInfo)
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"{_named(value)} is no object")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"{_named(value)} is no array")
+    return value
+
+
+def _named(value: Any) -> str:
+    """The value in words: what is nested deep has no ``repr``."""
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "an array"
+    return repr(_token(value))[:200]
+
+
+def _token(value: Any) -> str:
+    """The text of a value that is no object and no array, without the quotes."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (dict, list)):
+        raise TypeError(f"{_named(value)} is no scalar")
+    return "true" if value else "false"
+
+
+def _text(value: Any, has_decimals: bool) -> str:
+    if isinstance(value, (dict, list)):
+        return tree_text(value, has_decimals)
+    return well_formed(_token(value))
+
+
+def _boolean(value: Any) -> bool:
+    return value if isinstance(value, bool) else _token(value).strip(_BLANKS).lower() == "true"
+
+
+def _whole_reader(bits: int) -> Read:
+    """A whole number: one that is too great is none of the type, as a column could not hold it."""
+    most = 2 ** (bits - 1)
+
+    def read(value: Any) -> int:
+        if isinstance(value, FractionNumber):
+            # as the double that Java makes of it, so its exponent cannot be too great
+            number = float(value)
+            if not -most <= number <= most - (bits < 64):
+                raise ValueError(f"{value[:100]} does not fit into {bits} bits")
+            truncated = int(number)
+            return truncated if truncated < most else most - 1
+        whole = _integer(value)
+        if not -most <= whole < most:
+            raise ValueError(f"{_token(value)[:100]} does not fit into {bits} bits")
+        return whole
+
+    return read
+
+
+def _integer(value: Any) -> int:
+    text = _token(value).strip(_BLANKS)
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(f"{text[:100]!r} is no whole number")
+    return int(text)
+
+
+def _float(value: Any) -> float:
+    text = _token(value).strip(_BLANKS)
+    if not _FLOAT.fullmatch(text):
+        raise ValueError(f"{text[:100]!r} is no number")
+    return float(text if text.endswith("y") else text.rstrip("dDfF"))
+
+
+def _decimal(value: Any) -> Decimal:
+    if not isinstance(value, str):
+        raise TypeError(f"{_named(value)} is no number")
+    found = Decimal(value)
+    if not found.is_finite():
+        raise ValueError(f"{value[:100]!r} is no number")
+    return found
+
+
+_READERS: dict[str, Read] = {
+    "BOOLEAN": _boolean,
+    "BIG_INT": _integer,
+    "FLOAT": _float,
+    "DOUBLE": _float,
+}

@@ -1,0 +1,135 @@
+"""JSON as Jackson reads it: numbers with the digits that they are written with, control characters
+within texts, and keys that come twice.
+
+Flink: ``AbstractJsonDeserializationSchema``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from decimal import Context, Decimal, InvalidOperation
+from typing import Any
+
+from millrace.expressions.casting.text_of import double_text
+from millrace.expressions.json_document import json_document, parsed_document, quoted
+
+__all__ = ["FractionNumber", "JsonNumber", "RepeatedKeys", "parse_json", "tree_text", "well_formed"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_EXACT = Context(prec=1_000)
+
+
+class JsonNumber(str):
+    """The digits of a number."""
+
+    __slots__ = ()
+
+
+class FractionNumber(JsonNumber):
+    """Those of a number with a point or an exponent."""
+
+    __slots__ = ()
+
+
+class RepeatedKeys(dict[str, Any]):
+    """An object in which a key comes twice; as a dict, it has the last value."""
+
+    pairs: Sequence[tuple[str, Any]] = ()
+
+    def fields(self, names: Sequence[str]) -> dict[str, Any]:
+        """The values of a row's fields as Flink finds them, which stops reading behind as many keys
+        as there are fields."""
+        found: dict[str, Any] = {}
+        left = len(names)
+        for key, value in self.pairs:
+            if key in names and left:
+                found[key] = value
+                left -= 1
+        return found
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) == len(pairs):
+        return made
+    repeated = RepeatedKeys(made)
+    repeated.pairs = pairs
+    return repeated
+
+
+def _refused(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(
+    strict=False,
+    parse_int=JsonNumber,
+    parse_float=FractionNumber,
+    parse_constant=_refused,
+    object_pairs_hook=_object,
+)
+
+
+def parse_json(message: bytes) -> Any:
+    """The value of a message: dicts, lists, texts, `JsonNumber`, booleans and None.
+
+    Example:
+        >>> parse_json(b'{"a": 1e3}')
+        {'a': '1e3'}
+
+    Raises:
+        ValueError: it is no JSON, or has more than 1,000 objects and arrays in each other.
+    """
+    text = message.decode(json.detect_encoding(message), "surrogatepass")
+    return parsed_document(text, _DECODER)
+
+
+def well_formed(text: str) -> str:
+    """The text with ``?`` for halves of characters, as Java writes them.
+
+    >>> well_formed("a\\ud83d")
+    'a?'
+    """
+    return _SURROGATE.sub("?", text) if not text.isascii() else str(text)
+
+
+def tree_text(value: Any, has_decimals: bool) -> str:
+    """The text of an object or an array, as Jackson's trees print it.
+
+    Args:
+        has_decimals: whether a column of the row is a decimal: fractions are decimals then, else
+            doubles.
+
+    Example:
+        >>> tree_text(parse_json(b'{"a": [2.50, 1e3, "x"]}'), False)
+        '{"a":[2.5,1000.0,"x"]}'
+    """
+    fraction = _decimal_text if has_decimals else _double_text
+    return well_formed(json_document(value, lambda item: _scalar_text(item, fraction)))
+
+
+def _scalar_text(value: Any, fraction: Callable[[str], str]) -> str:
+    if isinstance(value, FractionNumber):
+        return fraction(value)
+    if isinstance(value, JsonNumber):
+        return "0" if value == "-0" else str(value)
+    if isinstance(value, str):
+        return quoted(value)
+    return "null" if value is None else "true" if value else "false"
+
+
+def _double_text(digits: str) -> str:
+    value = float(digits)
+    text = double_text(value)
+    return text if math.isfinite(value) else quoted(text)
+
+
+def _decimal_text(digits: str) -> str:
+    value = Decimal(digits)
+    try:
+        return str(_EXACT.normalize(value)) if value else "0"
+    except InvalidOperation:
+        return str(value)
