@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +103,50 @@ def test_a_source_tells_its_type(env: StreamExecutionEnvironment) -> None:
     source: Source[object] = Pairs([("to", 1)])
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "Pairs")
     assert list(stream.execute_and_collect()) == [Row(word="to", n=1)]
+
+
+NAMES_FILE = Path(__file__).parents[1] / "fixtures" / "pyflink_names.txt"
+PYFLINK_NAMES = [
+    (module, names.split())
+    for module, _, names in (
+        line.partition(": ") for line in NAMES_FILE.read_text(encoding="utf-8").splitlines()
+    )
+]
+"""Names that a module of PyFlink has, those of its own imports included, which are ours, too."""
+
+
+@pytest.mark.parametrize(("module", "names"), PYFLINK_NAMES, ids=[m for m, _ in PYFLINK_NAMES])
+def test_a_module_has_the_names_that_pyflinks_has(module: str, names: list[str]) -> None:
+    """Public programs import them from where PyFlink uses them."""
+    found = import_module(module)
+    assert [name for name in names if not hasattr(found, name)] == []
+
+
+def test_a_name_is_one_object_at_all_its_paths() -> None:
+    """But for what PyFlink itself has twice, once in each API."""
+    places: dict[str, dict[int, str]] = {}
+    for module, names in PYFLINK_NAMES:
+        for name in names:
+            thing = getattr(import_module(module), name)
+            if isinstance(thing, type):
+                places.setdefault(name, {})[id(thing)] = module
+    twice = {name for name, found in places.items() if len(found) > 1}
+    assert twice == {"AggregateFunction", "CloseableIterator"}
+
+
+def test_importing_the_datastream_api_loads_no_library() -> None:
+    """Whatever names its modules lend."""
+    modules = {
+        module
+        for module, _ in PYFLINK_NAMES
+        if module.startswith("millrace.datastream")
+        and not module.startswith(("millrace.datastream.connectors", "millrace.datastream.formats"))
+    }
+    heavy = {"pyspark", "pyarrow", "numpy", "pandas"}
+    program = (
+        f"import sys, importlib\nfor module in {sorted(modules)}: importlib.import_module(module)\n"
+        f"print(sorted({heavy} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout == "[]\n"

@@ -4,6 +4,9 @@ Imports nothing else of millrace, so every room may import it. Names are those o
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from millrace.common.completable_future import CompletableFuture
 from millrace.common.config.checkpoint_config import (
     CheckpointConfig,
@@ -266,3 +269,17 @@ __all__ = [
     "WindowAssigner",
     "WindowFunction",
 ]
+
+_ROW_SCHEMAS = {
+    f"{prefix}Row{schema}": f"millrace.datastream.formats.{prefix.lower()}"
+    for prefix in ("Avro", "Csv", "Json")
+    for schema in ("DeserializationSchema", "SerializationSchema")
+}
+"""Schemas of rows that PyFlink has in this module, too; a room above this one has them."""
+
+
+def __getattr__(name: str) -> Any:
+    """A schema of rows."""
+    if name not in _ROW_SCHEMAS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    return getattr(import_module(_ROW_SCHEMAS[name]), name)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from millrace.common.job import JobExecutionResult
+from millrace.common.job import JobExecutionResult, JobID
 
-__all__ = ["JobExecutionResult"]
+__all__ = [
+    "JobExecutionResult",
+    "JobID",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from millrace.common.types.serializer import (
     TypeSerializer,
 )
@@ -9,3 +11,5 @@ from millrace.common.types.serializer import (
 __all__ = [
     "TypeSerializer",
 ]
+
+T = TypeVar("T")

@@ -11,7 +11,7 @@ from millrace.common.config.memory_size import MemorySize
 from millrace.common.errors import JobDefinitionError
 from millrace.common.time.amounts import Duration, Time, millis
 
-__all__ = ["PartFileInfo", "RollingPolicy"]
+__all__ = ["DefaultRollingPolicy", "OnCheckpointRollingPolicy", "PartFileInfo", "RollingPolicy"]
 
 Interval = Duration | Time | timedelta | int
 

@@ -12,10 +12,14 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.async_functions import AsyncFunction, AsyncRetryStrategy
 from millrace.common.time.amounts import Duration, Time, millis
 from millrace.common.types.typeinfo import TypeInformation
+from millrace.datastream import async_retry_strategies
 from millrace.datastream.stream import DataStream
 from millrace.runtime.operators.async_wait import AsyncSpec, AsyncWaitOperator
 
-__all__ = ["AsyncDataStream"]
+__all__ = [
+    "AsyncDataStream",
+    "async_retry_strategies",
+]
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from millrace.common.functions.async_functions import (
+    AsyncRetryPredicate,
+    AsyncRetryStrategy,
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,
     NoRetryStrategy,
@@ -10,8 +14,15 @@ from millrace.common.functions.async_functions import (
 )
 
 __all__ = [
+    "AsyncRetryPredicate",
+    "AsyncRetryStrategy",
     "ExponentialBackoffDelayRetryStrategy",
     "FixedDelayRetryStrategy",
     "NoRetryStrategy",
     "RetryPredicate",
 ]
+
+OUT = TypeVar("OUT")
+
+NO_RETRY_STRATEGY: AsyncRetryStrategy = NoRetryStrategy()
+"""Makes no request again."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from millrace.common.functions.async_functions import (
     AsyncFunction,
     AsyncRetryPredicate,
@@ -46,6 +48,7 @@ from millrace.common.functions.join_functions import (
     ProcessJoinFunction,
 )
 from millrace.common.functions.key_selector import NullByteKeySelector
+from millrace.common.functions.metrics import MetricGroup
 from millrace.common.functions.partitioner import Partitioner
 from millrace.common.functions.runtime_context import KeyedStateStore, RuntimeContext
 from millrace.common.functions.window_functions import (
@@ -53,6 +56,19 @@ from millrace.common.functions.window_functions import (
     PassThroughAllWindowFunction,
     PassThroughWindowFunction,
     ProcessAllWindowFunction,
+)
+from millrace.common.state.broadcast_state import BroadcastState, ReadOnlyBroadcastState
+from millrace.common.state.descriptors import (
+    AggregatingState,
+    AggregatingStateDescriptor,
+    ListState,
+    ListStateDescriptor,
+    MapState,
+    MapStateDescriptor,
+    ReducingState,
+    ReducingStateDescriptor,
+    ValueState,
+    ValueStateDescriptor,
 )
 from millrace.common.state.operator_state import (
     CheckpointedFunction,
@@ -64,6 +80,8 @@ from millrace.common.time.timer_service import TimerService
 
 __all__ = [
     "AggregateFunction",
+    "AggregatingState",
+    "AggregatingStateDescriptor",
     "AllWindowFunction",
     "AsyncFunction",
     "AsyncRetryPredicate",
@@ -71,6 +89,7 @@ __all__ = [
     "BaseBroadcastProcessFunction",
     "BatchProcessFunction",
     "BroadcastProcessFunction",
+    "BroadcastState",
     "CheckpointedFunction",
     "CoFlatMapFunction",
     "CoGroupFunction",
@@ -89,8 +108,13 @@ __all__ = [
     "KeyedCoProcessFunction",
     "KeyedProcessFunction",
     "KeyedStateStore",
+    "ListState",
+    "ListStateDescriptor",
     "MapBatchFunction",
     "MapFunction",
+    "MapState",
+    "MapStateDescriptor",
+    "MetricGroup",
     "NullByteKeySelector",
     "Partitioner",
     "PassThroughAllWindowFunction",
@@ -99,12 +123,25 @@ __all__ = [
     "ProcessFunction",
     "ProcessJoinFunction",
     "ProcessWindowFunction",
+    "ReadOnlyBroadcastState",
     "ReduceFunction",
     "ReduceFunctionWrapper",
+    "ReducingState",
+    "ReducingStateDescriptor",
     "RuntimeContext",
     "SinkFunction",
     "SourceFunction",
     "TimeDomain",
     "TimerService",
+    "ValueState",
+    "ValueStateDescriptor",
     "WindowFunction",
 ]
+
+IN = TypeVar("IN")
+IN1 = TypeVar("IN1")
+IN2 = TypeVar("IN2")
+KEY = TypeVar("KEY")
+OUT = TypeVar("OUT")
+W = TypeVar("W")
+W2 = TypeVar("W2")

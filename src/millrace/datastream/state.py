@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from millrace.common.state.broadcast_state import BroadcastState, ReadOnlyBroadcastState
 from millrace.common.state.column_descriptors import (
     AggregatePart,
@@ -30,6 +32,9 @@ from millrace.common.state.descriptors import (
 )
 from millrace.common.state.operator_state import OperatorStateStore
 from millrace.common.state.state_ttl import StateTtlConfig
+from millrace.common.time.amounts import Duration, Time
+from millrace.common.types.type_information import TypeInformation
+from millrace.common.types.typeinfo import Types
 
 __all__ = [
     "AggregatePart",
@@ -40,6 +45,7 @@ __all__ = [
     "BroadcastState",
     "ColumnAggregate",
     "ColumnDescriptor",
+    "Duration",
     "ListState",
     "ListStateDescriptor",
     "MapState",
@@ -54,7 +60,16 @@ __all__ = [
     "State",
     "StateDescriptor",
     "StateTtlConfig",
+    "Time",
+    "TypeInformation",
+    "Types",
     "ValueColumnDescriptor",
     "ValueState",
     "ValueStateDescriptor",
 ]
+
+IN = TypeVar("IN")
+K = TypeVar("K")
+OUT = TypeVar("OUT")
+T = TypeVar("T")
+V = TypeVar("V")

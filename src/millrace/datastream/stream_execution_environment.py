@@ -15,13 +15,15 @@ from millrace.common.config.execution_config import ExecutionConfig
 from millrace.common.config.execution_mode import RuntimeExecutionMode
 from millrace.common.config.restart_strategy import RestartStrategies, RestartStrategyConfiguration
 from millrace.common.errors import JobDefinitionError
+from millrace.common.functions.base import SourceFunction  # noqa: F401  (PyFlink has it here)
 from millrace.common.job import JobExecutionResult
+from millrace.common.job_client import JobClient  # noqa: F401  (PyFlink has it here)
 from millrace.common.source import Source
 from millrace.common.time.amounts import Duration, Time
 from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.row import Row
-from millrace.common.types.typeinfo import TypeInformation
+from millrace.common.types.typeinfo import TypeInformation, Types  # noqa: F401  (PyFlink has it here)
 from millrace.datastream import unexecuted
 from millrace.datastream.data_stream_sink import DataStreamSink, checked_parallelism
 from millrace.datastream.job_dependencies import JobDependencies

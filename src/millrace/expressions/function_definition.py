@@ -60,7 +60,7 @@ class CallContext:
     @property
     def any_nullable(self) -> bool:
         """Whether an argument may be null."""
-        return any(kind.nullable for kind in self.types)
+        return any(kind.is_nullable for kind in self.types)
 
 
 @dataclass(frozen=True, slots=True)

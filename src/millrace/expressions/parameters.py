@@ -44,7 +44,7 @@ def _implicit(
     def taken(kind: LogicalType) -> LogicalType | None:
         if type(kind) is type(target):
             return kind
-        return target.with_nullable(kind.nullable) if isinstance(kind, sources) else None
+        return target.with_nullable(kind.is_nullable) if isinstance(kind, sources) else None
 
     return taken
 
@@ -145,7 +145,7 @@ def implicit_cast(given: LogicalType, wanted: LogicalType) -> LogicalType | None
         fits = widths[type(given)] <= widths[type(wanted)]
     else:
         fits = family_of(given) == family_of(wanted)
-    return wanted.with_nullable(given.nullable) if fits else None
+    return wanted.with_nullable(given.is_nullable) if fits else None
 
 
 def family_of(kind: LogicalType) -> str:

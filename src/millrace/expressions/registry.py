@@ -172,14 +172,14 @@ def resolve_cast(
         FunctionResolutionError: there is no cast between the two types.
     """
     caster(operand.output_type, target, SessionSettings(), safe)
-    return Cast(operand, target.with_nullable(safe or operand.output_type.nullable), safe)
+    return Cast(operand, target.with_nullable(safe or operand.output_type.is_nullable), safe)
 
 
 def _cast(operand: ResolvedExpression, target: LogicalType) -> ResolvedExpression:
     caster(operand.output_type, target, SessionSettings())
     if isinstance(operand, ValueLiteral) and operand.value is None:
         return ValueLiteral(None, target.with_nullable(True))
-    return Cast(operand, target.with_nullable(operand.output_type.nullable))
+    return Cast(operand, target.with_nullable(operand.output_type.is_nullable))
 
 
 def resolve_aggregate(

@@ -76,7 +76,7 @@ def merged_arguments(
         if kind is None:
             return None
         cast = tuple(
-            kind.with_nullable(each.nullable or isinstance(each, logical.NullType))
+            kind.with_nullable(each.is_nullable or isinstance(each, logical.NullType))
             for each in context.types[start:]
         )
         return (*context.types[:start], *cast)

@@ -154,7 +154,7 @@ class _Kernel:
             raise
         if len(made) != frame.length:
             raise EvaluationError(f"{self._name} gave {len(made)} values for {frame.length} rows")
-        if made.null_count and not self._kind.nullable:
+        if made.null_count and not self._kind.is_nullable:
             raise EvaluationError(
                 f"{self._name} gave None, but its {self._declared}: declare it without NOT NULL"
             )

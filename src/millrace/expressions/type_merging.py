@@ -28,7 +28,7 @@ def as_decimal(kind: LogicalType) -> DecimalType:
     """
     if isinstance(kind, DecimalType):
         return kind
-    return DecimalType(_DIGITS[type(kind)], 0, nullable=kind.nullable)
+    return DecimalType(_DIGITS[type(kind)], 0, nullable=kind.is_nullable)
 
 
 def _adjusted(precision: int, scale: int) -> DecimalType:
@@ -68,7 +68,7 @@ def common_type(kinds: tuple[LogicalType, ...]) -> LogicalType | None:
     merged: LogicalType | None = known[0]
     for kind in known[1:]:
         merged = merged and _merged(merged, kind)
-    return merged and merged.with_nullable(any(kind.nullable for kind in kinds))
+    return merged and merged.with_nullable(any(kind.is_nullable for kind in kinds))
 
 
 def _merged(left: LogicalType, right: LogicalType) -> LogicalType | None:

@@ -34,7 +34,7 @@ def arrow_schema(row_type: RowTypeInfo | RowType, utc_timestamp: bool = False) -
                 "pyarrow schema"
             )
         if utc_timestamp and isinstance(kind, TimestampType):
-            return LocalZonedTimestampType(kind.precision, nullable=kind.nullable)
+            return LocalZonedTimestampType(kind.precision, nullable=kind.is_nullable)
         return kind
 
     kind = row_type if isinstance(row_type, RowType) else row_type.logical_type

@@ -6,7 +6,7 @@ Flink docs: "Table API", "System (Built-in) Functions".
 from __future__ import annotations
 
 from enum import Enum
-from typing import Self
+from typing import Self, TypeVar
 
 from sqlglot import exp
 
@@ -26,9 +26,13 @@ from millrace.table.calls.mathematics import MathematicalFunctions
 from millrace.table.calls.operators import Operators
 from millrace.table.calls.temporal import TemporalFunctions
 from millrace.table.calls.texts import TextFunctions
+from millrace.table.data_types import DataTypes
 from millrace.table.syntax import identifier
+from millrace.table.types import DataType
 
 __all__ = [
+    "DataType",
+    "DataTypes",
     "Expression",
     "JsonExistsOnError",
     "JsonOnNull",
@@ -130,3 +134,5 @@ class Expression(
             return repr(self.node)
 
     __repr__ = __str__
+
+T = TypeVar("T")

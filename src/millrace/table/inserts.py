@@ -135,7 +135,7 @@ def arranged(
             text = static[field.name]
             source = ValueLiteral(text, LITERAL)
         else:
-            if not field.type.nullable:
+            if not field.type.is_nullable:
                 raise _misfit(node, table, f"nothing for {field.name}, which is NOT NULL")
             source = ValueLiteral(None, field.type)
         made.append(_as(source, field.type, field.name, node, table, field.name in static))
@@ -161,7 +161,7 @@ def _as(
         return ValueLiteral(None, kind.with_nullable(True))
     if not any_cast and implicit_cast(given, kind) is None:
         raise _misfit(node, table, f"{given} for {name}, which is {kind}")
-    return Cast(source, kind.with_nullable(given.nullable))
+    return Cast(source, kind.with_nullable(given.is_nullable))
 
 
 def _misfit(node: RelNode, table: ResolvedTable, why: str) -> CatalogError:

@@ -4,5 +4,11 @@
 from __future__ import annotations
 
 from millrace.expressions.resolved import ResolvedExpression
+from millrace.table.expression import Expression
+from millrace.table.types import DataType
 
-__all__ = ["ResolvedExpression"]
+__all__ = [
+    "DataType",
+    "Expression",
+    "ResolvedExpression",
+]

@@ -15,8 +15,17 @@ from millrace.common.types.logical.logical_type import literal as sql_text
 from millrace.planner.catalog_reader import ColumnKind
 from millrace.table.catalog.errors import CatalogError
 from millrace.table.data_types import declared_type
+from millrace.table.expression import Expression
+from millrace.table.types import DataType
 
-__all__ = ["Schema", "UnresolvedColumn", "UnresolvedKey", "UnresolvedWatermark"]
+__all__ = [
+    "DataType",
+    "Expression",
+    "Schema",
+    "UnresolvedColumn",
+    "UnresolvedKey",
+    "UnresolvedWatermark",
+]
 
 
 @dataclass(frozen=True)

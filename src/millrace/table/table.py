@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
 
 from millrace.common.types.logical.logical_type import quoted
 from millrace.expressions.resolved import Call, ResolvedExpression
+from millrace.other_paths import late_names
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.relational.outer_references import from_inside
 from millrace.planner.relational.rel_node import RelNode
@@ -417,13 +419,8 @@ class _Groups:
             func: as of `Table.aggregate`.
         """
         call = self._called(func)
-
-        def select(fields: Sequence[Expression]) -> RelNode:
-            return self._operations.aggregated(
-                self._keys, call, call.alias_names, fields, self._window
-            )
-
-        return AggregatedTable(self._made, select)
+        select = partial(self._operations.aggregated, self._keys, call, call.alias_names)
+        return AggregatedTable(self._made, partial(select, window=self._window))
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
         """The rows that a table aggregate function makes of each group, for ``select()``.
@@ -432,13 +429,8 @@ class _Groups:
             func: as of `Table.flat_aggregate`.
         """
         call = self._called(func)
-
-        def select(fields: Sequence[Expression]) -> RelNode:
-            return self._operations.flat_aggregated(
-                self._keys, call, call.alias_names, fields, self._window
-            )
-
-        return FlatAggregateTable(self._made, select)
+        select = partial(self._operations.flat_aggregated, self._keys, call, call.alias_names)
+        return FlatAggregateTable(self._made, partial(select, window=self._window))
 
 
 class GroupedTable(_Groups):
@@ -498,3 +490,6 @@ class OverWindowedTable:
     def select(self, *fields: Expression) -> Table:
         """A row per row: of its columns and of aggregates ``col("a").sum.over(col("w"))``."""
         return self._made(self._operations.windowed(self._windows, fields))
+
+
+__getattr__ = late_names(__name__)

@@ -7,6 +7,7 @@ from typing import Any
 from millrace.common.types.logical.logical_type import quoted
 from millrace.datastream.job_dependencies import JobDependencies
 from millrace.expressions.registry import functions
+from millrace.other_paths import late_names
 from millrace.planner.binder.tables import table_rows
 from millrace.planner.catalog_reader import NameKind, ResolvedTable, ResolvedView
 from millrace.planner.relational.rel_node import RelNode
@@ -445,10 +446,4 @@ def _scan(found: ResolvedTable | ResolvedView) -> RelNode:
     return found.query
 
 
-def __getattr__(name: str) -> Any:
-    """PyFlink has `StreamTableEnvironment` in this module; here it is in one that builds on it."""
-    if name != "StreamTableEnvironment":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    from millrace.table.stream_table_environment import StreamTableEnvironment
-
-    return StreamTableEnvironment
+__getattr__ = late_names(__name__)

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from millrace.common.job_client import JobClient
 from millrace.common.types.batch import RowBatch
 from millrace.common.types.logical.logical_type import RowType, VarCharType
-from millrace.common.types.row import Row, named_row
+from millrace.common.types.row import Row, RowKind, named_row
 from millrace.runtime.table.collect import collected_batch
 from millrace.runtime.table.columns import ColumnConversion
 from millrace.table.catalog.resolved_schema import ResolvedSchema
@@ -28,7 +29,13 @@ if TYPE_CHECKING:
     from millrace.datastream import collected
     from millrace.engine.embedded_job_client import EmbeddedJobClient
 
-__all__ = ["CloseableIterator", "RowIterator", "TableResult"]
+__all__ = [
+    "CloseableIterator",
+    "JobClient",
+    "RowIterator",
+    "RowKind",
+    "TableResult",
+]
 
 
 class RowIterator:

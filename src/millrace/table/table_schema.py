@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.table.data_types import declared_type
+from millrace.table.types import DataType
 
-__all__ = ["TableSchema"]
+__all__ = [
+    "DataType",
+    "TableSchema",
+]
 
 
 @dataclass(frozen=True, init=False, repr=False)

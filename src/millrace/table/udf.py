@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+from millrace.common.functions.metrics import MetricGroup
 from millrace.expressions.function_context import FunctionContext
 from millrace.expressions.process_table_functions import ArgumentTrait
+from millrace.table.expression import Expression
 from millrace.table.functions.aggregate_functions import (
     AggregateFunction,
     ImperativeAggregateFunction,
@@ -34,14 +38,18 @@ from millrace.table.functions.user_defined_function import (
     UserDefinedFunction,
     UserDefinedFunctionWrapper,
 )
+from millrace.table.types import DataType
 
 __all__ = [
     "AggregateFunction",
     "ArgumentHint",
     "ArgumentTrait",
     "AsyncScalarFunction",
+    "DataType",
+    "Expression",
     "FunctionContext",
     "ImperativeAggregateFunction",
+    "MetricGroup",
     "ProcessTableFunction",
     "ScalarFunction",
     "StateHint",
@@ -59,3 +67,6 @@ __all__ = [
     "udtaf",
     "udtf",
 ]
+
+ACC = TypeVar("ACC")
+T = TypeVar("T")

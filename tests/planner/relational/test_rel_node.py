@@ -15,7 +15,7 @@ def test_columns_of_the_outer_side_may_be_null() -> None:
     def nullable(kind: JoinKind) -> list[bool]:
         names = ("id", "item", "id0", "item0")[: 2 if kind in (JoinKind.SEMI, JoinKind.ANTI) else 4]
         join = Join(ORDERS, ORDERS, kind, TRUE, names)
-        return [field.type.nullable for field in join.row_type.fields]
+        return [field.type.is_nullable for field in join.row_type.fields]
 
     assert nullable(JoinKind.INNER) == [False] * 4
     assert nullable(JoinKind.LEFT) == [False, False, True, True]
@@ -29,7 +29,7 @@ def test_a_column_that_a_grouping_set_lacks_may_be_null() -> None:
     plain = Aggregate(ORDERS, (1,), calls)
     assert str(plain.row_type) == "ROW<`item` STRING NOT NULL, `n` BIGINT NOT NULL>"
     sets = Aggregate(ORDERS, (0, 1), calls, ((0, 1), (1,)))
-    assert [field.type.nullable for field in sets.row_type.fields] == [True, False, False]
+    assert [field.type.is_nullable for field in sets.row_type.fields] == [True, False, False]
 
 
 def test_inputs_are_replaced() -> None:

@@ -32,6 +32,16 @@ from millrace.connectors.pulsar import (
 )
 from millrace.connectors.rabbitmq import RMQConnectionConfig, RMQSink, RMQSource
 from millrace.connectors.rolling_policy import RollingPolicy
+from millrace.datastream.connectors.dynamic_kafka import (
+    DynamicKafkaSource,
+    DynamicKafkaSourceBuilder,
+    KafkaMetadataService,
+    KafkaRecordDeserializationSchema,
+    KafkaStreamSetSubscriber,
+    KafkaStreamSubscriber,
+    SingleClusterTopicMetadataService,
+    StreamPatternSubscriber,
+)
 from millrace.formats.stream_format import StreamFormat
 from millrace.missing_modules import missing_name
 
@@ -39,6 +49,8 @@ __all__ = [
     "BucketAssigner",
     "CassandraSink",
     "DeliveryGuarantee",
+    "DynamicKafkaSource",
+    "DynamicKafkaSourceBuilder",
     "ElasticsearchSink",
     "FileCompactStrategy",
     "FileCompactor",
@@ -53,8 +65,12 @@ __all__ = [
     "JdbcConnectionOptions",
     "JdbcExecutionOptions",
     "JdbcSink",
+    "KafkaMetadataService",
+    "KafkaRecordDeserializationSchema",
     "KafkaSink",
     "KafkaSource",
+    "KafkaStreamSetSubscriber",
+    "KafkaStreamSubscriber",
     "KinesisStreamsSink",
     "NumberSequenceSource",
     "OutputFileConfig",
@@ -65,11 +81,13 @@ __all__ = [
     "RMQSink",
     "RMQSource",
     "RollingPolicy",
+    "SingleClusterTopicMetadataService",
     "Sink",
     "Source",
     "StartCursor",
     "StopCursor",
     "StreamFormat",
+    "StreamPatternSubscriber",
     "StreamingFileSink",
 ]
 

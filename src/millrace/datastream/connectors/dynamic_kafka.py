@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from millrace.common.serialization import DeserializationSchema
+from millrace.common.source.source import Source
 from millrace.connectors.kafka import (
     ClusterMetadata,
     DynamicKafkaSource,
@@ -14,16 +16,20 @@ from millrace.connectors.kafka import (
     SingleClusterTopicMetadataService,
     StreamPatternSubscriber,
 )
+from millrace.connectors.kafka.offsets_initializer import KafkaOffsetsInitializer
 
 __all__ = [
     "ClusterMetadata",
+    "DeserializationSchema",
     "DynamicKafkaSource",
     "DynamicKafkaSourceBuilder",
     "KafkaMetadataService",
+    "KafkaOffsetsInitializer",
     "KafkaRecordDeserializationSchema",
     "KafkaStream",
     "KafkaStreamSetSubscriber",
     "KafkaStreamSubscriber",
     "SingleClusterTopicMetadataService",
+    "Source",
     "StreamPatternSubscriber",
 ]

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from millrace.common.functions.base import SinkFunction
+from millrace.common.serialization import BulkWriterFactory, Encoder, RowDataBulkWriterFactory
+from millrace.common.sink.sink import Sink
+from millrace.common.source.source import Source
+from millrace.common.time.amounts import Duration
+from millrace.common.types.logical.logical_type import RowType
 from millrace.connectors.bucket_assigner import BucketAssigner
 from millrace.connectors.file_compaction import FileCompactor, FileCompactStrategy
 from millrace.connectors.file_enumeration import (
@@ -11,13 +17,21 @@ from millrace.connectors.file_enumeration import (
 from millrace.connectors.file_sink import FileSink, StreamingFileSink
 from millrace.connectors.file_source import FileSource, FileSourceBuilder
 from millrace.connectors.output_file_config import OutputFileConfig
-from millrace.connectors.rolling_policy import RollingPolicy
+from millrace.connectors.rolling_policy import (
+    DefaultRollingPolicy,
+    OnCheckpointRollingPolicy,
+    RollingPolicy,
+)
 from millrace.formats.file_format import BulkFormat
 from millrace.formats.stream_format import StreamFormat
 
 __all__ = [
     "BucketAssigner",
     "BulkFormat",
+    "BulkWriterFactory",
+    "DefaultRollingPolicy",
+    "Duration",
+    "Encoder",
     "FileCompactStrategy",
     "FileCompactor",
     "FileEnumeratorProvider",
@@ -25,8 +39,14 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "OnCheckpointRollingPolicy",
     "OutputFileConfig",
     "RollingPolicy",
+    "RowDataBulkWriterFactory",
+    "RowType",
+    "Sink",
+    "SinkFunction",
+    "Source",
     "StreamFormat",
     "StreamingFileSink",
 ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from millrace.common.source.source import Source
 from millrace.connectors.hybrid import HybridSource, HybridSourceBuilder
 
 __all__ = [
     "HybridSource",
     "HybridSourceBuilder",
+    "Source",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from millrace.common.functions.base import SinkFunction
+from millrace.common.types.composite_types import RowTypeInfo
 from millrace.connectors.jdbc import (
     JdbcConnectionOptions,
     JdbcError,
@@ -24,4 +26,6 @@ __all__ = [
     "JdbcSinkBuilder",
     "JdbcSource",
     "JdbcSourceBuilder",
+    "RowTypeInfo",
+    "SinkFunction",
 ]

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from millrace.common.serialization import (
+    BulkWriterFactory,
+    DeserializationSchema,
+    SerializationSchema,
+)
+from millrace.common.types.result_type_queryable import ResultTypeQueryable
+from millrace.common.types.type_information import TypeInformation
 from millrace.formats.avro import (
     AvroBulkWriters,
     AvroInputFormat,
@@ -17,5 +24,10 @@ __all__ = [
     "AvroRowDeserializationSchema",
     "AvroRowSerializationSchema",
     "AvroSchema",
+    "BulkWriterFactory",
+    "DeserializationSchema",
     "GenericRecordAvroTypeInfo",
+    "ResultTypeQueryable",
+    "SerializationSchema",
+    "TypeInformation",
 ]

@@ -45,7 +45,7 @@ def _operands(context: CallContext) -> tuple[LogicalType, ...] | None:
     assert kind is not None
     if isinstance(kind, logical.DecimalType):
         return left, right
-    return kind.with_nullable(left.nullable), kind.with_nullable(right.nullable)
+    return kind.with_nullable(left.is_nullable), kind.with_nullable(right.is_nullable)
 
 
 def _result(context: CallContext) -> LogicalType:

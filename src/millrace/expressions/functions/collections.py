@@ -65,7 +65,7 @@ def _map_arguments(context: CallContext) -> Types | None:
     if key is None or value is None or len(context.types) % 2:
         return None
     kinds = (key, value)
-    return tuple(kinds[i % 2].with_nullable(k.nullable) for i, k in enumerate(context.types))
+    return tuple(kinds[i % 2].with_nullable(k.is_nullable) for i, k in enumerate(context.types))
 
 
 def _length(frame: Frame, datums: tuple[Datum, ...]) -> int:
@@ -121,12 +121,12 @@ def _element(items: list[Any]) -> Any:
 
 
 def _contains_type(context: CallContext) -> LogicalType:
-    return logical.BooleanType(nullable=context.types[0].nullable)
+    return logical.BooleanType(nullable=context.types[0].is_nullable)
 
 
 def _element_type(context: CallContext) -> LogicalType:
     kind = context.types[0]
-    return kind.children()[0].with_nullable(kind.nullable or kind.children()[0].nullable)
+    return kind.children()[0].with_nullable(kind.is_nullable or kind.children()[0].is_nullable)
 
 
 def _with_element() -> Callable[[CallContext], Types | None]:
@@ -137,8 +137,8 @@ def _with_element() -> Callable[[CallContext], Types | None]:
         kind = common_type((array.children()[0], *others))
         if kind is None:
             return None
-        made = logical.ArrayType(kind, nullable=array.nullable)
-        return (made, *(kind.with_nullable(each.nullable) for each in others))
+        made = logical.ArrayType(kind, nullable=array.is_nullable)
+        return (made, *(kind.with_nullable(each.is_nullable) for each in others))
 
     return adjust
 
@@ -148,8 +148,9 @@ def _needle(context: CallContext) -> Types | None:
     kind = common_type((array.children()[0].with_nullable(True), needle))
     if kind is None:
         return None
-    inner = kind.with_nullable(array.children()[0].nullable)
-    return logical.ArrayType(inner, nullable=array.nullable), kind.with_nullable(needle.nullable)
+    inner = kind.with_nullable(array.children()[0].is_nullable)
+    made = logical.ArrayType(inner, nullable=array.is_nullable)
+    return made, kind.with_nullable(needle.is_nullable)
 
 
 def _find(items: list[Any] | None, needle: Any, give: Callable[[Any, list[Any]], Any]) -> Any:

@@ -68,7 +68,7 @@ def _compared(each: LogicalType, kind: LogicalType) -> LogicalType:
         return each
     if isinstance(kind, BYTES):  # to one length they would be filled up with zeros
         kind = logical.VarBinaryType()
-    nullable = each.nullable or isinstance(each, logical.NullType)
+    nullable = each.is_nullable or isinstance(each, logical.NullType)
     return kind.with_nullable(nullable)
 
 

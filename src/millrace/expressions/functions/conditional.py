@@ -91,8 +91,8 @@ def _case_types(context: CallContext) -> tuple[LogicalType, ...] | None:
     kind = common_type((*types[1::2], types[-1]))
     if kind is None:
         return None
-    cast = [kind.with_nullable(k.nullable or isinstance(k, logical.NullType)) for k in types]
-    cast[:-1:2] = [logical.BooleanType(nullable=k.nullable) for k in types[:-1:2]]
+    cast = [kind.with_nullable(k.is_nullable or isinstance(k, logical.NullType)) for k in types]
+    cast[:-1:2] = [logical.BooleanType(nullable=k.is_nullable) for k in types[:-1:2]]
     return tuple(cast)
 
 
@@ -118,7 +118,7 @@ def _coalesce(site: CallSite, frame: Frame, *arguments: ExpressionNode) -> Datum
 
 
 def _coalesce_result(context: CallContext) -> LogicalType:
-    return common(context).with_nullable(all(kind.nullable for kind in context.types))
+    return common(context).with_nullable(all(kind.is_nullable for kind in context.types))
 
 
 def _nullif(site: CallSite, value: Datum, other: Datum) -> Datum:

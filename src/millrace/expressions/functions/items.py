@@ -54,7 +54,7 @@ def get_type(context: CallContext) -> LogicalType:
     kind = context.types[0]
     assert isinstance(kind, logical.RowType)
     part: LogicalType = kind.fields[context.payload].type
-    return part.with_nullable(part.nullable or kind.nullable)
+    return part.with_nullable(part.is_nullable or kind.is_nullable)
 
 
 def get(site: CallSite, value: Datum) -> Datum:

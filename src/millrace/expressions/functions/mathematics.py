@@ -76,7 +76,7 @@ def _whole(kernel: Callable[[Datum], Datum]) -> Kernel:
 def _whole_type(context: CallContext) -> LogicalType:
     kind = context.types[0]
     if isinstance(kind, logical.DecimalType):
-        return logical.DecimalType(kind.precision, 0, nullable=kind.nullable)
+        return logical.DecimalType(kind.precision, 0, nullable=kind.is_nullable)
     return kind
 
 
@@ -104,7 +104,7 @@ def _rounded_type(context: CallContext) -> LogicalType:
     whole = kind.precision - kind.scale + 1
     scale = max(digits, 0)
     return logical.DecimalType(
-        max(min(whole + scale, logical.MAX_PRECISION), 1), scale, nullable=kind.nullable
+        max(min(whole + scale, logical.MAX_PRECISION), 1), scale, nullable=kind.is_nullable
     )
 
 

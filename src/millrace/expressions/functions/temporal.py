@@ -258,7 +258,7 @@ def _add_type(context: CallContext) -> LogicalType:
     kind = context.types[1].with_nullable(context.any_nullable)
     unit = str(context.payload).upper().removeprefix("SQL_TSI_")
     if isinstance(kind, logical.DateType) and unit in ("HOUR", "MINUTE", "SECOND"):
-        return logical.TimestampType(6, nullable=kind.nullable)
+        return logical.TimestampType(6, nullable=kind.is_nullable)
     return kind
 
 

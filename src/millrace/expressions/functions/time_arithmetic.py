@@ -53,7 +53,7 @@ def _times_to_subtract(context: CallContext) -> tuple[LogicalType, ...] | None:
     months_of_day = context.payload == "MONTH" and isinstance(kind, logical.TimeType)
     if kind is None or months_of_day:
         return None
-    return tuple(kind.with_nullable(each.nullable) for each in context.types)
+    return tuple(kind.with_nullable(each.is_nullable) for each in context.types)
 
 
 def sum_of_times(context: CallContext) -> LogicalType:

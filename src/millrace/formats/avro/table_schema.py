@@ -45,12 +45,12 @@ class _Mapping:
                 field = {"name": each.name, "type": self._of(each.type, f"{name}_{each.name}")}
             except JobDefinitionError as error:
                 raise JobDefinitionError(f"column {each.name}: {error}") from None
-            fields.append({**field, "default": None} if each.type.nullable else field)
+            fields.append({**field, "default": None} if each.type.is_nullable else field)
         return {"type": "record", "name": name, "fields": fields}
 
     def _of(self, kind: LogicalType, name: str) -> Any:
         found = self._required(kind, name)
-        return ["null", found] if kind.nullable else found
+        return ["null", found] if kind.is_nullable else found
 
     def _required(self, kind: LogicalType, name: str) -> Any:
         if isinstance(kind, RowType):

@@ -59,7 +59,7 @@ class Aggregation:
         if children:
             changed = tuple(self.over(child) for child in children)
             nullable = any(
-                new.output_type.nullable and not old.output_type.nullable
+                new.output_type.is_nullable and not old.output_type.is_nullable
                 for new, old in zip(changed, children, strict=True)
             )
             expression = expression.with_children(changed)

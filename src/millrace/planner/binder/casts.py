@@ -19,7 +19,7 @@ def cast_to(expression: ResolvedExpression, kind: LogicalType) -> ResolvedExpres
         return expression
     if isinstance(expression, ValueLiteral) and isinstance(given, NullType):
         return ValueLiteral(None, kind.with_nullable(True))
-    return Cast(expression, kind.with_nullable(given.nullable))
+    return Cast(expression, kind.with_nullable(given.is_nullable))
 
 
 def cast_rows(rows: RelNode, kinds: Sequence[LogicalType]) -> RelNode:

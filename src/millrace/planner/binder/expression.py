@@ -145,7 +145,7 @@ class ExpressionBinder:
             raise self.context.refusal(node, f"{row} of type {kind} has no field {name!r}{hint}")
         position = kind.names.index(name)
         found = kind.fields[position].type
-        nullable = found.nullable or kind.nullable
+        nullable = found.is_nullable or kind.is_nullable
         return Call("GET", (row,), found.with_nullable(nullable), position)
 
     def _bound(self, node: exp.Expr) -> ResolvedExpression:

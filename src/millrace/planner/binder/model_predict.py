@@ -119,7 +119,7 @@ def predicted(rows: RelNode, model: ResolvedModel, columns: list[str]) -> RelNod
 def _cast(source: ResolvedExpression, wanted: LogicalType) -> ResolvedExpression | None:
     """The expression as a value of the wanted type; None: that could lose something."""
     given = source.output_type
-    kind = wanted.with_nullable(given.nullable)
+    kind = wanted.with_nullable(given.is_nullable)
     if given == kind:
         return source
     if implicit_cast(given, wanted) is None:

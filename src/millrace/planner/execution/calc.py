@@ -106,7 +106,7 @@ def _is_identity(
 def _both(lower: ResolvedExpression, upper: ResolvedExpression | None) -> ResolvedExpression:
     if upper is None:
         return lower
-    nullable = lower.output_type.nullable or upper.output_type.nullable
+    nullable = lower.output_type.is_nullable or upper.output_type.is_nullable
     return Call("AND", (lower, upper), BooleanType(nullable=nullable))
 
 

@@ -63,7 +63,7 @@ def _enforcer(node: LogicalSink, translator: Translator) -> NotNullEnforcer | No
     columns = tuple(
         (position, field.name)
         for position, (field, query) in enumerate(zip(wanted, given, strict=True))
-        if query.type.nullable and not field.type.nullable
+        if query.type.is_nullable and not field.type.is_nullable
     )
     drops = translator.settings.options.get(table_options.NOT_NULL_ENFORCER.key) == "DROP"
     return NotNullEnforcer(columns, node.table.path[-1], drops) if columns else None

@@ -50,7 +50,7 @@ def conjunction(parts: Iterable[ResolvedExpression]) -> ResolvedExpression:
         return ValueLiteral(True, BooleanType(nullable=False))
     if len(given) == 1:
         return given[0]
-    nullable = any(each.output_type.nullable for each in given)
+    nullable = any(each.output_type.is_nullable for each in given)
     return Call("AND", given, BooleanType(nullable=nullable))
 
 

@@ -98,5 +98,5 @@ def _disjunction(parts: map[ResolvedExpression]) -> ResolvedExpression:
     given = tuple(dict.fromkeys(parts))
     if len(given) == 1:
         return given[0]
-    nullable = any(each.output_type.nullable for each in given)
+    nullable = any(each.output_type.is_nullable for each in given)
     return Call("OR", given, BooleanType(nullable=nullable))

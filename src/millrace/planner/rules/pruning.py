@@ -170,7 +170,7 @@ def _scan(node: TableScan, columns: list[int]) -> Pruned:
         columns = sorted({*columns, *(names.index(key) for key in node.table.primary_key)})
     columns = columns or [0]  # rows without columns could not be counted
     fields = tuple(node.scan_type.fields[index] for index in columns)
-    kind = RowType(fields, nullable=node.scan_type.nullable)
+    kind = RowType(fields, nullable=node.scan_type.is_nullable)
     places = {old: new for new, old in enumerate(columns)}
     # the filter that was pushed is above, too: its columns are among them
     known = node.pushed_filter

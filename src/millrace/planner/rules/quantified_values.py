@@ -61,7 +61,7 @@ _OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def _nullable(expression: ResolvedExpression) -> bool:
-    return expression.output_type.nullable
+    return expression.output_type.is_nullable
 
 
 def _columns(query: Subquery) -> list[FieldReference]:

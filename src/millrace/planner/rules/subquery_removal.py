@@ -177,7 +177,7 @@ def _equal(
     left: ResolvedExpression, right: ResolvedExpression, null_aware: bool
 ) -> ResolvedExpression:
     equal: ResolvedExpression = resolve_call("=", (left, right))
-    nullable = [each for each in (left, right) if each.output_type.nullable]
+    nullable = [each for each in (left, right) if each.output_type.is_nullable]
     if not null_aware or not nullable:
         return equal
     boolean = BooleanType(nullable=False)

@@ -142,7 +142,7 @@ class PredictScorer(Scorer):
                     f"the model gives {len(column)} values of {field.name!r} for "
                     f"{batch.num_rows} rows"
                 )
-            if column.null_count and not field.type.nullable:
+            if column.null_count and not field.type.is_nullable:
                 raise JobExecutionError(
                     f"the model gives no value of {field.name!r}, which is {field.type}, for "
                     f"{column.null_count} of {batch.num_rows} rows"

@@ -415,7 +415,7 @@ class ProcessTableOperator(Operator):
                 f"{self._spec.name} gave {misfit_of(values, kind, error)}, in the column {name}, "
                 f"which is {kind}"
             ) from None
-        if made.null_count and not kind.nullable:
+        if made.null_count and not kind.is_nullable:
             raise EvaluationError(f"{self._spec.name} gave None in the column {name}, {kind}")
         return made
 

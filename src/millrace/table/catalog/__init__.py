@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from millrace.common.config.configuration import Configuration
+from millrace.expressions.resolved import ResolvedExpression
 from millrace.table.catalog.catalog import Catalog
 from millrace.table.catalog.catalog_models import CatalogModel
 from millrace.table.catalog.catalog_objects import (
@@ -33,6 +35,9 @@ from millrace.table.catalog.resolved_schema import (
     WatermarkSpec,
 )
 from millrace.table.catalog.spark_catalog import SparkCatalog
+from millrace.table.schema import Schema
+from millrace.table.table_schema import TableSchema
+from millrace.table.types import DataType
 
 __all__ = [
     "Catalog",
@@ -51,7 +56,9 @@ __all__ = [
     "CatalogView",
     "Column",
     "ComputedColumn",
+    "Configuration",
     "Constraint",
+    "DataType",
     "FileCatalog",
     "GenericInMemoryCatalog",
     "JdbcCatalog",
@@ -59,8 +66,11 @@ __all__ = [
     "ObjectIdentifier",
     "ObjectPath",
     "PhysicalColumn",
+    "ResolvedExpression",
     "ResolvedSchema",
+    "Schema",
     "SparkCatalog",
+    "TableSchema",
     "UniqueConstraint",
     "WatermarkSpec",
 ]

@@ -48,7 +48,7 @@ def stored_type(columns: RowType) -> RowType:
 
     def stored(kind: LogicalType) -> LogicalType:
         if isinstance(kind, (TimestampType, LocalZonedTimestampType)):
-            return type(kind)(_MICROSECONDS, nullable=kind.nullable)
+            return type(kind)(_MICROSECONDS, nullable=kind.is_nullable)
         return kind
 
     found = rewritten(columns, stored)

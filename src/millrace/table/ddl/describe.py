@@ -87,7 +87,7 @@ def columns_result(
             row = (
                 column.name,
                 _type_text(column, times),
-                column.type.nullable,
+                column.type.is_nullable,
                 key,
                 extras,
                 watermark,

@@ -109,7 +109,7 @@ def described_model(session: TableSession, path: Sequence[str]) -> TableResult:
         (each.name, str(each.type and each.type.with_nullable(True)), nullable, is_input)
         for schema, is_input in sides
         for each in schema.columns
-        for nullable in (each.type is None or each.type.nullable,)
+        for nullable in (each.type is None or each.type.is_nullable,)
     ]
     return TableResult.of_rows(row_type, rows)
 

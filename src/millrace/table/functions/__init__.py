@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from millrace.table.data_view import ListView, MapView
+from millrace.table.functions.aggregate_functions import AggregateFunction
 from millrace.table.functions.built_in_aggregates import (
     AvgAggFunction,
     Count1AggFunction,
@@ -27,6 +29,7 @@ from millrace.table.functions.built_in_aggregates import (
 )
 
 __all__ = [
+    "AggregateFunction",
     "AvgAggFunction",
     "Count1AggFunction",
     "CountAggFunction",
@@ -40,6 +43,8 @@ __all__ = [
     "ListAggFunction",
     "ListAggWithRetractAggFunction",
     "ListAggWsWithRetractAggFunction",
+    "ListView",
+    "MapView",
     "MaxAggFunction",
     "MaxWithRetractAggFunction",
     "MinAggFunction",

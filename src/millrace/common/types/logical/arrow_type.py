@@ -50,18 +50,19 @@ def _fields(row: Any) -> list[Any]:
     import pyarrow as pa
 
     return [
-        pa.field(field.name, arrow_type(field.type), nullable=field.type.nullable)
+        pa.field(field.name, arrow_type(field.type), nullable=field.type.is_nullable)
         for field in row.fields
     ]
 
 
 def _element(pa: Any, kind: Any) -> Any:
     element = kind.element_type
-    return pa.field("item", arrow_type(element), nullable=element.nullable)
+    return pa.field("item", arrow_type(element), nullable=element.is_nullable)
 
 
 def _map(pa: Any, key: LogicalType, value: LogicalType) -> Any:
-    return pa.map_(arrow_type(key), pa.field("value", arrow_type(value), nullable=value.nullable))
+    item = pa.field("value", arrow_type(value), nullable=value.is_nullable)
+    return pa.map_(arrow_type(key), item)
 
 
 def _time(pa: Any, unit: str) -> Any:

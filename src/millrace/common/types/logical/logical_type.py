@@ -13,10 +13,19 @@ Types are frozen, compare by structure, and print as Flink prints them:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from dataclasses import replace
+from typing import ClassVar
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.base_type import (
+    LogicalType,
+    literal,
+    logical_type,
+    quoted,
+    required,
+    required_one,
+)
+from millrace.common.types.logical.row_field import RowField, RowFields
 
 __all__ = [
     "ArrayType",
@@ -58,46 +67,6 @@ MAX_LENGTH = 2**31 - 1
 """The length of ``STRING`` and ``BYTES``."""
 MAX_PRECISION = 38
 MAX_TIME_PRECISION = 9
-
-
-def quoted(name: str) -> str:
-    """A name as SQL takes it whatever is in it."""
-    return "`" + name.replace("`", "``") + "`"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class LogicalType:
-    """Base of logical types; ``nullable`` says whether a value may be missing.
-
-    Raises:
-        JobDefinitionError: a length, precision or scale is out of Flink's range.
-    """
-
-    nullable: bool = field(default=True, kw_only=True)
-
-    NAME: ClassVar[str] = ""
-
-    def text(self) -> str:
-        """As in SQL, without nullability."""
-        return self.NAME
-
-    def children(self) -> tuple[LogicalType, ...]:
-        """The types inside."""
-        return ()
-
-    def with_nullable(self, nullable: bool) -> Self:
-        """The same type, nullable or not (Flink's ``copy(isNullable)``)."""
-        return self if nullable == self.nullable else replace(self, nullable=nullable)
-
-    def not_null(self) -> Self:
-        """The same type without null."""
-        return self.with_nullable(False)
-
-    def __str__(self) -> str:
-        return self.text() if self.nullable else f"{self.text()} NOT NULL"
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 class NullType(LogicalType):
@@ -196,7 +165,7 @@ class DateType(LogicalType):
     NAME = "DATE"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class _SizedType(LogicalType):
     """A type with a length of its own; ``MAX_LENGTH`` has a name of its own."""
 
@@ -213,14 +182,14 @@ class _SizedType(LogicalType):
         return f"{self.NAME}({self.length})"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class CharType(_SizedType):
     """Text of exactly ``length`` characters."""
 
     NAME: ClassVar[str] = "CHAR"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class VarCharType(_SizedType):
     """Text of at most ``length`` characters; without one: ``STRING``."""
 
@@ -230,14 +199,14 @@ class VarCharType(_SizedType):
     UNLIMITED: ClassVar[str] = "STRING"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class BinaryType(_SizedType):
     """Exactly ``length`` bytes."""
 
     NAME: ClassVar[str] = "BINARY"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class VarBinaryType(_SizedType):
     """At most ``length`` bytes; without one: ``BYTES``."""
 
@@ -247,7 +216,7 @@ class VarBinaryType(_SizedType):
     UNLIMITED: ClassVar[str] = "BYTES"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class DecimalType(FractionalType):
     """Exact numbers of ``precision`` digits, ``scale`` of them after the point."""
 
@@ -264,7 +233,7 @@ class DecimalType(FractionalType):
         return f"DECIMAL({self.precision}, {self.scale})"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class _ClockType(LogicalType):
     """A type with seconds of ``precision`` digits after the point."""
 
@@ -284,7 +253,7 @@ class _ClockType(LogicalType):
         return ("s", "ms", "us", "ns")[(self.precision + 2) // 3]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class TimeType(_ClockType):
     """A time of day."""
 
@@ -293,21 +262,21 @@ class TimeType(_ClockType):
     NAME: ClassVar[str] = "TIME"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class TimestampType(_ClockType):
     """A wall-clock time, of no zone."""
 
     NAME: ClassVar[str] = "TIMESTAMP"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class LocalZonedTimestampType(_ClockType):
     """A point in time, shown in the zone of the session."""
 
     NAME: ClassVar[str] = "TIMESTAMP_LTZ"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class ZonedTimestampType(_ClockType):
     """A wall-clock time with a zone in every value."""
 
@@ -315,7 +284,7 @@ class ZonedTimestampType(_ClockType):
     SUFFIX: ClassVar[str] = " WITH TIME ZONE"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class YearMonthIntervalType(LogicalType):
     """A span of months. ``fields`` is YEAR, YEAR TO MONTH or MONTH."""
 
@@ -330,7 +299,7 @@ class YearMonthIntervalType(LogicalType):
         return "INTERVAL " + self.fields.replace("YEAR", f"YEAR({self.year_precision})")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class DayTimeIntervalType(LogicalType):
     """A span of time. ``fields`` is one of DAY, HOUR, MINUTE, SECOND, or a range of them."""
 
@@ -355,7 +324,7 @@ DAY_TIME_FIELDS = (
 )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class ArrayType(LogicalType):
     """A list of one type."""
 
@@ -370,14 +339,14 @@ class ArrayType(LogicalType):
         return f"{self.NAME}<{self.element_type}>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class MultisetType(ArrayType):
     """Elements of one type, each with the number of its occurrences."""
 
     NAME: ClassVar[str] = "MULTISET"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class MapType(LogicalType):
     """Keys of one type with values of another."""
 
@@ -391,22 +360,7 @@ class MapType(LogicalType):
         return f"MAP<{self.key_type}, {self.value_type}>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class RowField:
-    """A field of a row."""
-
-    name: str
-    type: LogicalType
-    description: str | None = None
-
-    def __str__(self) -> str:
-        comment = "" if self.description is None else f" {literal(self.description)}"
-        return f"{quoted(self.name)} {self.type}{comment}"
-
-    __repr__ = __str__
-
-
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class RowType(LogicalType):
     """Named fields, each of a type of its own.
 
@@ -417,6 +371,8 @@ class RowType(LogicalType):
     fields: tuple[RowField, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.fields, RowFields):
+            object.__setattr__(self, "fields", RowFields(self.fields))
         seen: set[str] = set()
         for name in self.names:
             if name in seen:
@@ -436,6 +392,43 @@ class RowType(LogicalType):
     def children(self) -> tuple[LogicalType, ...]:
         return tuple(part.type for part in self.fields)
 
+    def field_names(self) -> list[str]:
+        """Names of the fields."""
+        return list(self.names)
+
+    def field_types(self) -> list[LogicalType]:
+        """Types of the fields."""
+        return list(self.children())
+
+    def add(self, field: RowField | str, data_type: LogicalType | None = None) -> RowType:
+        """A row with one more field, a `RowField` or a name and a type; this one keeps its own.
+
+        Raises:
+            JobDefinitionError: a name without a type, or one that a field has already.
+
+        Example:
+            >>> RowType().add("a", IntType()).add("b", VarCharType(9))
+            ROW<`a` INT, `b` VARCHAR(9)>
+        """
+        if isinstance(field, str):
+            if data_type is None:
+                raise JobDefinitionError(f"field {field!r} needs a type: add({field!r}, type)")
+            field = RowField(field, data_type)
+        return replace(self, fields=(*self.fields, field))
+
+    def __getitem__(self, key: int | str) -> RowField:
+        """A field by its name or its number.
+
+        Raises:
+            KeyError: no field has the name.
+        """
+        if isinstance(key, int):
+            return self.fields[key]
+        for part in self.fields:
+            if part.name == key:
+                return part
+        raise KeyError(f"no field of {self} is called {key!r}")
+
     def __iter__(self) -> Iterator[RowField]:
         return iter(self.fields)
 
@@ -446,7 +439,7 @@ class RowType(LogicalType):
         return f"ROW<{', '.join(map(str, self.fields))}>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class StructuredType(RowType):
     """Fields of a class of the program: a dataclass or a named tuple."""
 
@@ -456,7 +449,7 @@ class StructuredType(RowType):
         return f"STRUCTURED<{', '.join((literal(self.class_name), *map(str, self.fields)))}>"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@logical_type
 class RawType(LogicalType):
     """Values that only a serializer can read; to everything else they are bytes."""
 
@@ -483,18 +476,3 @@ def rewritten(kind: LogicalType, change: Callable[[LogicalType], LogicalType]) -
         fields = (replace(part, type=rewritten(part.type, change)) for part in kind.fields)
         made = replace(kind, fields=tuple(fields))
     return change(made)
-
-
-def literal(text: str) -> str:
-    """A text as SQL writes it."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def required(name: str, what: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise JobDefinitionError(f"the {what} of {name} is between {least} and {most}, not {value}")
-
-
-def required_one(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise JobDefinitionError(f"{name} {value}: there are {', '.join(allowed)}")

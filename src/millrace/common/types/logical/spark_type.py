@@ -27,7 +27,8 @@ def spark_ddl(logical_type: LogicalType) -> str:
 
 def _struct(kind: logical.RowType) -> str:
     fields = (
-        f"{quoted(field.name)}: {spark_ddl(field.type)}{'' if field.type.nullable else ' not null'}"
+        f"{quoted(field.name)}: {spark_ddl(field.type)}"
+        f"{'' if field.type.is_nullable else ' not null'}"
         for field in kind.fields
     )
     return f"struct<{', '.join(fields)}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from millrace.common.time.amounts import Duration
 from millrace.connectors.cassandra import (
     CassandraError,
     CassandraSink,
@@ -19,6 +20,7 @@ __all__ = [
     "CassandraSinkBuilder",
     "CassandraUnavailableError",
     "ConsistencyLevel",
+    "Duration",
 ]
 
 

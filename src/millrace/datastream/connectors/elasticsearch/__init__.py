@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from millrace.common.sink.delivery_guarantee import DeliveryGuarantee
+from millrace.common.sink.sink import Sink
 from millrace.connectors.elasticsearch import (
     DocumentFailure,
     Elasticsearch7SinkBuilder,
@@ -16,6 +18,7 @@ from millrace.connectors.elasticsearch import (
 from millrace.missing_modules import missing_name
 
 __all__ = [
+    "DeliveryGuarantee",
     "DocumentFailure",
     "Elasticsearch7SinkBuilder",
     "ElasticsearchAction",
@@ -23,6 +26,7 @@ __all__ = [
     "ElasticsearchError",
     "ElasticsearchSink",
     "FlushBackoffType",
+    "Sink",
 ]
 
 

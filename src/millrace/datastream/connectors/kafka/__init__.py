@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from millrace.common import typeinfo
+from millrace.common.functions.base import SinkFunction, SourceFunction
+from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.sink.delivery_guarantee import DeliveryGuarantee
+from millrace.common.sink.sink import Sink
+from millrace.common.source.source import Source
+from millrace.common.types.row import Row
+from millrace.common.types.type_information import TypeInformation
+from millrace.common.types.typeinfo import Types
 from millrace.connectors.kafka import (
     KafkaError,
     KafkaOffsetResetStrategy,
@@ -26,6 +34,7 @@ from millrace.missing_modules import missing_name
 
 __all__ = [
     "DeliveryGuarantee",
+    "DeserializationSchema",
     "KafkaError",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
@@ -40,7 +49,16 @@ __all__ = [
     "KafkaSourceBuilder",
     "KafkaTopicPartition",
     "KafkaTopicSelector",
+    "Row",
+    "SerializationSchema",
     "SimpleStringValueKafkaRecordDeserializationSchema",
+    "Sink",
+    "SinkFunction",
+    "Source",
+    "SourceFunction",
+    "TypeInformation",
+    "Types",
+    "typeinfo",
 ]
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from millrace.common.functions.base import SourceFunction
+from millrace.common.serialization import DeserializationSchema, SerializationSchema
+from millrace.common.sink.sink import Sink
 from millrace.connectors.kinesis import (
     FlinkKinesisConsumer,
     KinesisDeserializationSchema,
@@ -16,6 +19,7 @@ from millrace.connectors.kinesis import (
 from millrace.missing_modules import missing_name
 
 __all__ = [
+    "DeserializationSchema",
     "FlinkKinesisConsumer",
     "KinesisDeserializationSchema",
     "KinesisError",
@@ -23,6 +27,9 @@ __all__ = [
     "KinesisStreamsSink",
     "KinesisStreamsSinkBuilder",
     "PartitionKeyGenerator",
+    "SerializationSchema",
+    "Sink",
+    "SourceFunction",
 ]
 
 

@@ -1,0 +1,7 @@
+"""PyFlink's path of the version."""
+
+from __future__ import annotations
+
+from millrace import __version__
+
+__all__ = ["__version__"]
