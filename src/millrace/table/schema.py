@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.base_type import literal as sql_text
 from millrace.common.types.logical.logical_type import LogicalType, RowType, quoted
-from millrace.common.types.logical.logical_type import literal as sql_text
 from millrace.planner.catalog_reader import ColumnKind
 from millrace.table.catalog.errors import CatalogError
 from millrace.table.data_types import declared_type

@@ -194,7 +194,7 @@ class _Walk:
 
 def takes_no_bytes(kind: AvroType) -> bool:
     """Whether values of the type are written as nothing."""
-    if kind.is_nullable:
+    if kind.nullable:
         return kind.kind == "null"
     if kind.kind == "record":
         return all(takes_no_bytes(entry.type) for entry in kind.fields)

@@ -134,7 +134,7 @@ def write_conversion(kind: AvroType) -> Convert:
     for a value that is not of the type.
     """
     convert = _writer_of_values(kind)
-    if kind.is_nullable:
+    if kind.nullable:
         return unless_none(convert)
 
     def write(value: Any) -> Any:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Self
 
-from millrace.common.types.logical.logical_type import LogicalType, RowType, literal, quoted
+from millrace.common.types.logical.base_type import literal, quoted
+from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.planner.catalog_reader import ColumnKind, ResolvedColumn, ResolvedTable
 from millrace.planner.inference.time_attributes import time_attributes

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.base_type import literal as sql_text
 from millrace.common.types.logical.logical_type import (
     ArrayType,
     BinaryType,
@@ -20,7 +21,6 @@ from millrace.common.types.logical.logical_type import (
     VarCharType,
     quoted,
 )
-from millrace.common.types.logical.logical_type import literal as sql_text
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.sql.parser import parse_query
 from millrace.sql.statements import Analyze

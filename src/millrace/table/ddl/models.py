@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.base_type import literal as sql_text
 from millrace.common.types.logical.logical_type import BooleanType, RowType, VarCharType, quoted
-from millrace.common.types.logical.logical_type import literal as sql_text
 from millrace.sql.statements import (
     AlterModel,
     Column,

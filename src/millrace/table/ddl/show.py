@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.base_type import literal as sql_text
 from millrace.common.types.logical.logical_type import BooleanType, RowType, VarCharType, quoted
-from millrace.common.types.logical.logical_type import literal as sql_text
 from millrace.expressions import registry
 from millrace.sql.statements import Show, ShowCreate, ShowKind
 from millrace.table.catalog.catalog_objects import CatalogTable, CatalogView

@@ -35,13 +35,13 @@ def _with_alias(made: type[T]) -> type[T]:
     initialised: Callable[..., None] = made.__init__
 
     @wraps(initialised)
-    def __init__(self: T, *values: Any, **settings: Any) -> None:
+    def __init__(*values: Any, **settings: Any) -> None:
         # replace() names the field, and programs name what it is called in SQL and in PyFlink
         if "nullable" in settings:
             settings["is_nullable"] = settings.pop("nullable")
-        initialised(self, *values, **settings)
+        initialised(*values, **settings)
 
-    made.__init__ = __init__  # type: ignore[method-assign]
+    type.__setattr__(made, "__init__", __init__)
     return made
 
 
