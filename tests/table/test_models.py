@@ -243,9 +243,7 @@ def run(slope: float, start_from: str, directory: Path | None, **settings: str) 
         )
         line = described(Line(slope), schema(x="DOUBLE"), schema(y="DOUBLE"))
         t_env.create_temporary_model("line", line)
-        result = t_env.execute_sql(
-            "SELECT y FROM ML_PREDICT(TABLE n, MODEL line, DESCRIPTOR(i))"
-        )
+        result = t_env.execute_sql("SELECT y FROM ML_PREDICT(TABLE n, MODEL line, DESCRIPTOR(i))")
         client: Any = result.get_job_client()
         asked: list[Any] = []
 

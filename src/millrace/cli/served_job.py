@@ -84,9 +84,7 @@ class ServedJob:
             JobControlError: its server does not answer.
         """
         path, get = f"/jobs/{self.id}", self.client.get
-        return overview_of_server(
-            get(path), get(f"{path}/checkpoints"), get(f"{path}/exceptions")
-        )
+        return overview_of_server(get(path), get(f"{path}/checkpoints"), get(f"{path}/exceptions"))
 
     def log(self, offset: int) -> tuple[str, int]:
         """What the job has printed and logged since ``offset`` bytes (negative: from the end), and

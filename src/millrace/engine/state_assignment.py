@@ -10,6 +10,7 @@ state handles of the subtasks that had their operators.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -19,7 +20,7 @@ from millrace.plan.job_graph import JobGraph
 from millrace.runtime.epoch import RestoreAssignment, StateHandle
 from millrace.runtime.program import Stage
 from millrace.state.checkpoint.delta_file import SubtaskKey
-from millrace.state.checkpoint.manifest import Manifest
+from millrace.state.checkpoint.manifest import QUERY_UIDS, Manifest
 from millrace.state.state_delta import FileRef, StateDelta
 
 SubtaskId = tuple[int, int]
@@ -230,10 +231,33 @@ def _check_all_restored(origin: Origin, graph: JobGraph) -> None:
             "belongs to another job or an older version of this one"
             + (f"; found again is that of {_named(names, kept)}" if kept else "")
             + (f"; it has none of {_named(known, alike)}, which would begin empty" if alike else "")
-            + ". Give operators fixed uids so that they are found again (those of a query are, "
-            "while its keys, columns and aggregates stay the same), or leave that state behind "
-            "with --allow-non-restored-state: whoever had it begins anew"
+            + ". "
+            + (_of_other_queries(manifest, gone) or _ADVICE)
         )
+
+
+_QUERY_UID = re.compile(r"[^ ]+-[0-9a-f]{12}(-[0-9]+)?")
+_ADVICE = (
+    "Give operators fixed uids so that they are found again (those of a query are, while its keys, "
+    "columns, expressions and aggregates stay the same), or leave that state behind with "
+    "--allow-non-restored-state: whoever had it begins anew"
+)
+
+
+def _of_other_queries(manifest: Manifest, gone: Iterable[str]) -> str:
+    """What to do with the state of queries whose uids were made in another way; empty: they were
+    not."""
+    if manifest.query_uids == QUERY_UIDS or not any(map(_QUERY_UID.fullmatch, gone)):
+        return ""
+    other = "an earlier" if manifest.query_uids < QUERY_UIDS else "a later"
+    return (
+        f"It was written by {other} version of Millrace, which named the state of queries in "
+        f"another way (query_uids {manifest.query_uids}; here {QUERY_UIDS}): this one cannot "
+        "tell whether a query's state fits. Let the version that wrote it finish the job; or start "
+        "with --allow-non-restored-state, with which sources go on where they were and queries "
+        "begin anew; or, if the query is the same to the letter, give the operators their new uids "
+        "with the state processor's change_operator_identifier"
+    )
 
 
 def _named(names: Mapping[str, str], uids: Iterable[str]) -> str:

@@ -23,9 +23,7 @@ def graph_lines(ends: Sequence[Transformation]) -> str:
     numbers = {node: number for number, node in enumerate(nodes, start=1)}
     lines = []
     for node in nodes:
-        read = ", ".join(
-            f"{numbers[each.transformation]}{_exchange(each)}" for each in node.inputs
-        )
+        read = ", ".join(f"{numbers[each.transformation]}{_exchange(each)}" for each in node.inputs)
         given = f" <- {read}" if read else ""
         lines.append(f"{numbers[node]}: {node.name}{given} [parallelism {node.parallelism}]")
     return "\n".join(lines)

@@ -208,9 +208,7 @@ class TableSession:
                     table_options.SOURCE_IDLE_TIMEOUT.key: configuration.get(
                         table_options.SOURCE_IDLE_TIMEOUT
                     ).to_millis(),
-                    table_options.MODEL_CHANGE.key: configuration.get(
-                        table_options.MODEL_CHANGE
-                    ),
+                    table_options.MODEL_CHANGE.key: configuration.get(table_options.MODEL_CHANGE),
                     table_options.NOT_NULL_ENFORCER.key: configuration.get(
                         table_options.NOT_NULL_ENFORCER
                     ),

@@ -10,6 +10,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import BigIntType, RowType, VarCharType
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.expressions.resolved import ValueLiteral
+from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import TranslationSettings, Translator
 from millrace.planner.relational.rel_node import (
     RelNode,
@@ -85,7 +86,9 @@ def test_uids_are_the_same_in_every_translation_and_differ_within_one() -> None:
 def test_the_input_of_an_operator_decides_its_uid() -> None:
     def uid(node: RelNode) -> str | None:
         translator = Translator(TranslationSettings())
-        return translator.stateful("Keep", lambda: None, [translator.input(node)], "same").uid  # type: ignore[arg-type,return-value]
+        rows = translator.input(node)
+        signature = StateSignature.of(translator.provenance(rows), same=True)
+        return translator.stateful("Keep", lambda: None, [rows], signature).uid  # type: ignore[arg-type,return-value]
 
     assert uid(values((1, "a"))) == uid(values((1, "a"))) != uid(values((2, "b")))
 

@@ -13,7 +13,12 @@ import pytest
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.state.checkpoint import manifest
 from millrace.state.checkpoint.delta_file import DeltaFileRef
-from millrace.state.checkpoint.manifest import Manifest, read_manifest, read_manifest_file
+from millrace.state.checkpoint.manifest import (
+    QUERY_UIDS,
+    Manifest,
+    read_manifest,
+    read_manifest_file,
+)
 
 MANIFEST = Manifest(
     job_id="count-12",
@@ -56,13 +61,20 @@ def test_missing_and_unknown_fields() -> None:
     """A whole file of the wrong content is refused as well."""
     whole = json.loads(MANIFEST.encode())
     del whole["checksum"]
-    for name in whole:
+    for name in whole.keys() - {"query_uids"}:
         with pytest.raises(CheckpointCorruptError, match=f"{name} is missing"):
             Manifest.decode(_sealed({k: v for k, v in whole.items() if k != name}), "p")
     for change in ({"delta_files": [[1]]}, {"stages": []}, {"sources": {"s1": "no base64"}}):
         with pytest.raises(CheckpointCorruptError, match="a field is wrong"):
             Manifest.decode(_sealed({**whole, **change}), "p")
     assert Manifest.decode(_sealed({**whole, "colour": "red"}), "p") == MANIFEST
+
+
+def test_manifests_from_before_queries_had_digests_are_of_the_first_way() -> None:
+    whole = json.loads(MANIFEST.encode())
+    assert whole["query_uids"] == QUERY_UIDS == 2
+    del whole["checksum"], whole["query_uids"]
+    assert Manifest.decode(_sealed(whole), "p").query_uids == 1
 
 
 def test_deep_and_long_files_are_refused_at_once(tmp_path: Path) -> None:

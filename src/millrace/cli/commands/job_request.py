@@ -40,9 +40,7 @@ def send_command(
     return job, ask_job(job, args.timeout, command, **arguments)
 
 
-def ask_job(
-    job: OperatedJob, timeout: float, command: str, **arguments: Any
-) -> dict[str, Any]:
+def ask_job(job: OperatedJob, timeout: float, command: str, **arguments: Any) -> dict[str, Any]:
     """Send a command to a job; raises as `send_command`."""
     reason = job.not_running()
     if reason is not None:
@@ -78,9 +76,7 @@ def target(args: argparse.Namespace, directory: Path | None) -> str | None:
     return None if directory is None else str(directory.absolute())
 
 
-def report(
-    args: argparse.Namespace, job: OperatedJob, answer: dict[str, Any], text: str
-) -> int:
+def report(args: argparse.Namespace, job: OperatedJob, answer: dict[str, Any], text: str) -> int:
     """Print the result of a command: its ``text``, or with ``--json`` the job's answer."""
     from millrace.cli.printing import print_json, printable
 

@@ -48,9 +48,7 @@ def change_rows(
     table = options.open()
     if read is not None:
         _require_unchanged(table, read, options.location)
-    merging = table.merge(
-        pa.Table.from_batches([rows]), same, source_alias="s", target_alias="t"
-    )
+    merging = table.merge(pa.Table.from_batches([rows]), same, source_alias="s", target_alias="t")
     values = {f"`{name}`": f"s.`{name}`" for name in rows.schema.names}
     changed = merging.when_matched_delete() if deletes else merging.when_matched_update(values)
     changed.execute()

@@ -127,7 +127,7 @@ def _resolved(binder: CallBinder, node: nodes.FunctionCall) -> tuple[str, Any, A
         payload = with_nested_json(arguments, payload)
     treatment = _null_treatment(binder, node, name)
     if name == "ARRAY_AGG":
-        payload = treatment
+        payload = None if treatment == "RESPECT" else treatment  # as without it
     _refuse_order(binder, node, name)
     types = tuple(argument.output_type for argument in arguments)
     distinct = bool(node.args.get("distinct"))

@@ -10,6 +10,7 @@ from millrace.expressions.aggregates.accumulators import accumulator
 from millrace.expressions.function_definition import FunctionResolutionError
 from millrace.expressions.resolved import AggregateCall
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Aggregate
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
@@ -57,14 +58,21 @@ def translate_aggregate(node: Aggregate, translator: Translator) -> Transformati
         "GroupAggregate",
         partial(GroupAggregateOperator, spec),
         [rows],
-        signature=(
-            [str(fields[index].type) for index in node.groups],
-            node.groups,
-            [str(call) for call in node.calls],
-            spec.retracts,
-            node.grouping_sets,
-        ),
+        signature=state_signature(node, spec.retracts, translator),
         description=f"GroupAggregate(groupBy=[{groups}], select=[{calls}])",
+    )
+
+
+def state_signature(node: Aggregate, retracts: bool, translator: Translator) -> StateSignature:
+    """Accumulators of the calls by group."""
+    rows = translator.provenance(translator.input(node.input))
+    sets = None if node.grouping_sets is None else [rows.at(each) for each in node.grouping_sets]
+    return StateSignature.of(
+        rows,
+        groups=rows.at(node.groups),
+        calls=rows.calls(node.calls),
+        sets=sets,
+        retracts=retracts,
     )
 
 
@@ -88,10 +96,13 @@ def _expanded(node: Aggregate, translator: Translator) -> Transformation:
     """The rows once per grouping set."""
     assert node.grouping_sets is not None
     sets = [[node.input.row_type.fields[i].name for i in each] for each in node.grouping_sets]
+    rows = translator.input(node.input)
     return translator.stateless(
         "Expand",
         partial(ExpandOperator, node.input.row_type, node.groups, node.grouping_sets, _flags(node)),
-        [translator.input(node.input)],
+        [rows],
+        # only the aggregate above reads it, which knows the sets
+        translator.provenance(rows),
         f"Expand(sets=[{sets}])",
     )
 

@@ -11,6 +11,7 @@ from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, rewritten
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Filter, Project, RelNode
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
@@ -110,14 +111,6 @@ def _both(lower: ResolvedExpression, upper: ResolvedExpression | None) -> Resolv
     return Call("AND", (lower, upper), BooleanType(nullable=nullable))
 
 
-def _is_whole(calc: FusedCalc) -> bool:
-    """Whether it has all columns of its input, in their order."""
-    indices = [each.index for each in calc.projections if isinstance(each, FieldReference)]
-    return indices == list(range(len(calc.input.row_type))) and len(indices) == len(
-        calc.projections
-    )
-
-
 def _translated(node: RelNode, translator: Translator) -> Transformation:
     calc = fused(node)
     if translator.settings.batch:
@@ -135,14 +128,23 @@ def _translated(node: RelNode, translator: Translator) -> Transformation:
         for each, name in zip(calc.projections, node.row_type.names, strict=True)
     )
     where = "" if calc.condition is None else f", where=[{calc.condition}]"
+    rows = translator.input(calc.input)
     return translator.stateless(
         "Calc",
         factory,
-        [translator.input(calc.input)],
+        [rows],
+        _gives(calc, translator.provenance(rows), translator.insert_only(calc.input)),
         f"Calc(select=[{selected}]{where})",
-        # which rows there are may change between two runs, what is in their columns may not
-        meaning="" if _is_whole(calc) else ", ".join(map(str, calc.projections)),
     )
+
+
+def _gives(calc: FusedCalc, rows: Provenance, insert_only: bool) -> Provenance:
+    """Which rows come from now on may change between two runs, what is in their columns may not.
+    Neither may which rows are updated: one that was let through would not be taken back."""
+    columns = [rows.column(each) for each in calc.projections]
+    if calc.condition is None or insert_only:
+        return rows.with_columns(columns)
+    return rows.with_columns(columns, "where", rows.expression(calc.condition))
 
 
 def _refuse_watermarks(calc: FusedCalc) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize
 from millrace.runtime.table.changelog_normalize import (
@@ -27,6 +28,12 @@ def translate_changelog_normalize(
         "ChangelogNormalize",
         partial(ChangelogNormalizeOperator, spec),
         [translator.keyed(node.input, node.keys)],
-        (str(node.row_type), node.keys),
+        state_signature(node, translator),
         f"ChangelogNormalize(key=[{names}])",
     )
+
+
+def state_signature(node: ChangelogNormalize, translator: Translator) -> StateSignature:
+    """The last row of each key."""
+    rows = translator.provenance(translator.input(node.input))
+    return StateSignature.of(rows, kept=rows.columns, keys=rows.at(node.keys))

@@ -7,6 +7,8 @@ from functools import partial
 from millrace.expressions.resolved import FieldReference, OuterReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_digest import digest, function_identity
+from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.translation import Translator
 from millrace.planner.relational.rel_node import Join, JoinKind, TableFunctionScan
 from millrace.planner.relational.table_functions import REPLICATE_ROWS, UNNEST
@@ -43,13 +45,26 @@ def correlate(node: Join, scan: TableFunctionScan, translator: Translator) -> Tr
         node.kind is JoinKind.LEFT,
         node.row_type,
     )
-    given = ", ".join(map(str, spec.arguments))
+    given, rows = ", ".join(map(str, spec.arguments)), translator.input(node.left)
     return translator.stateless(
         "Correlate",
         partial(CorrelateOperator, spec, translator.settings.session or SessionSettings()),
-        [translator.input(node.left)],
+        [rows],
+        _gives(scan, spec, translator.provenance(rows)),
         f"Correlate(invocation=[{scan.function}({given})], joinType=[{node.kind.value}])",
     )
+
+
+def _gives(scan: TableFunctionScan, spec: CorrelateSpec, rows: Provenance) -> Provenance:
+    """A row for each one that the function gives; NULL beside rows for which it gives none."""
+    call = digest(
+        function_identity(scan.function, scan.payload),
+        spec.payload,
+        [rows.column(each) for each in spec.arguments],
+        spec.pads,
+    )
+    added = (digest(call, index) for index in range(len(scan.row_type)))
+    return rows.with_columns((*rows.columns, *added), call)
 
 
 def _own(expression: ResolvedExpression) -> ResolvedExpression:

@@ -6,6 +6,7 @@ from functools import partial
 
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.aggregate import refuse_missing
+from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.stream_rel_nodes import CountWindowAggregate
 from millrace.runtime.table.count_window_aggregate import (
@@ -32,15 +33,21 @@ def translate_count_window_aggregate(
         "GroupWindowAggregate",
         partial(CountWindowAggregateOperator, spec),
         [translator.keyed(node.input, node.groups)],
-        signature=(
-            [str(fields[index].type) for index in node.groups],
-            node.groups,
-            [str(call) for call in node.calls],
-            node.size,
-            node.slide,
-        ),
+        signature=state_signature(node, translator),
         description=(
             f"GroupWindowAggregate(groupBy=[{groups}], window=[rows(size={node.size}, "
             f"slide={node.slide})], select=[{calls}])"
         ),
+    )
+
+
+def state_signature(node: CountWindowAggregate, translator: Translator) -> StateSignature:
+    """Accumulators of the calls by group and window."""
+    rows = translator.provenance(translator.input(node.input))
+    return StateSignature.of(
+        rows,
+        groups=rows.at(node.groups),
+        calls=rows.calls(node.calls),
+        size=node.size,
+        slide=node.slide,
     )

@@ -6,7 +6,7 @@ from functools import partial
 
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
-from millrace.planner.execution.join_spec import join_spec
+from millrace.planner.execution.join_spec import join_spec, state_signature
 from millrace.planner.execution.translation import Translator
 from millrace.planner.inference.interval_bounds import IntervalBounds
 from millrace.planner.relational.rel_node import Join
@@ -21,13 +21,17 @@ def interval_join(node: Join, bounds: IntervalBounds, translator: Translator) ->
     spec = TimeIntervalJoinSpec(
         join, (bounds.left, bounds.right), bounds.lower, bounds.upper, bounds.rowtime
     )
-    types = [str(each.row_type) for each in node.inputs]
     left, right = join.keys
     return translator.stateful(
         "IntervalJoin",
         partial(TimeIntervalJoinOperator, spec, translator.settings.session or SessionSettings()),
         [translator.keyed(node.left, left, 0), translator.keyed(node.right, right, 1)],
-        signature=(node.kind.value, types, left, right, str(node.condition)),
+        signature=state_signature(
+            node,
+            join,
+            translator,
+            bounds=(bounds.left, bounds.right, bounds.lower, bounds.upper, bounds.rowtime),
+        ),
         description=(
             f"IntervalJoin(joinType=[{node.kind.value}], windowBounds=[isRowTime={bounds.rowtime}, "
             f"leftLowerBound={bounds.lower}, leftUpperBound={bounds.upper}, "

@@ -9,7 +9,7 @@ from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.correlate import correlate
 from millrace.planner.execution.interval_join import interval_join
-from millrace.planner.execution.join_spec import join_spec
+from millrace.planner.execution.join_spec import join_spec, state_signature
 from millrace.planner.execution.lookup_join import lookup_join
 from millrace.planner.execution.temporal_function_join import temporal_function_join
 from millrace.planner.execution.temporal_join import temporal_join
@@ -55,12 +55,11 @@ def translate_join(node: Join, translator: Translator) -> Transformation:
             translator.state_ttl(node.state_ttl[1]),
         ),
     )
-    types = [str(each.row_type) for each in node.inputs]
     return translator.stateful(
         "Join",
         partial(StreamingJoinOperator, spec, translator.settings.session or SessionSettings()),
         [translator.keyed(node.left, left, 0), translator.keyed(node.right, right, 1)],
-        signature=(kind.value, types, left, right, str(node.condition)),
+        signature=state_signature(node, join, translator),
         description=f"Join(joinType=[{kind.value}], where=[{node.condition}])",
     )
 

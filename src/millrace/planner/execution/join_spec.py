@@ -1,13 +1,15 @@
-"""`join_spec`: what the operators of all joins are told of a join."""
+"""What the operators of all joins are told of a join, and what decides their state."""
 
 from __future__ import annotations
 
 from millrace.expressions.resolved import ResolvedExpression
+from millrace.planner.execution.state_signature import StateSignature
+from millrace.planner.execution.translation import Translator
 from millrace.planner.relational.join_conditions import join_condition
 from millrace.planner.relational.rel_node import Join, JoinKind
 from millrace.runtime.table.join_pairs import JoinSpec
 
-__all__ = ["join_spec"]
+__all__ = ["join_spec", "state_signature"]
 
 
 def join_spec(node: Join, without: tuple[ResolvedExpression, ...] = ()) -> JoinSpec:
@@ -21,4 +23,25 @@ def join_spec(node: Join, without: tuple[ResolvedExpression, ...] = ()) -> JoinS
         pairs=kind not in (JoinKind.SEMI, JoinKind.ANTI),
         matched=kind is JoinKind.SEMI,
         output_type=node.row_type,
+    )
+
+
+def state_signature(
+    node: Join, join: JoinSpec, translator: Translator, **parts: object
+) -> StateSignature:
+    """Rows of both sides by key, with the rows of the other side that they have met.
+
+    Args:
+        parts: what decides beside the condition which rows are kept, and how long.
+    """
+    left, right = (translator.provenance(translator.input(each)) for each in node.inputs)
+    pairs = left.beside(right)
+    return StateSignature.of(
+        left,
+        right,
+        kind=node.kind,
+        kept=(left.columns, right.columns),
+        keys=(left.at(join.keys[0]), right.at(join.keys[1])),
+        condition=pairs.expression(join.condition),
+        **parts,
     )

@@ -10,6 +10,8 @@ from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.lookup_options import lookup_behaviour, lookup_hint
+from millrace.planner.execution.state_digest import digest
+from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.table_access import LookupRequest, TableAccess
 from millrace.planner.execution.temporal_join import with_columns
 from millrace.planner.execution.translation import Translator
@@ -83,6 +85,26 @@ def lookup_join(
         "LookupJoin",
         partial(LookupJoinOperator, spec, function, settings, session),
         [source],
+        _gives(node.kind, table, names, spec, translator.provenance(source)),
         f"LookupJoin(table=[{path}], joinType=[{node.kind.value}], lookup=[{', '.join(names)}], "
         f"where=[{node.condition}])",
+    )
+
+
+def _gives(
+    kind: JoinKind,
+    table: ResolvedTable,
+    names: tuple[str, ...],
+    spec: LookupJoinSpec,
+    rows: Provenance,
+) -> Provenance:
+    """A row for each one that is found."""
+    found = digest(table.path, names, rows.at(spec.keys))
+    there = rows.with_columns([digest(found, name) for name in spec.types[1].names])
+    right = there.with_columns([there.column(each) for each in spec.columns])
+    left = rows.with_columns(rows.columns[: spec.shown])
+    condition = left.beside(right).expression(spec.condition)
+    return rows.with_columns(
+        (*left.columns, *right.columns),
+        *(found, kind, there.expression(spec.there), condition),
     )

@@ -22,6 +22,7 @@ from millrace.expressions.pattern_expressions import (
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.inference.time_attributes import time_attributes
 from millrace.planner.relational.rewriting import conjunction, conjuncts
@@ -56,19 +57,25 @@ def translate_match(node: Match, translator: Translator) -> Transformation:
         "Match",
         partial(MatchOperator, spec),
         [translator.keyed(node.input, node.partition)],
-        (
-            str(node.input.row_type),
-            node.partition,
-            node.order,
-            node.pattern,
-            defined,
-            measures,
-            node.after_match,
-            node.skip_to,
-            node.within,
-        ),
+        state_signature(node, translator),
         f"Match(partitionBy=[{keys}], measures=[{measures}], pattern=[({pattern})], "
         f"define=[{defined}])",
+    )
+
+
+def state_signature(node: Match, translator: Translator) -> StateSignature:
+    """Rows that wait for their turn, and partial matches, by partition."""
+    rows = translator.provenance(translator.input(node.input))
+    return StateSignature.of(
+        rows,
+        kept=rows.columns,
+        partition=rows.at(node.partition),
+        order=rows.order(node.order),
+        pattern=node.pattern,
+        definitions=[(name, rows.column(each)) for name, each in node.definitions],
+        measures=[rows.column(each) for _, each in node.measures],
+        skip=(node.after_match, node.skip_to),
+        within=node.within,
     )
 
 

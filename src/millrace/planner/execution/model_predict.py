@@ -6,6 +6,7 @@ from functools import partial
 
 from millrace.common.config import table_options
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.model_predict import ModelPredict
 from millrace.runtime.table.model_predict import ModelPredictOperator
@@ -29,11 +30,17 @@ def translate_model_predict(node: ModelPredict, translator: Translator) -> Trans
         node.row_type,
         str(translator.settings.options[table_options.MODEL_CHANGE.key]) == "fail",
     )
+    source = translator.input(node.input)
+    rows = translator.provenance(source)
+    # what other versions of the model have said stays comparable
+    said = (
+        digest("MLPredict", model.path, rows.at(node.features), field.name, field.type)
+        for field in model.output_type.fields
+    )
     return translator.stateless(
         "MLPredict",
         factory,
-        [translator.input(node.input)],
+        [source],
+        rows.with_columns((*rows.columns, *said)),
         f"MLPredict(model=[{path}], version=[{version}], features=[{features}])",
-        # what other versions of the model have said stays comparable
-        meaning=f"MLPredict({path}, {features})",
     )

@@ -11,6 +11,7 @@ from millrace.common.types.logical import logical_type as logical
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import AggregateCall, Cast, ValueLiteral
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.inference.time_attributes import ordered_by_time, time_attributes
 from millrace.planner.relational.rel_node import Project
@@ -82,16 +83,7 @@ def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Tra
         "OverAggregate",
         partial(OverAggregateOperator, spec),
         [translator.keyed(node.input, group.partition)],
-        (
-            str(node.row_type),
-            group.partition,
-            group.order,
-            group.rows,
-            group.preceding,
-            calls,
-            lags,
-            number,
-        ),
+        state_signature(node, group, translator, by=(rowtime, lags, number)),
         f"OverAggregate(partitionBy=[{keys}], select=[{calls}])",
     )
 
@@ -126,7 +118,7 @@ def _spec(node: OverAggregate) -> OverSpec:
 def _of_all_rows(
     node: OverAggregate, translator: Translator, operator: Callable[[], Operator]
 ) -> Transformation:
-    group, spec = node.over[0], _spec(node)
+    group = node.over[0]
     names = node.input.row_type.names
     keys = ", ".join(names[index] for index in group.partition)
     calls = ", ".join(map(str, group.calls))
@@ -134,8 +126,29 @@ def _of_all_rows(
         "OverAggregate",
         operator,
         [translator.keyed(node.input, group.partition)],
-        (str(node.row_type), group.partition, group.order, spec.bounds, calls),
+        state_signature(node, group, translator),
         f"OverAggregate(partitionBy=[{keys}], select=[{calls}])",
+    )
+
+
+def state_signature(
+    node: OverAggregate, group: OverGroup, translator: Translator, by: tuple[object, ...] = ()
+) -> StateSignature:
+    """Rows of frames, and of those that wait for their turn, with accumulators, by partition.
+
+    Args:
+        group: the frame.
+        by: how an operator that follows time gives values.
+    """
+    rows = translator.provenance(translator.input(node.input))
+    return StateSignature.of(
+        rows,
+        kept=rows.columns,
+        partition=rows.at(group.partition),
+        order=rows.order(group.order),
+        frame=(group.rows, group.preceding, group.following),
+        calls=rows.calls(group.calls),
+        by=by,
     )
 
 

@@ -6,7 +6,9 @@ from functools import partial
 
 from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.expressions.session_settings import SessionSettings
-from millrace.plan.transformation import Transformation
+from millrace.plan.transformation import Input, Transformation
+from millrace.planner.execution.state_digest import digest
+from millrace.planner.execution.state_signature import Provenance, StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
@@ -37,14 +39,39 @@ def translate_process_table(node: ProcessTable, translator: Translator) -> Trans
     description += f", partitionBy=[{keys}])" if keys else ")"
     if not node.is_keyed:
         inputs = [translator.input(each, place) for place, each in enumerate(node.operands)]
-        return translator.stateless("ProcessTableFunction", factory, inputs, description)
+        gives = _gives(node, "", inputs, translator)
+        return translator.stateless("ProcessTableFunction", factory, inputs, gives, description)
     inputs = [
         translator.keyed(rows, table.partition, place)
         for place, (rows, table) in enumerate(zip(node.operands, node.tables, strict=True))
     ]
-    made = translator.stateful("ProcessTableFunction", factory, inputs, node.uid, description)
-    translator.name(made, f"ptf-{node.uid}", _taken(node))
+    signature = state_signature(node, inputs, translator)
+    made = translator.stateful("ProcessTableFunction", factory, inputs, signature, description)
+    uid = f"ptf-{node.uid}"
+    translator.name(made, uid, _gives(node, uid, inputs, translator), _taken(node))
     return made
+
+
+def state_signature(
+    node: ProcessTable, inputs: list[Input], translator: Translator
+) -> StateSignature:
+    """What the program says."""
+    return StateSignature.of(*map(translator.provenance, inputs), uid=node.uid)
+
+
+def _gives(node: ProcessTable, uid: str, inputs: list[Input], translator: Translator) -> Provenance:
+    """What the function makes of its rows: all of it depends on all of them."""
+    tables = [translator.provenance(each) for each in inputs]
+    of_nothing = Provenance("", (), translator.session)
+    made = digest(
+        node.function,
+        uid,
+        [(each.rows, each.columns) for each in tables],
+        [(t.argument, t.partition, t.order, t.time) for t in node.tables],
+        [of_nothing.expression(each) for each in node.values],
+    )
+    columns = (digest(made, index) for index in range(len(node.row_type)))
+    return Provenance(made, tuple(columns), translator.session)
 
 
 def _taken(node: ProcessTable) -> UnsupportedQueryError:

@@ -6,6 +6,7 @@ from functools import partial
 
 from millrace.expressions.resolved import SortKey
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_signature import StateSignature, clock_identity
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.execution.window_clock import clock_of
 from millrace.planner.relational.rel_node import RelNode
@@ -78,14 +79,22 @@ def ranked(node: RelNode, name: str, spec: RankSpec, translator: Translator) -> 
         name,
         partial(RankOperator, spec),
         [translator.keyed(rows, spec.partition)],
-        (
-            str(rows.row_type),
-            spec.partition,
-            spec.order,
-            spec.end,
-            spec.kind,
-            spec.retracts,
-            spec.clock,
-        ),
+        state_signature(rows, spec, translator),
         f"{name}(partitionBy=[{keys}], orderBy=[{order}], rankRange=[{spec.start}, {spec.end}])",
+    )
+
+
+def state_signature(ranked_rows: RelNode, spec: RankSpec, translator: Translator) -> StateSignature:
+    """Rows that have a rank, and those that may get one, by partition. The first rank that is given
+    decides which rows there have been."""
+    rows = translator.provenance(translator.input(ranked_rows))
+    return StateSignature.of(
+        rows,
+        kept=rows.columns,
+        partition=rows.at(spec.partition),
+        order=rows.order(spec.order),
+        ranks=(spec.start, spec.end, spec.kind, spec.latest_first),
+        window_end=None if spec.window_end is None else rows.columns[spec.window_end],
+        clock=clock_identity(spec.clock),
+        retracts=spec.retracts,
     )

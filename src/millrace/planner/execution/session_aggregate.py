@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_signature import StateSignature, clock_identity
 from millrace.planner.execution.translation import Translator
 from millrace.planner.execution.window_clock import clock_of
 from millrace.planner.relational.stream_rel_nodes import WindowAggregate
@@ -37,17 +38,24 @@ def translate_session_aggregate(
         "WindowAggregate",
         partial(SessionAggregateOperator, spec),
         [translator.keyed(node.input, node.groups)],
-        signature=(
-            "SESSION",
-            [str(fields[index].type) for index in node.groups],
-            node.groups,
-            [str(call) for call in node.calls],
-            gap,
-            time,
-            spec.clock,
-        ),
+        signature=state_signature(node, spec, translator),
         description=(
             f"WindowAggregate(groupBy=[{groups}], window=[SESSION(gap=[{gap} ms])], "
             f"select=[{calls}])"
         ),
+    )
+
+
+def state_signature(
+    node: WindowAggregate, spec: SessionAggregateSpec, translator: Translator
+) -> StateSignature:
+    """Accumulators of the calls by group and session."""
+    rows = translator.provenance(translator.input(node.input))
+    return StateSignature.of(
+        rows,
+        groups=rows.at(node.groups),
+        calls=rows.calls(node.calls),
+        gap=spec.gap,
+        time=rows.columns[spec.time],
+        clock=clock_identity(spec.clock),
     )

@@ -54,7 +54,7 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
         functions=(sink,),
         description=f"Sink(table=[{'.'.join(table.path)}], fields=[{names}])",
     )
-    return translator.end(made, table.path)
+    return translator.end(made, ascii(table.path))
 
 
 def _enforcer(node: LogicalSink, translator: Translator) -> NotNullEnforcer | None:

@@ -7,6 +7,7 @@ from functools import partial
 
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.rank import ranked
+from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.inference.time_attributes import time_attributes
 from millrace.planner.relational.rel_node import Sort
@@ -35,7 +36,7 @@ def translate_sort(node: Sort, translator: Translator) -> Transformation:
         "SortLimit" if node.fetch is not None else "Sort",
         partial(SortLimitOperator, node.keys, node.offset, node.fetch),
         [translator.keyed(node.input, ())],
-        (node.keys, node.offset, node.fetch),
+        state_signature(node, translator),
         f"Sort(orderBy=[{order}]{limit})",
     )
     return made
@@ -73,6 +74,24 @@ def _temporal_sort(node: Sort, translator: Translator) -> Transformation:
         "TemporalSort",
         partial(TemporalSortOperator, node.input.row_type, keys, rowtime),
         [translator.keyed(node.input, ())],
-        (str(node.row_type), rowtime),
+        temporal_state_signature(node, rowtime, translator),
         f"TemporalSort(orderBy=[{order}])",
     )
+
+
+def state_signature(node: Sort, translator: Translator) -> StateSignature:
+    """The rows so far that may be among the first."""
+    rows = translator.provenance(translator.input(node.input))
+    return StateSignature.of(
+        rows, kept=rows.columns, order=rows.order(node.keys), range=(node.offset, node.fetch)
+    )
+
+
+def temporal_state_signature(
+    node: Sort, rowtime: int | None, translator: Translator
+) -> StateSignature:
+    """Rows that the watermark has not passed. The order of rows of one time decides nothing: they
+    are sorted once they are given."""
+    rows = translator.provenance(translator.input(node.input))
+    time = None if rowtime is None else rows.columns[rowtime]
+    return StateSignature.of(rows, kept=rows.columns, time=time)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from millrace.common.source import Boundedness, Source
+from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.resolved import Call, ResolvedExpression
 from millrace.plan.transformation import Role, Transformation
@@ -88,7 +89,20 @@ def _source(
         description=_description(node),
     )
     # options may change between runs, as passwords and rates do; the place in the source stays
-    return translator.begin(made, (node.path, options.get("connector", "")))
+    identity = ascii(((node.path, options.get("connector", "")),))
+    translator.begin(made, identity, _columns(table, node.row_type))
+    if node.pushed_filter is not None and table.changes != {"+I"}:
+        translator.narrow(made, node.pushed_filter)
+    return made
+
+
+def _columns(table: ResolvedTable, row_type: RowType) -> list[object]:
+    """What the columns are in the source."""
+    metadata = _metadata(table, row_type.names)
+    return [
+        (each.name in metadata, metadata.get(each.name, each.name), each.type)
+        for each in row_type.fields
+    ]
 
 
 def _data_stream(
@@ -123,7 +137,8 @@ def _data_stream(
             parallelism=max(each.transformation.parallelism for each in access.inputs),
             description=_description(node),
         ),
-        (node.path, node.row_type),
+        ascii(node.path),
+        _columns(table, node.row_type),
     )
 
 

@@ -12,6 +12,7 @@ from millrace.common.types.logical.logical_type import BooleanType
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator
 from millrace.planner.inference.time_attributes import time_attributes
 from millrace.planner.inference.upsert_keys import upsert_keys
@@ -94,14 +95,28 @@ def joined_with_versions(
         "TemporalJoin",
         partial(TemporalJoinOperator, spec, translator.settings.session or SessionSettings()),
         [translator.keyed(left, spec.keys[0], 0), translator.keyed(right, spec.keys[1], 1)],
-        signature=(
-            node.kind.value,
-            [str(each) for each in spec.types],
-            spec.keys,
-            spec.times,
-            str(condition),
-        ),
+        signature=state_signature(left, right, spec, translator),
         description=f"TemporalJoin(joinType=[{node.kind.value}], where=[{node.condition}])",
+    )
+
+
+def state_signature(
+    left: RelNode, right: RelNode, spec: TemporalJoinSpec, translator: Translator
+) -> StateSignature:
+    """Rows of the left side that wait, and versions of the right one, by key."""
+    rows, versions = (translator.provenance(translator.input(each)) for each in (left, right))
+    times = None
+    if spec.times is not None:
+        times = (rows.columns[spec.times[0]], versions.columns[spec.times[1]])
+    pairs = rows.with_columns(rows.columns[: spec.shown[0]]).beside(versions)
+    return StateSignature.of(
+        rows,
+        versions,
+        padded=spec.padded,
+        kept=(rows.columns, versions.columns),
+        keys=(rows.at(spec.keys[0]), versions.at(spec.keys[1])),
+        times=times,
+        condition=pairs.expression(spec.condition),
     )
 
 

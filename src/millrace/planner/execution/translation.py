@@ -22,16 +22,22 @@ from typing import Any, Protocol, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
+from millrace.expressions.resolved import ResolvedExpression
+from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Input, Partitioning, Role, Transformation
+from millrace.planner.execution.state_digest import digest
+from millrace.planner.execution.state_signature import Provenance, StateSignature
 from millrace.planner.relational.rel_node import RelNode
 from millrace.runtime.operator import Operator
 from millrace.runtime.program import Exchange
+from millrace.state.checkpoint.manifest import QUERY_UIDS
 
 __all__ = ["KnownChangelogModes", "TranslationSettings", "Translator", "translates"]
 
 N = TypeVar("N", bound=RelNode)
 Translate = Callable[[Any, "Translator"], Transformation]
 
+_UID_DIGITS = 12
 _TRANSLATIONS: dict[type[RelNode], Translate] = {}
 
 
@@ -98,7 +104,7 @@ class Translator:
         self._modes = modes
         self._made: dict[RelNode, Transformation] = {}
         self._nodes: dict[Transformation, RelNode] = {}
-        self._lineage: dict[Transformation, str] = {}
+        self._provenance: dict[Transformation, Provenance] = {}
         self._uids: Counter[str] = Counter()
         self._number = 0
         self._sinks = itertools.count()
@@ -119,7 +125,14 @@ class Translator:
                 )
             made = self._made[node] = function(node, self)
             self._nodes.setdefault(made, node)
+            self._provenance.setdefault(made, self._own(made, node))
         return made
+
+    def _own(self, made: Transformation, node: RelNode) -> Provenance:
+        """Rows and columns that an operator with state makes."""
+        uid = str(made.uid)
+        columns = (digest(uid, index) for index in range(len(node.row_type)))
+        return Provenance(uid, tuple(columns), self.session)
 
     def changelog_mode(self, made: Transformation) -> str:
         """The kinds of rows that a transformation gives, as Flink's EXPLAIN shows them; nothing
@@ -181,20 +194,23 @@ class Translator:
             )
         return Input(self.translate(node), partitioning=partitioning, number=number)
 
+    def provenance(self, rows: Input) -> Provenance:
+        """What the rows and columns of an input mean."""
+        return self._provenance[rows.transformation]
+
     def stateless(
         self,
         name: str,
         factory: Callable[[], Operator],
         inputs: Iterable[Input],
+        gives: Provenance,
         description: str = "",
-        meaning: str | None = None,
     ) -> Transformation:
         """An operator without state: it runs where its input does.
 
         Args:
-            meaning: what its columns mean, for the uids of operators with state above it: what
-                was kept of other values is of no use to them. None: its description; empty: what
-                those of its input mean.
+            gives: what its rows and columns mean, for the operators with state above it: what was
+                kept of other values is of no use to them.
         """
         inputs = tuple(inputs)
         parallelism = max(each.transformation.parallelism for each in inputs)
@@ -204,13 +220,10 @@ class Translator:
             factory,
             inputs,
             parallelism,
-            uid=self.uid(name, self._lineage_of(inputs)),
+            uid=self.uid(name, digest([self.provenance(each).rows for each in inputs])),
             description=description,
         )
-        lineage = self._lineage_of(inputs)
-        if meaning != "":
-            lineage = _digest((lineage, description if meaning is None else meaning))
-        self._lineage[made] = lineage
+        self._provenance[made] = gives
         return made
 
     def stateful(
@@ -218,15 +231,14 @@ class Translator:
         name: str,
         factory: Callable[[], Operator],
         inputs: Iterable[Input],
-        signature: object,
+        signature: StateSignature,
         description: str = "",
     ) -> Transformation:
         """An operator with state of keys.
 
         Args:
-            signature: what decides its state: columns of the key, aggregates and so on, with
-                their types. It is part of the uid, with the stateful operators below: a query that
-                was changed finds the state of those parts that are still the same.
+            signature: what decides its state. It makes the uid: a query that was changed finds the
+                state of those parts that are still the same.
         """
         inputs = tuple(inputs)
         single = any(
@@ -240,52 +252,73 @@ class Translator:
             inputs,
             1 if single else self.settings.parallelism,
             fixed_parallelism=single,
-            uid=self.uid(name, signature, self._lineage_of(inputs)),
+            uid=self.uid(name, digest(QUERY_UIDS, signature.digest)),
             description=description,
         )
-        self._lineage[made] = str(made.uid)
         return made
 
-    def name(self, made: Transformation, uid: str, taken: JobDefinitionError) -> None:
+    def name(
+        self, made: Transformation, uid: str, gives: Provenance, taken: JobDefinitionError
+    ) -> None:
         """Give an operator with state the uid that the program chose.
 
         Args:
+            gives: what its rows and columns mean.
             taken: what to raise if another operator has it.
         """
         if self._uids[uid]:
             raise taken
         self._uids[uid] += 1
-        made.uid = self._lineage[made] = uid
+        made.uid = uid
+        self._provenance[made] = gives
 
-    def begin(self, transformation: Transformation, signature: object) -> Transformation:
-        """Give a source its uid."""
-        transformation.uid = self.uid(transformation.name, signature)
-        self._lineage[transformation] = transformation.uid
+    def begin(
+        self, transformation: Transformation, identity: str, columns: Iterable[object]
+    ) -> Transformation:
+        """Give a source its uid.
+
+        Args:
+            identity: a text by which the source is known, whatever its columns.
+            columns: what each of its columns is in the source.
+        """
+        uid = transformation.uid = self.uid(transformation.name, identity)
+        self._provenance[transformation] = Provenance(
+            uid, tuple(digest(uid, each) for each in columns), self.session
+        )
         return transformation
 
-    def end(self, transformation: Transformation, signature: object) -> Transformation:
-        """Give a sink its uid."""
-        lineage = self._lineage_of(transformation.inputs)
-        transformation.uid = self.uid(transformation.name, signature, lineage)
+    def narrow(self, transformation: Transformation, condition: ResolvedExpression) -> None:
+        """Let a source of updates give only rows for which a condition is TRUE: one that it has
+        let through is taken back only by the same condition."""
+        rows = self._provenance[transformation]
+        self._provenance[transformation] = rows.with_columns(
+            rows.columns, "where", rows.expression(condition)
+        )
+
+    def end(self, transformation: Transformation, identity: str) -> Transformation:
+        """Give a sink its uid.
+
+        Args:
+            identity: a text by which the sink is known, whatever its rows.
+        """
+        transformation.uid = self.uid(transformation.name, identity)
         return transformation
 
-    def uid(self, name: str, *decisive: object) -> str:
+    @property
+    def session(self) -> SessionSettings:
+        """Settings of the evaluation of expressions."""
+        return self.settings.session or SessionSettings()
+
+    def uid(self, name: str, identity: str) -> str:
         """A uid that is the same whenever a query has such an operator at such a place: the n-th
         of equal ones ends in its number."""
-        digest = _digest(decisive)
         word = name.split("[", maxsplit=1)[0].lower()
         kind = "".join(sign if sign.isalnum() else "-" for sign in word)
-        uid = f"{kind.strip('-')}-{digest}"
+        hashed = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
+        uid = f"{kind.strip('-')}-{hashed[:_UID_DIGITS]}"
         self._uids[uid] += 1
         count = self._uids[uid]
         return uid if count == 1 else f"{uid}-{count}"
-
-    def _lineage_of(self, inputs: Iterable[Input]) -> str:
-        return "+".join(self._lineage.get(each.transformation, "") for each in inputs)
-
-
-def _digest(decisive: object) -> str:
-    return hashlib.sha256(repr(decisive).encode()).hexdigest()[:12]
 
 
 def _load_translations() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_digest import digest
+from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import SetKind, SetOperation
 from millrace.runtime.table.union import UnionOperator
@@ -20,4 +22,13 @@ def translate_set_operation(node: SetOperation, translator: Translator) -> Trans
     inputs = [replace(translator.input(operand), number=0) for operand in node.inputs]
     fields = ", ".join(node.row_type.names)
     description = f"Union(all=[true], [{fields}])"
-    return translator.stateless("Union", UnionOperator, inputs, description, meaning="")
+    rows = [translator.provenance(each) for each in inputs]
+    return translator.stateless("Union", UnionOperator, inputs, _gives(rows), description)
+
+
+def _gives(inputs: list[Provenance]) -> Provenance:
+    """The rows of all inputs, whatever their order."""
+    branches = sorted(digest(each.rows, each.columns) for each in inputs)
+    columns = zip(*(each.columns for each in inputs), strict=True)
+    merged = tuple(digest(sorted(each)) for each in columns)
+    return Provenance(digest(branches), merged, inputs[0].session)

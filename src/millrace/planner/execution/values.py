@@ -10,6 +10,7 @@ from millrace.expressions.evaluation import compiled
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Role, Transformation
+from millrace.planner.execution.state_digest import digest, expression_digest
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Values
 from millrace.runtime.table.columns import column_of, schema_of
@@ -42,7 +43,8 @@ def translate_values(node: Values, translator: Translator) -> Transformation:
         source=source,
         description=f"Values(tuples=[{len(node.rows)} rows])",
     )
-    return translator.begin(made, [tuple(map(str, row)) for row in node.rows])
+    rows = [[expression_digest(each, (), translator.session) for each in row] for row in node.rows]
+    return translator.begin(made, digest(rows), range(len(node.row_type)))
 
 
 def _value(expression: ResolvedExpression, session: SessionSettings | None) -> Any:

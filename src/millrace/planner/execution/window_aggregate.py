@@ -7,6 +7,10 @@ from functools import partial
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.aggregate import refuse_missing
 from millrace.planner.execution.session_aggregate import translate_session_aggregate
+from millrace.planner.execution.state_signature import (
+    StateSignature,
+    clock_identity,
+)
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.execution.window_clock import clock_of
 from millrace.planner.relational.stream_rel_nodes import (
@@ -59,14 +63,25 @@ def translate_window_aggregate(node: WindowAggregate, translator: Translator) ->
         "WindowAggregate",
         partial(WindowAggregateOperator, spec),
         [translator.keyed(node.input, node.groups)],
-        signature=(
-            [str(fields[index].type) for index in node.groups],
-            node.groups,
-            [str(call) for call in node.calls],
-            repr(node.window),
-            time,
-            spec.retracts,
-            spec.clock,
-        ),
+        signature=state_signature(node, spec, translator),
         description=f"WindowAggregate(groupBy=[{groups}], window=[{window}], select=[{calls}])",
+    )
+
+
+def state_signature(
+    node: WindowAggregate, spec: WindowAggregateSpec, translator: Translator
+) -> StateSignature:
+    """Accumulators of the calls by group and slice. Which properties of windows are shown decides
+    nothing."""
+    rows = translator.provenance(translator.input(node.input))
+    window = node.window
+    return StateSignature.of(
+        rows,
+        groups=rows.at(node.groups),
+        calls=rows.calls(node.calls),
+        window=(window.kind, window.size, window.slide, window.offset),
+        time=rows.columns[spec.time],
+        attached=spec.attached,
+        clock=clock_identity(spec.clock),
+        retracts=spec.retracts,
     )

@@ -6,7 +6,8 @@ from functools import partial
 
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
-from millrace.planner.execution.join_spec import join_spec
+from millrace.planner.execution.join_spec import join_spec, state_signature
+from millrace.planner.execution.state_signature import clock_identity
 from millrace.planner.execution.translation import Translator
 from millrace.planner.execution.window_clock import clock_of
 from millrace.planner.relational.rel_node import Join
@@ -20,7 +21,6 @@ def window_join(node: Join, windows: WindowJoinColumns, translator: Translator) 
     """Rows of both sides go to the subtask of their key and window."""
     join = join_spec(node)
     left, right = join.keys
-    types = [str(each.row_type) for each in node.inputs]
     ends = (min(windows.left.end), min(windows.right.end))
     clock = clock_of(windows.left.window, translator)
     return translator.stateful(
@@ -31,7 +31,7 @@ def window_join(node: Join, windows: WindowJoinColumns, translator: Translator) 
             translator.settings.session or SessionSettings(),
         ),
         [translator.keyed(node.left, left, 0), translator.keyed(node.right, right, 1)],
-        signature=(node.kind.value, types, left, right, str(node.condition), clock),
+        signature=state_signature(node, join, translator, clock=clock_identity(clock)),
         description=(
             f"WindowJoin(joinType=[{node.kind.value}], "
             f"window=[{windows.left.window.kind.value}(size=[{windows.left.window.size} ms])], "

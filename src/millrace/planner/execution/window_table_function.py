@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from millrace.plan.transformation import Transformation
+from millrace.planner.execution.state_digest import digest
+from millrace.planner.execution.state_signature import Provenance, StateSignature, clock_identity
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.execution.window_aggregate import slices_of
 from millrace.planner.execution.window_clock import clock_of
@@ -28,22 +30,33 @@ def translate_window_table_function(
     """It runs where its input does; of SESSION, where the rows of its partition are."""
     if node.window.kind is WindowKind.SESSION:
         return _sessions(node, translator)
-    window = slices_of(node.window)
-    name = node.input.row_type.names[node.time]
+    name, rows = node.input.row_type.names[node.time], translator.input(node.input)
     return translator.stateless(
         "WindowTableFunction",
         partial(
             WindowTableFunctionOperator,
-            window,
+            slices_of(node.window),
             node.time,
             node.row_type,
             clock_of(node.window, translator),
         ),
-        [translator.input(node.input)],
+        [rows],
+        _gives(node, translator.provenance(rows), translator),
         f"WindowTableFunction(window=[{node.window.kind.value}(time_col=[{name}], "
         f"size=[{node.window.size} ms])])",
-        meaning=f"{name}, {node.window}",
     )
+
+
+def _gives(node: WindowTableFunction, rows: Provenance, translator: Translator) -> Provenance:
+    """Each row as often as it is in a window."""
+    window = node.window
+    cut = digest(
+        (window.kind, window.size, window.slide, window.offset),
+        rows.columns[node.time],
+        clock_identity(clock_of(window, translator)),
+    )
+    bounds = (digest(cut, bound) for bound in ("start", "end", "time"))
+    return rows.with_columns((*rows.columns, *bounds), cut)
 
 
 def _sessions(node: WindowTableFunction, translator: Translator) -> Transformation:
@@ -57,16 +70,22 @@ def _sessions(node: WindowTableFunction, translator: Translator) -> Transformati
         "WindowTableFunction",
         partial(SessionWindowTableFunctionOperator, spec),
         [translator.keyed(node.input, window.partition)],
-        signature=(
-            "SESSION",
-            [str(field.type) for field in input_type.fields],
-            window.partition,
-            window.size,
-            node.time,
-            clock,
-        ),
+        signature=state_signature(node, translator),
         description=(
             f"WindowTableFunction(window=[SESSION(time_col=[{input_type.names[node.time]}], "
             f"gap=[{window.size} ms], partition keys=[{', '.join(names)}])])"
         ),
+    )
+
+
+def state_signature(node: WindowTableFunction, translator: Translator) -> StateSignature:
+    """Sessions with their rows, by partition."""
+    rows = translator.provenance(translator.input(node.input))
+    return StateSignature.of(
+        rows,
+        kept=rows.columns,
+        partition=rows.at(node.window.partition),
+        gap=node.window.size,
+        time=rows.columns[node.time],
+        clock=clock_identity(clock_of(node.window, translator)),
     )

@@ -124,7 +124,11 @@ def delete_cluster(server: JobServer, request: ApiRequest) -> ApiReply:
 
 ROUTES = (
     ApiRoute(
-        "GET", "/overview", get_overview, "The server and its jobs in figures.", Overview,
+        "GET",
+        "/overview",
+        get_overview,
+        "The server and its jobs in figures.",
+        Overview,
         is_kept=True,
     ),
     ApiRoute("GET", "/config", get_config, "Settings of the web UI.", DashboardConfiguration),

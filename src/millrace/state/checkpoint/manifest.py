@@ -25,9 +25,13 @@ from millrace.state.key_groups import MAX_KEY_GROUPS
 from millrace.state.serialization.payload import TAGGED
 from millrace.state.serialization.tagged_values import json_of_tagged, tagged_of_json
 
-__all__ = ["FORMAT_VERSION", "Manifest", "read_manifest", "read_manifest_file"]
+__all__ = ["FORMAT_VERSION", "QUERY_UIDS", "Manifest", "read_manifest", "read_manifest_file"]
 
 FORMAT_VERSION = 2
+QUERY_UIDS = 2
+"""In which way the operators of queries get their uids (`millrace.planner.execution`). Of another
+way they find no state of theirs. Manifests without a number are of the first, which made them of
+the texts of expressions."""
 MAX_BYTES = 512 << 20
 """Of a manifest; a longer one is neither written nor read. Most of a long one is what sinks have
 pending."""
@@ -102,6 +106,8 @@ class Manifest:
     """How the state is written: for the job that wrote it, or for everybody."""
     states: tuple[StoredState, ...] = ()
     """Of a canonical savepoint, which has no deltas."""
+    query_uids: int = QUERY_UIDS
+    """In which way the operators of its queries got their uids."""
 
     def encode(self) -> bytes:
         """The content of a ``_metadata`` file.
@@ -190,8 +196,11 @@ _FIELDS: dict[str, Any] = {
     "stateful": tuple[str, ...],
     "format_type": Literal["NATIVE", "CANONICAL"],
     "states": tuple[StoredState, ...],
+    "query_uids": int,
 }
 """What each field is in JSON."""
+_ADDED: dict[str, Any] = {"query_uids": 1}
+"""What fields are in manifests from before they were added."""
 
 
 def _parts(data: bytes) -> int:
@@ -244,7 +253,10 @@ def _bytes(found: Any) -> bytes:
 
 
 def _from_fields(fields: dict[str, msgspec.Raw]) -> Manifest:
-    content = {name: _read(fields, name, hint) for name, hint in _FIELDS.items()}
+    content = {
+        name: _ADDED[name] if name in _ADDED and name not in fields else _read(fields, name, hint)
+        for name, hint in _FIELDS.items()
+    }
     by_stage: dict[str, dict[int, str]] = content["versions"]
     content["versions"] = {
         (stage, subtask): version

@@ -70,9 +70,7 @@ _SHOWN = ":"
 """Behind it is the name to be shown."""
 
 
-def _fields(
-    word: str, kinds: Sequence[pa.DataType], names: Sequence[str] = ()
-) -> list[pa.Field]:
+def _fields(word: str, kinds: Sequence[pa.DataType], names: Sequence[str] = ()) -> list[pa.Field]:
     shown = [f"{_SHOWN}{name}" for name in names] or [""] * len(kinds)
     return [
         pa.field(f"{word}{number}{name}", kind)

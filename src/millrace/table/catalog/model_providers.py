@@ -79,9 +79,7 @@ def _of_spark(name: str, model: CatalogModel, inputs: RowType, outputs: RowType)
     return StagedScorer(stages, inputs, outputs, model.options.get(VERSION.key))
 
 
-def _of_stages(
-    found: Any, inputs: RowType, outputs: RowType, options: Mapping[str, str]
-) -> Scorer:
+def _of_stages(found: Any, inputs: RowType, outputs: RowType, options: Mapping[str, str]) -> Scorer:
     from millrace.spark.ml_models import model_stages
 
     return StagedScorer(model_stages(found), inputs, outputs, options.get(VERSION.key))
@@ -110,9 +108,7 @@ def _imported(name: str, path: str, method: str) -> Any:
         ) from error
 
 
-_PROVIDERS: dict[
-    str, tuple[set[str], Callable[[str, CatalogModel, RowType, RowType], Scorer]]
-] = {
+_PROVIDERS: dict[str, tuple[set[str], Callable[[str, CatalogModel, RowType, RowType], Scorer]]] = {
     "python": ({MODEL.key, METHOD.key, BATCH_FORMAT.key}, _of_python),
     "spark": ({PATH.key}, _of_spark),
 }

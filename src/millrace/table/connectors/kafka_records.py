@@ -145,9 +145,7 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(messages), pa.struct([])))
         return pa.RecordBatch.from_arrays(columns, schema=schema_of(self._columns))
 
-    def _metadata_of(
-        self, messages: Sequence[Any], changes: Sequence[Any], key: str
-    ) -> list[Any]:
+    def _metadata_of(self, messages: Sequence[Any], changes: Sequence[Any], key: str) -> list[Any]:
         of_value = self.of_values.get(key)
         if of_value is None:
             read = READABLE_METADATA[key][1]

@@ -30,9 +30,7 @@ CLASS = ConfigOptions.key("protobuf.message-class-name").string_type().no_defaul
 DESCRIPTORS = ConfigOptions.key("protobuf.descriptor-set").string_type().no_default_value()
 IGNORES = ConfigOptions.key("protobuf.ignore-parse-errors").boolean_type().default_value(False)
 DEFAULTS = ConfigOptions.key("protobuf.read-default-values").boolean_type().default_value(False)
-NULL_TEXT = (
-    ConfigOptions.key("protobuf.write-null-string-literal").string_type().default_value("")
-)
+NULL_TEXT = ConfigOptions.key("protobuf.write-null-string-literal").string_type().default_value("")
 
 
 class ProtobufFormat(MessageFormat):

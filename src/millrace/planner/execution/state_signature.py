@@ -1,0 +1,109 @@
+"""`StateSignature`: what decides the meaning of an operator's state, and so its uid; `Provenance`:
+what the rows and the columns of an input mean.
+
+Every operator with state has a function ``state_signature``. All that changes what its state
+means, or what it has emitted, is in it. What does not is left out: names of columns, what is
+computed of its rows further on, times to live, how many subtasks it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from millrace.expressions.resolved import AggregateCall, ResolvedExpression, SortKey
+from millrace.expressions.session_settings import SessionSettings
+from millrace.planner.execution.state_digest import digest, expression_digest, function_identity
+from millrace.runtime.table.window_time import WindowTime
+
+__all__ = ["Provenance", "StateSignature", "clock_identity"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Meaning of the rows of an input: digests of where they come from, and of each column.
+
+    Attributes:
+        rows: of the sources, the operators with state and whatever multiplies rows.
+        columns: of each column, made of the source's columns and of functions.
+        session: settings that decide values of expressions.
+    """
+
+    rows: str
+    columns: tuple[str, ...]
+    session: SessionSettings
+
+    def at(self, positions: Iterable[int]) -> tuple[str, ...]:
+        """Digests of columns."""
+        return tuple(self.columns[index] for index in positions)
+
+    def column(self, expression: ResolvedExpression) -> str:
+        """The digest of an expression over the rows: what a column of its values means."""
+        return expression_digest(expression, self.columns, self.session)
+
+    def expression(self, expression: ResolvedExpression | None) -> str | None:
+        """The digest of an expression over the rows; None: there is none."""
+        return None if expression is None else self.column(expression)
+
+    def calls(self, calls: Iterable[AggregateCall]) -> tuple[object, ...]:
+        """What aggregate calls compute."""
+        return tuple(map(self._call, calls))
+
+    def _call(self, call: AggregateCall) -> object:
+        identity = function_identity(call.function, call.payload)
+        return (
+            identity,
+            call.distinct,
+            self.at(call.arguments),
+            None if call.filter is None else self.columns[call.filter],
+            None if isinstance(identity, tuple) else call.payload,
+            call.type,
+        )
+
+    def order(self, keys: Iterable[SortKey]) -> tuple[object, ...]:
+        """By what rows are ordered."""
+        return tuple((self.columns[key.index], key.ascending, key.nulls_first) for key in keys)
+
+    def with_columns(self, columns: Sequence[str], *rows: object) -> Provenance:
+        """The rows with other columns.
+
+        Args:
+            rows: what changes which rows there are; nothing: nothing does.
+        """
+        origin = digest(self.rows, *rows) if rows else self.rows
+        return Provenance(origin, tuple(columns), self.session)
+
+    def beside(self, right: Provenance) -> Provenance:
+        """Rows of two sides in one. A column is known by its side, too: both sides may be one
+        table."""
+        sides = (("left", self), ("right", right))
+        columns = [digest(name, column) for name, side in sides for column in side.columns]
+        return Provenance(digest(self.rows, right.rows), tuple(columns), self.session)
+
+
+@dataclass(frozen=True, slots=True)
+class StateSignature:
+    """What decides an operator's state.
+
+    Attributes:
+        inputs: what it reads.
+        parts: by name, what it does with them.
+    """
+
+    inputs: tuple[Provenance, ...]
+    parts: tuple[tuple[str, object], ...]
+
+    @staticmethod
+    def of(*inputs: Provenance, **parts: object) -> StateSignature:
+        """The signature of an operator with these inputs."""
+        return StateSignature(inputs, tuple(sorted(parts.items())))
+
+    @property
+    def digest(self) -> str:
+        """Its digest."""
+        return digest([each.rows for each in self.inputs], self.parts)
+
+
+def clock_identity(clock: WindowTime) -> object:
+    """By what windows are cut and complete."""
+    return (clock.zone, clock.processing)
