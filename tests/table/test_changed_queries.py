@@ -3,6 +3,8 @@ keeps its state, and what does is named."""
 
 from __future__ import annotations
 
+import dataclasses
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from millrace.common.config import options
 from millrace.common.errors import CheckpointError, JobCancelledError
+from millrace.state.checkpoint.manifest import Manifest
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.testing import run_local
 
@@ -88,6 +91,23 @@ def test_what_keeps_all_state(query: str, savepoint: tuple[str, dict[Any, Any]])
     table = dict(before)
     run(query, table, path)
     assert {g: n for g, (n, _) in table.items()} == dict.fromkeys(range(10), ROWS // 10)
+
+
+def test_a_savepoint_of_former_uids_says_so(
+    savepoint: tuple[str, dict[Any, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "old"
+    shutil.copytree(savepoint[0], path)
+    manifest = Manifest.decode((path / "_metadata").read_bytes(), path)
+    (path / "_metadata").write_bytes(dataclasses.replace(manifest, query_uids=1).encode())
+    with pytest.raises(CheckpointError, match="has state of 'GroupAggregate") as caught:
+        run(QUERY.replace("SUM", "MAX"), {}, str(path))
+    message = str(caught.value)
+    assert "an earlier version of Millrace" in message
+    assert "(query_uids 1; here 2)" in message
+    assert "--allow-non-restored-state" in message
+    assert "change_operator_identifier" in message
+    run(QUERY, dict(savepoint[1]), str(path))  # what is found goes on
 
 
 @pytest.mark.parametrize(

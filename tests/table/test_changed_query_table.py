@@ -17,21 +17,27 @@ from pathlib import Path
 from typing import Any
 
 import lookup_tables
+import pyarrow as pa
 import pytest
-import query_histories
-from query_grammar import DIM_COLUMNS
+from query_grammar import COLUMNS, DIM_COLUMNS
+from query_histories import table_of
 
+from millrace.common.config import options
 from millrace.common.errors import CheckpointError, JobCancelledError
+from millrace.common.source import ReaderContext, SplitReader
+from millrace.common.types.batch import ColumnBatch
 from millrace.plan.transformation import Role, Transformation
 from millrace.planner.relational.sink_nodes import CollectSink
-from millrace.table import TableEnvironment
+from millrace.runtime.table.record_batch_source import RecordBatchSource
+from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.connectors.registry import register_factory
 from millrace.table.udf import udf
 from millrace.testing import run_local
 
 STATELESS = {"Calc", "Correlate", "Expand", "LookupJoin", "Union", "WindowTableFunction"}
 START = datetime(2024, 1, 1)
-ROWS, EPOCHS = 40, 2
+ROWS, BEFORE = 40, 11
+"""Rows of a table, and of them those that are read before the savepoint."""
 TEXTS = ("a", "b", "ab", "1", '{"a":1}')
 
 
@@ -67,32 +73,77 @@ def test_the_table_is_as_long_as_it_should_be() -> None:
     assert len(RUN) >= 50
 
 
+class GatedReader(SplitReader[Any]):
+    """Reads rows up to a gate, and waits there until the job is stopped."""
+
+    def __init__(self, data: pa.RecordBatch, start: int, gate: int) -> None:
+        self._data, self._next, self._gate = data, start, gate
+
+    def read(self, max_records: int) -> ColumnBatch:
+        start, self._next = self._next, max(self._next, min(self._gate, self._next + max_records))
+        return ColumnBatch(self._data, None, None, "row").slice(start, self._next)
+
+    def position(self) -> int:
+        return self._next
+
+    def finished(self) -> bool:
+        return self._next >= self._data.num_rows
+
+
+class GatedSource(RecordBatchSource):
+    """Rows of one split."""
+
+    def __init__(self, data: pa.RecordBatch, gate: int) -> None:
+        super().__init__(data)
+        self._rows, self._gate = data, gate
+
+    def create_split_reader(
+        self, split: Any, position: Any, context: ReaderContext
+    ) -> SplitReader[Any]:
+        return GatedReader(self._rows, position or 0, self._gate)
+
+
+def rows_of(step: int) -> pa.RecordBatch:
+    return table_of(
+        [
+            (
+                number,
+                None if number % 7 == 6 else number * step % 3,
+                None if number % 5 == 3 else number * 7 % 17 - 3,
+                number / 4,
+                Decimal(number) / 4,
+                None if number % 9 == 8 else TEXTS[number * step % len(TEXTS)],
+                number % 3 == 0,
+                START + timedelta(seconds=number * 2 + number % 4),
+            )
+            for number in range(ROWS)
+        ]
+    )
+
+
+def t_before() -> GatedSource:
+    return GatedSource(rows_of(1), BEFORE)
+
+
+def u_before() -> GatedSource:
+    return GatedSource(rows_of(2), BEFORE)
+
+
+def t_whole() -> GatedSource:
+    return GatedSource(rows_of(1), ROWS)
+
+
+def u_whole() -> GatedSource:
+    return GatedSource(rows_of(2), ROWS)
+
+
 @pytest.fixture(scope="module", autouse=True)
-def tables() -> Iterator[None]:
+def looked_up() -> None:
     register_factory(lookup_tables.LookupFactory())
-    rows = [
-        (
-            number,
-            None if number % 7 == 6 else number * step % 3,
-            None if number % 5 == 3 else number * 7 % 11 - 3,
-            number / 4,
-            Decimal(number) / 4,
-            None if number % 9 == 8 else TEXTS[number * step % len(TEXTS)],
-            number % 3 == 0,
-            START + timedelta(seconds=number * 2 + number % 4),
-        )
-        for step, number in ((step, number) for step in (1, 2) for number in range(ROWS))
-    ]
-    before = dict(query_histories.TABLES)
-    query_histories.TABLES["t"] = query_histories.table_of(rows[:ROWS])
-    query_histories.TABLES["u"] = query_histories.table_of(rows[ROWS:])
     lookup_tables.ROWS[:] = [
         dict(zip(DIM_COLUMNS, (k, TEXTS[k], k * 2, Decimal(k), k == 1), strict=True))
         for k in range(3)
     ]
-    yield
-    query_histories.TABLES.clear()
-    query_histories.TABLES.update(before)
 
 
 def plus_one(value: int | None) -> int | None:
@@ -103,8 +154,20 @@ def plus_two(value: int | None) -> int | None:
     return None if value is None else value + 2
 
 
-def environment(start_from: str | None = None) -> TableEnvironment:
-    t_env = query_histories.environment(True, start_from, 1)
+def environment(part: str, start_from: str | None = None) -> TableEnvironment:
+    """A session whose tables end, or wait behind the first rows; ``tt`` and ``uu`` have a
+    watermark."""
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    if start_from is not None:
+        t_env.get_config().set(options.START_FROM.key, start_from)
+    columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+    for name in ("t", "u"):
+        connector = f"WITH ('connector' = 'python', 'source' = '{__name__}:{name}_{part}')"
+        t_env.execute_sql(f"CREATE TABLE {name} ({columns}) {connector}")
+        watermark = "WATERMARK FOR ts AS ts - INTERVAL '4' SECOND"
+        t_env.execute_sql(f"CREATE TABLE {name}{name} ({columns}, {watermark}) {connector}")
+    dim = ", ".join(f"{name} {kind}" for name, kind in DIM_COLUMNS.items())
+    t_env.execute_sql(f"CREATE TABLE dim ({dim}) WITH ('connector' = 'looked-up')")
     for name, function in (("f", plus_one), ("g", plus_two)):
         t_env.create_temporary_function(name, udf(function, result_type="BIGINT"))
     return t_env
@@ -112,7 +175,7 @@ def environment(start_from: str | None = None) -> TableEnvironment:
 
 @cache
 def shared_environment() -> TableEnvironment:
-    return environment()
+    return environment("whole")
 
 
 @cache
@@ -136,22 +199,40 @@ def test_uids_tell_whether_state_fits(change: Change) -> None:
     assert (uids(change.first) <= uids(change.second)) is change.kept
 
 
+def stored_uids() -> Iterator[tuple[str, frozenset[str]]]:
+    for line in Path(__file__).with_name("query_uids.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            found, _, query = line.partition(": ")
+            yield query, frozenset(found.split())
+
+
+def test_uids_are_those_of_former_releases() -> None:
+    stored = dict(stored_uids())
+    assert stored.keys() == {each.first for each in CHANGES}
+    assert {query: uids(query) for query in stored} == stored
+
+
 def applied(query: str, start_from: str | None = None, directory: str | None = None) -> Any:
-    """What a query's changes add up to, and the path of the savepoint with which it is stopped."""
-    left: query_histories.Result = Counter()
+    """What a query's changes add up to, and the path of the savepoint with which it is stopped
+    once it has read the first rows."""
+    left: Counter[str] = Counter()
     with run_local(epoch_records=8, epoch_limit=100) as cluster:
-        result = environment(start_from).execute_sql(query)
+        t_env = environment("whole" if directory is None else "before", start_from)
+        result = t_env.execute_sql(query)
         client: Any = result.get_job_client()
         asked: list[Any] = []
+        read = [0]
 
         def act(progress: Any) -> None:
-            if directory is not None and progress.epochs == EPOCHS and not asked:
+            waits = progress.records == read[0] > 0
+            read[0] = progress.records
+            if directory is not None and waits and not asked:
                 asked.append(client.stop_with_savepoint(savepoint_directory=directory))
 
         cluster.listeners.append(act)
         try:
             for row in result.collect():
-                left[tuple(row)] += -1 if row.get_row_kind().value in (1, 3) else 1
+                left[str(tuple(row))] += -1 if row.get_row_kind().value in (1, 3) else 1
         except JobCancelledError:
             assert asked
         return left, client.final_savepoint if asked else None
