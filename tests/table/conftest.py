@@ -23,5 +23,5 @@ def t_env() -> Iterator[TableEnvironment]:
 
 @pytest.fixture
 def batch_env() -> Iterator[TableEnvironment]:
-    with run_local():
+    with run_local(epoch_records=2):
         yield TableEnvironment.create(EnvironmentSettings.in_batch_mode())

@@ -178,9 +178,15 @@ def run(
         return client.final_savepoint if asked else None
 
 
-def batch(query: str) -> Result:
-    """What a query gives in batch mode."""
-    with run_local():
-        rows = list(environment(False, None, 1).execute_sql(query).collect())
+def batch(query: str, history: History) -> Result:
+    """What a query gives in batch mode, of an input that is cut like that of the stream."""
+    with run_local(
+        history.workers,
+        history.seed,
+        epoch_records=history.epoch_records,
+        faults=history.faults,
+        epoch_limit=600,
+    ):
+        rows = list(environment(False, None, history.parallelism).execute_sql(query).collect())
     assert not any(row.get_row_kind().value for row in rows), "a batch gives final rows only"
     return Counter(tuple(row) for row in rows)

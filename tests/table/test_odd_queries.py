@@ -21,7 +21,7 @@ from millrace.testing import run_local
 
 @pytest.fixture(scope="module")
 def env() -> Iterator[TableEnvironment]:
-    with run_local():
+    with run_local(epoch_records=2):
         t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
         t_env.execute_sql(
             "CREATE TEMPORARY VIEW v AS SELECT * FROM (VALUES "

@@ -26,7 +26,7 @@ MORNING = datetime(2024, 5, 1, 8, 30, 0, 125000)
 
 @pytest.fixture
 def batch_env() -> Iterator[TableEnvironment]:
-    with run_local():
+    with run_local(epoch_records=2):
         yield TableEnvironment.create(EnvironmentSettings.in_batch_mode())
 
 

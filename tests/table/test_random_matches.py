@@ -36,7 +36,7 @@ def assert_law(clauses: MatchClauses, t: list[Any], history: History) -> None:
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in t]
     expected = matches_of(clauses, rows)
     query = clauses.query("tt")
-    assert_matches(batch(query), expected)
+    assert_matches(batch(query, history), expected)
     assert_matches(streamed(query, history), expected)
 
 

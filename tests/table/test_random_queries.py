@@ -34,7 +34,7 @@ def assert_law(query: str, t: list[Any], u: list[Any], dim: list[Any], history: 
     lookup_tables.ROWS[:] = [dict(zip(DIM_COLUMNS, row, strict=True)) for row in dim]
     expected = from_duckdb(duck_text(query))
     text = flink_text(query)
-    assert batch(text) == expected
+    assert batch(text, history) == expected
     assert streamed(text, history) == expected
 
 

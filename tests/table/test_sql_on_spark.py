@@ -62,3 +62,25 @@ def test_a_process_table_function() -> None:
     with t_env.execute_sql(query).collect() as rows:
         found = sorted((row[0], row[1]) for row in rows)
     assert found == [(m, sum(i for i in range(1, 1000) if i % 3 == m)) for m in range(3)]
+
+
+def test_a_batch_of_many_epochs() -> None:
+    """Groups, ranks and joins give final rows, each once."""
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    t_env.get_config().set("parallelism.default", "2")
+    t_env.get_config().set("millrace.epoch.max-records-per-split", "40")
+    t_env.execute_sql(
+        "CREATE TABLE n (i BIGINT) WITH ('connector' = 'datagen', 'fields.i.kind' = 'sequence', "
+        "'fields.i.start' = '1', 'fields.i.end' = '300')"
+    )
+    t_env.execute_sql(
+        "CREATE VIEW g AS SELECT MOD(i, 3) AS m, COUNT(*) AS c, MAX(i) AS top FROM n "
+        "GROUP BY MOD(i, 3)"
+    )
+    query = (
+        "SELECT g.m, g.c, f.i FROM g JOIN (SELECT * FROM (SELECT i, MOD(i, 3) AS m, ROW_NUMBER() "
+        "OVER (PARTITION BY MOD(i, 3) ORDER BY i DESC) AS r FROM n) WHERE r = 1) f ON f.m = g.m "
+        "AND f.i = g.top WHERE g.c >= (SELECT COUNT(*) FROM n) / 3"
+    )
+    rows = [tuple(row) for row in t_env.execute_sql(query).collect()]
+    assert sorted(rows) == [(0, 100, 300), (1, 100, 298), (2, 100, 299)]

@@ -132,7 +132,7 @@ def test_windows_of_a_stream(windows: Windows, name: str) -> None:
     query = QUERIES[name].format(w=windows.flink)
     text = QUERIES[name].format(w=windows.duck).replace("FIRST_VALUE", "FIRST")
     expected = duck_rows(text)
-    assert rows(query, streaming=False) == expected
+    assert rows(query, False, parallelism=2, epoch=11) == expected
     assert rows(query, True, parallelism=1, epoch=7) == expected
     assert rows(query, True, parallelism=2, epoch=25) == expected
 
@@ -143,7 +143,7 @@ def test_a_cascade_of_windows() -> None:
         "SELECT time_bucket(INTERVAL 30 SECOND, ts) AS s, s + INTERVAL 30 SECOND, COUNT(*) "
         "FROM t GROUP BY s"
     )
-    assert rows(query, streaming=False) == expected
+    assert rows(query, False, parallelism=2, epoch=11) == expected
     assert rows(query, True, parallelism=1, epoch=7) == expected
     assert rows(query, True, parallelism=2, epoch=25) == expected
 
@@ -193,7 +193,7 @@ def test_window_joins(windows: Windows, name: str) -> None:
     expected = duck_rows(WINDOW_JOINS[name].format(w=windows.duck, on=SAME))
     assert rows(query, True, parallelism=2, epoch=25) == expected
     if name == "full":
-        assert rows(query, streaming=False) == expected
+        assert rows(query, False, parallelism=2, epoch=11) == expected
 
 
 @pytest.mark.parametrize("name", TIME_JOINS)
@@ -202,7 +202,7 @@ def test_joins_by_time(name: str) -> None:
     expected = duck_rows(query)
     assert rows(query, True, parallelism=2, epoch=17) == expected
     if name == "interval full":
-        assert rows(query, streaming=False) == expected
+        assert rows(query, False, parallelism=2, epoch=11) == expected
 
 
 TEMPORAL_JOINS = {
@@ -231,7 +231,7 @@ TEMPORAL_JOINS = {
 def test_temporal_joins(name: str) -> None:
     query, duck = TEMPORAL_JOINS[name]
     expected = duck_rows(duck)
-    assert rows(query, streaming=False) == expected
+    assert rows(query, False, parallelism=2, epoch=11) == expected
     assert rows(query, True, parallelism=2, epoch=17) == expected
 
 
@@ -284,7 +284,7 @@ def test_sessions_of_a_stream(name: str) -> None:
     start, end = (call.replace("SESSION", f"SESSION_{each}") for each in ("START", "END"))
     legacy = f"SELECT {keys}{start}, {end}, COUNT(*), SUM(v) FROM bursts GROUP BY {keys}{call}"
     assert rows(legacy, True, parallelism=2, epoch=13) == expected
-    assert rows(query, streaming=False) == expected
+    assert rows(query, False, parallelism=2, epoch=11) == expected
     assert rows(query, True, parallelism=1, epoch=7) == expected
     assert rows(query, True, parallelism=2, epoch=25) == expected
 
@@ -322,6 +322,6 @@ def test_rows_with_their_sessions(query: str, duck: str) -> None:
         "AS s, MAX(ts) OVER (PARTITION BY k, n) + INTERVAL 4 SECOND AS e FROM numbered) "
     )
     expected, text = duck_rows(sessions + duck), query.format(w=window)
-    assert rows(text, streaming=False) == expected
+    assert rows(text, False, parallelism=2, epoch=11) == expected
     assert rows(text, True, parallelism=1, epoch=7) == expected
     assert rows(text, True, parallelism=2, epoch=25) == expected

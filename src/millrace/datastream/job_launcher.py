@@ -237,6 +237,9 @@ class JobLauncher:
         timeout = configuration.get(options.EPOCH_TIMEOUT)
         if isinstance(restart, FallbackRestartStrategy):
             restart = RestartStrategies.no_restart()
+        most = configuration.get(options.EPOCH_MAX_RECORDS)
+        if batch and not configuration.contains_key(options.EPOCH_MAX_RECORDS.key):
+            most = ALL
         return JobConfig(
             checkpoint_dir=_location(configuration.get(options.CHECKPOINTING_DIR)),
             checkpoint_interval=DEFAULT_INTERVAL if interval is None else interval.to_millis(),
@@ -252,8 +255,8 @@ class JobLauncher:
             savepoint_dir=_location(configuration.get(options.SAVEPOINT_DIR)),
             restart_strategy=restart,
             target_epoch=configuration.get(options.EPOCH_TARGET_DURATION).to_millis(),
-            initial_records=ALL if batch else configuration.get(options.EPOCH_INITIAL_RECORDS),
-            max_records=ALL if batch else configuration.get(options.EPOCH_MAX_RECORDS),
+            initial_records=most if batch else configuration.get(options.EPOCH_INITIAL_RECORDS),
+            max_records=most,
             min_interval=configuration.get(options.EPOCH_MIN_INTERVAL).to_millis(),
             keep_warm=configuration.get(options.EPOCH_KEEP_WARM).to_millis(),
             epoch_report_after=configuration.get(options.EPOCH_REPORT_AFTER).to_millis(),

@@ -130,7 +130,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self._configuration.get(options.MAX_PARALLELISM)
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """STREAMING, BATCH (one epoch, final results only) or AUTOMATIC."""
+        """STREAMING, BATCH (final results only) or AUTOMATIC."""
         self._configuration.set(options.RUNTIME_MODE, execution_mode.name)
         return self
 

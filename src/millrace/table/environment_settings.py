@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.table_options import BUILTIN_CATALOG, BUILTIN_DATABASE
 
@@ -14,6 +15,10 @@ class EnvironmentSettings:
     Example:
         >>> EnvironmentSettings.in_batch_mode().is_streaming_mode()
         False
+        >>> config = Configuration({"execution.runtime-mode": "BATCH"})
+        >>> settings = EnvironmentSettings.new_instance().with_configuration(config).build()
+        >>> settings.is_streaming_mode()
+        False
         >>> builder = EnvironmentSettings.new_instance().with_built_in_catalog_name("mine")
         >>> builder.build().get_built_in_catalog_name()
         'mine'
@@ -23,21 +28,20 @@ class EnvironmentSettings:
         """Makes settings step by step; begin with `EnvironmentSettings.new_instance`."""
 
         def __init__(self) -> None:
-            self._streaming = True
             self._configuration = Configuration()
 
         def in_streaming_mode(self) -> EnvironmentSettings.Builder:
             """Queries give changes as their input comes (the default)."""
-            self._streaming = True
+            self._configuration.set(options.RUNTIME_MODE, "STREAMING")
             return self
 
         def in_batch_mode(self) -> EnvironmentSettings.Builder:
             """Queries read bounded tables and give their final result."""
-            self._streaming = False
+            self._configuration.set(options.RUNTIME_MODE, "BATCH")
             return self
 
         def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
-            """Options of the session."""
+            """Options of the session; ``execution.runtime-mode`` among them is its mode."""
             self._configuration.add_all(config)
             return self
 
@@ -58,10 +62,9 @@ class EnvironmentSettings:
                 ConfigurationError: an unknown key, or a value of the wrong type.
             """
             self._configuration.validate()
-            return EnvironmentSettings(self._streaming, self._configuration)
+            return EnvironmentSettings(self._configuration)
 
-    def __init__(self, streaming: bool, configuration: Configuration) -> None:
-        self._streaming = streaming
+    def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
 
     @staticmethod
@@ -81,10 +84,10 @@ class EnvironmentSettings:
 
     def is_streaming_mode(self) -> bool:
         """Whether queries run over streams."""
-        return self._streaming
+        return self._configuration.get(options.RUNTIME_MODE) == "STREAMING"
 
     def get_configuration(self) -> Configuration:
-        """Options of the session."""
+        """Options of the session; its mode is ``execution.runtime-mode``."""
         return self._configuration
 
     def get_built_in_catalog_name(self) -> str:

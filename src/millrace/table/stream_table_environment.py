@@ -45,8 +45,16 @@ class StreamTableEnvironment(TableEnvironment):
         stream_execution_environment: StreamExecutionEnvironment,
         environment_settings: EnvironmentSettings | None = None,
     ) -> StreamTableEnvironment:
-        """An environment whose jobs are those of an environment of streams."""
-        settings = environment_settings or EnvironmentSettings.in_streaming_mode()
+        """An environment whose jobs are those of an environment of streams.
+
+        Args:
+            environment_settings: their mode is that of the jobs. Without one it is the mode of the
+                environment of streams, `StreamExecutionEnvironment.set_runtime_mode`.
+
+        Raises:
+            ConfigurationError: the mode is AUTOMATIC.
+        """
+        settings = environment_settings or EnvironmentSettings.new_instance().build()
         return StreamTableEnvironment(TableSession(settings, stream_execution_environment))
 
     def from_data_stream(self, data_stream: DataStream[Any], *fields_or_schema: Any) -> Table:

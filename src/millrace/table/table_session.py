@@ -10,6 +10,7 @@ from sqlglot import exp
 from millrace.common.config import options, table_options
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.execution_mode import RuntimeExecutionMode
+from millrace.common.errors import ConfigurationError
 from millrace.common.types.logical.logical_type import RowType
 from millrace.datastream.collected import collect
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -63,12 +64,29 @@ class TableSession:
             settings.get_built_in_catalog_name(), settings.get_built_in_database_name()
         )
         self._anonymous = 0
+        _ = self.streaming  # a mode that tables do not have is refused at once
         self.reader = SessionCatalog(self.catalogs, self.bind_expression)
 
     @property
     def streaming(self) -> bool:
-        """Whether queries run over streams."""
-        return self.settings.is_streaming_mode()
+        """Whether queries run over streams: the option ``execution.runtime-mode`` of the session,
+        or else of the environment of its jobs.
+
+        Raises:
+            ConfigurationError: it leaves the mode open.
+        """
+        return self._mode() is RuntimeExecutionMode.STREAMING
+
+    def _mode(self) -> RuntimeExecutionMode:
+        mode, own = self.env.get_config().get_runtime_mode(), self.config.get_configuration()
+        if own.contains_key(options.RUNTIME_MODE.key):
+            mode = RuntimeExecutionMode[own.get(options.RUNTIME_MODE)]
+        if mode is RuntimeExecutionMode.AUTOMATIC:
+            raise ConfigurationError(
+                f"{options.RUNTIME_MODE.key} is AUTOMATIC, which tables do not have: a query has "
+                "another plan over streams than in batch mode. Set STREAMING or BATCH"
+            )
+        return mode
 
     # -- names and types ---------------------------------------------------------------
 
@@ -182,6 +200,8 @@ class TableSession:
         self, nodes: Sequence[RelNode], planned: bool = False
     ) -> tuple[Translator, list[Transformation]]:
         """`transformations`, and what knows their changelog modes."""
+        # operators of streams do not say when they are done: a job has one mode
+        self.env.set_runtime_mode(self._mode())
         roots = nodes if planned else self.optimized(nodes)
         modes = ChangelogModes(roots, self.streaming)
         if self.streaming:
@@ -202,7 +222,7 @@ class TableSession:
                 if configuration.contains_key(options.PARALLELISM.key)
                 else self.env.get_parallelism(),
                 batch=not self.streaming,
-                session=self.config.session(),
+                session=replace(self.config.session(), instant=self._instant()),
                 state_ttl=configuration.get(table_options.STATE_TTL).to_millis(),
                 options={
                     table_options.SOURCE_IDLE_TIMEOUT.key: configuration.get(
@@ -217,11 +237,14 @@ class TableSession:
             modes,
         )
 
+    def _instant(self) -> int | None:
+        """The one instant that CURRENT_TIMESTAMP and its kin have in batch mode: that of the
+        beginning. A stream has none."""
+        return None if self.streaming else self.env.launcher.clock.now()
+
     def _configure(self) -> None:
         """Give the environment the options of the session."""
         self.env.configure(Configuration(self.config.get_configuration()))
-        mode = RuntimeExecutionMode.STREAMING if self.streaming else RuntimeExecutionMode.BATCH
-        self.env.set_runtime_mode(mode)
 
     def _job_name(self, default: str) -> str:
         name = self.config.get_configuration().get(options.JOB_NAME)

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from millrace.common.types.batch import Batch, ColumnBatch
+from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.runtime.table.columns import schema_of
 from millrace.state.key_groups import key_group_of, key_group_range
@@ -106,6 +107,8 @@ class Subtask:
         self.operator.begin_epoch(epoch, self.now)
         for number, batch in zip(inputs or [0] * len(batches), batches, strict=True):
             self.operator.process_columns(number, batch)
+        if ended:  # the last watermark comes with it
+            watermark = MAX_WATERMARK
         if watermark is not None:
             self.operator.process_watermark(watermark)
         self.operator.end_epoch(ended)

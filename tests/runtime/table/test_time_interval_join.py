@@ -178,7 +178,7 @@ def test_by_processing_time_rows_wait_for_the_clock() -> None:
     subtask.now = 111
     assert subtask.epoch([columns(LEFT, [("+I", row("b", 3, None))])]) == []
     assert subtask.epoch([], ended=True) == [("+I", (*row("b", 3, None), None, None, None))]
-    assert subtask.output.watermarks == [7]
+    assert subtask.output.watermarks == [7, MAX_WATERMARK]
 
 
 def test_a_rescaled_join_goes_on_with_its_keys() -> None:

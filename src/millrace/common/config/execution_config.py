@@ -6,6 +6,7 @@ from typing import Any
 
 from millrace.common.config import flink_options, options
 from millrace.common.config.configuration import Configuration
+from millrace.common.config.execution_mode import RuntimeExecutionMode
 from millrace.common.time.amounts import Duration
 
 __all__ = ["ExecutionConfig"]
@@ -55,6 +56,10 @@ class ExecutionConfig:
         elif parallelism != self.PARALLELISM_UNKNOWN:
             self._configuration.set(options.PARALLELISM, parallelism)
         return self
+
+    def get_runtime_mode(self) -> RuntimeExecutionMode:
+        """STREAMING, BATCH or AUTOMATIC: what `StreamExecutionEnvironment.set_runtime_mode` set."""
+        return RuntimeExecutionMode[self._configuration.get(options.RUNTIME_MODE)]
 
     def get_max_parallelism(self) -> int:
         """The number of key groups."""

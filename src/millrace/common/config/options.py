@@ -56,8 +56,8 @@ RUNTIME_MODE = known(
     .string_type()
     .default_value("STREAMING")
     .one_of("STREAMING", "BATCH", "AUTOMATIC"),
-    "`BATCH` gives only final results, in one epoch without checkpoints; `AUTOMATIC` chooses it "
-    "when all sources are bounded.",
+    "`BATCH` gives only final results and makes no checkpoints; `AUTOMATIC` chooses it when all "
+    "sources are bounded.",
 )
 AVAILABLE_NOW = known(
     ConfigOptions.key("millrace.available-now").boolean_type().default_value(False),
@@ -294,7 +294,8 @@ EPOCH_MAX_RECORDS = known(
     .int_type()
     .default_value(1_000_000)
     .at_least(1),
-    "Most records that an epoch reads from one split: bounds memory.",
+    "Most records that an epoch reads from one split: bounds memory. Batch mode reads splits whole "
+    "unless this is set.",
 )
 EPOCH_INITIAL_RECORDS = known(
     ConfigOptions.key("millrace.epoch.initial-records-per-split")

@@ -36,6 +36,7 @@ def translate_rank(node: Rank, translator: Translator) -> Transformation:
         window_end=None if node.window is None else node.window[1],
         state_ttl=0 if node.window else translator.state_ttl(),
         clock=_clock(node, translator),
+        batch=translator.settings.batch,
     )
     return ranked(node, "Rank" if node.window is None else "WindowRank", spec, translator)
 
@@ -58,6 +59,7 @@ def translate_deduplicate(node: Deduplicate, translator: Translator) -> Transfor
         window_end=None if node.window is None else node.window[1],
         state_ttl=0 if node.window else translator.state_ttl(),
         clock=_clock(node, translator),
+        batch=translator.settings.batch,
     )
     name = "Deduplicate" if node.window is None else "WindowDeduplicate"
     return ranked(node, name, spec, translator)

@@ -34,7 +34,7 @@ def translate_sort(node: Sort, translator: Translator) -> Transformation:
     limit = "" if node.fetch is None else f", offset=[{node.offset}], fetch=[{node.fetch}]"
     made = translator.stateful(
         "SortLimit" if node.fetch is not None else "Sort",
-        partial(SortLimitOperator, node.keys, node.offset, node.fetch),
+        partial(SortLimitOperator, node.row_type, node.keys, node.offset, node.fetch),
         [translator.keyed(node.input, ())],
         state_signature(node, translator),
         f"Sort(orderBy=[{order}]{limit})",

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.end_of_input import EndOfInput
 from millrace.runtime.table.over_values import OverSpec, over_values
 from millrace.runtime.table.state_columns import logged_rows
 from millrace.state.columns.row_log import RowLog
@@ -19,7 +19,7 @@ from millrace.state.table_kinds import ROW_LOG
 __all__ = ["BatchOverAggregateOperator"]
 
 
-class BatchOverAggregateOperator(Operator):
+class BatchOverAggregateOperator(EndOfInput):
     """Gives each row with the functions of its frame, at the end of the input.
 
     Args:
@@ -43,9 +43,9 @@ class BatchOverAggregateOperator(Operator):
             keys = [data.column(index) for index in self._spec.partition]
             self._log.append(self._log.slots_of(keys, True, data.num_rows), data)
 
-    def end_epoch(self, ended: bool) -> None:
+    def end_input(self) -> None:
         rows = self._log.live_rows()
-        if not ended or not rows.size:
+        if not rows.size:
             return
         data, owners = self._log.take(rows), self._log.slots_at(rows)
         order, values = over_values(self._spec, data, owners, self._log.sequence_at(rows))

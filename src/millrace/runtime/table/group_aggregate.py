@@ -2,7 +2,8 @@
 
 Rows only change accumulators; at the end of an epoch each group that was touched gives its change:
 +I, -U and +U, or -D when its last row was taken back. What it was before is what the table noted
-for an abort, so nothing is kept twice. Flink: ``GroupAggregate`` with mini-batch.
+for an abort, so nothing is kept twice. In batch mode each group is given once, when the input has
+ended. Flink: ``GroupAggregate`` with mini-batch.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import AggregateCall
-from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import same_rows, schema_of
+from millrace.runtime.table.end_of_input import AT_ONCE, EndOfInput
 from millrace.runtime.table.function_contexts import function_context
 from millrace.runtime.table.group_accumulators import GroupAccumulators, signs_of
 from millrace.runtime.table.state_columns import values_by_key
@@ -50,7 +51,7 @@ class GroupAggregateSpec:
         retracts: whether rows may be taken back.
         emits_update_before: whether the consumer needs -U rows.
         state_ttl: ms after which a group that got no row is forgotten; 0: never.
-        batch: whether an empty input of a single group gives a row.
+        batch: whether groups are given once the input has ended only, a single one in any case.
         hidden: how many of the last columns of ``groups`` are not shown: the grouping set.
     """
 
@@ -65,7 +66,7 @@ class GroupAggregateSpec:
     hidden: int = 0
 
 
-class GroupAggregateOperator(Operator):
+class GroupAggregateOperator(EndOfInput):
     """Aggregates by group.
 
     Args:
@@ -164,12 +165,23 @@ class GroupAggregateOperator(Operator):
     # -- changes -----------------------------------------------------------------------
 
     def end_epoch(self, ended: bool) -> None:
-        spec = self._spec
-        self._forget(self._life.swept())
-        if ended and spec.batch and not spec.groups and not self._table.entry_count():
-            self._table.slots_of([], create=True, count=1)
-            self._table.column(_ROWS)[:] = 1
-        self._emit_changes()
+        if not self._spec.batch:
+            self._forget(self._life.swept())
+            self._emit_changes()
+
+    def end_input(self) -> None:
+        if not self._spec.batch:
+            return
+        table = self._table
+        if not self._spec.groups and not table.entry_count():
+            table.slots_of([], create=True, count=1)
+            table.column(_ROWS)[:] = 1
+        slots = table.live_slots()
+        for start in range(0, slots.size, AT_ONCE):
+            some = slots[start : start + AT_ONCE]
+            values = self._accumulators.values(some, table.space.values)
+            shown = zip([*self._shown_keys(some), *values], self._schema, strict=True)
+            self._emit([one.cast(field.type) for one, field in shown], None)
 
     def _emit_changes(self) -> None:
         former = self._table.space.former()
@@ -194,7 +206,7 @@ class GroupAggregateOperator(Operator):
             same = np.zeros(positions.size, np.bool_)
         gone = before & ~same & (~now | self._spec.emits_update_before)
         came = now & ~same
-        keys = self._table.keys_at(positions)[: len(self._spec.groups) - self._spec.hidden]
+        keys = self._shown_keys(positions)
         parts = [
             self._columns(keys, old, gone, gone[before]),
             self._columns(keys, new, came, came[now]),
@@ -206,16 +218,18 @@ class GroupAggregateOperator(Operator):
             ]
         ).astype(np.int8)
         if kinds.size:
-            self._emit(parts, kinds)
+            columns = [
+                pa.concat_arrays([one.cast(field.type), two.cast(field.type)])
+                for one, two, field in zip(*parts, self._schema, strict=True)
+            ]
+            self._emit(columns, pa.array(kinds) if kinds.any() else None)
 
-    def _emit(self, parts: list[list[pa.Array]], kinds: npt.NDArray[np.int8]) -> None:
-        columns = [
-            pa.concat_arrays([one.cast(field.type), two.cast(field.type)])
-            for one, two, field in zip(*parts, self._schema, strict=True)
-        ]
+    def _shown_keys(self, slots: Positions) -> list[pa.Array]:
+        return self._table.keys_at(slots)[: len(self._spec.groups) - self._spec.hidden]
+
+    def _emit(self, columns: Sequence[pa.Array], kinds: pa.Array | None) -> None:
         data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
-        row_kinds = pa.array(kinds) if kinds.any() else None
-        self.output.emit(ColumnBatch(data, None, row_kinds, "row"))
+        self.output.emit(ColumnBatch(data, None, kinds, "row"))
 
     @staticmethod
     def _columns(

@@ -182,6 +182,8 @@ class MatchOperator(Operator):
         if self._spec.rowtime is not None:
             found = self._matched(self._take_due(timestamp)) if timestamp >= self._due else []
             self._emit(found + self._advanced(timestamp))
+        elif timestamp == MAX_WATERMARK:
+            self._match_arrived()
         super().process_watermark(timestamp)
 
     def next_wakeup(self) -> int | None:
@@ -190,17 +192,27 @@ class MatchOperator(Operator):
         return self._deadlines.earliest()
 
     def end_epoch(self, ended: bool) -> None:
+        if self._spec.rowtime is None:
+            self._match_arrived()
+        else:
+            self._keep_arrived()
+            if self.watermark != MIN_WATERMARK:
+                self._passed.put(self.watermark)
+        self._buffer.flush()
+
+    def _match_arrived(self) -> None:
+        """In processing time, take the rows of this epoch as they came."""
         if self._arrived:
             data, self._arrived = self._whole(self._arrived), []
-            if self._spec.rowtime is None:
-                self._emit(self._matched(data))
-            else:
-                keys = [data.column(index) for index in self._spec.partition]
-                slots = self._log.slots_of(keys, create=True, count=data.num_rows)
-                self._log.append(slots, data)
-        if self._spec.rowtime is not None and self.watermark != MIN_WATERMARK:
-            self._passed.put(self.watermark)
-        self._buffer.flush()
+            self._emit(self._matched(data))
+
+    def _keep_arrived(self) -> None:
+        """Rows that the watermark has not passed wait in the state."""
+        if self._arrived:
+            data, self._arrived = self._whole(self._arrived), []
+            keys = [data.column(index) for index in self._spec.partition]
+            slots = self._log.slots_of(keys, create=True, count=data.num_rows)
+            self._log.append(slots, data)
 
     # -- rows that wait --------------------------------------------------------------------------
 

@@ -2,8 +2,9 @@
 
 Rows of a partition are in a `RowLog`. What was ranked before the epoch is found from the rows that
 the log noted for an abort, so no result is kept beside the input. Of input that is never taken
-back only rows that rank high enough are kept. Flink: ``AppendOnlyTopNFunction``,
-``RetractableTopNFunction``, ``WindowRankOperator``; deduplication is a rank that ends at 1.
+back only rows that rank high enough are kept. In batch mode rows are given when the input has
+ended. Flink: ``AppendOnlyTopNFunction``, ``RetractableTopNFunction``, ``WindowRankOperator``;
+deduplication is a rank that ends at 1.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from millrace.expressions.resolved import SortKey
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.end_of_input import AT_ONCE, EndOfInput
 from millrace.runtime.table.group_accumulators import signs_of
 from millrace.runtime.table.partition_rows import PartitionRows
 from millrace.runtime.table.ranking import Numbers, ranks_of, sorted_positions
@@ -58,6 +60,7 @@ class RankSpec:
         state_ttl: ms after which a row that was not written is forgotten, without a change in the
             result; 0: never. Rows of windows are freed with them.
         clock: by which windows are complete.
+        batch: whether rows are given once the input has ended only.
     """
 
     input_type: RowType
@@ -74,6 +77,7 @@ class RankSpec:
     window_end: int | None = None
     state_ttl: int = 0
     clock: WindowTime = EVENT_TIME
+    batch: bool = False
 
     @property
     def numbered(self) -> bool:
@@ -92,7 +96,7 @@ class _Ranked:
     """Those behind the last rank."""
 
 
-class RankOperator(WindowingOperator):
+class RankOperator(EndOfInput, WindowingOperator):
     """Ranks rows by partition.
 
     Args:
@@ -158,12 +162,25 @@ class RankOperator(WindowingOperator):
         self._rows.end_epoch()
 
     def _end_partitions(self, slots: Positions) -> None:
-        if self._spec.window_end is None:
+        if self._spec.window_end is None and not self._spec.batch:
             # before rows are evicted: the log has both
             before = self._ranked(*self._rows.former_rows_of(slots), slots)
             self._emit_changes(before, self._evicted(slots))
         elif not self._spec.retracts:
             self._evicted(slots)
+
+    def end_input(self) -> None:
+        if self._spec.batch and self._spec.window_end is None:
+            self._give(self._log.live_rows())
+
+    def _give(self, rows: Positions) -> None:
+        """Give the ranked ones of rows that are all of their partitions, and forget all."""
+        slots, owners = np.unique(self._log.slots_at(rows), return_inverse=True)
+        ranked = self._ranked(rows, owners, slots)
+        for start in range(0, ranked.rows.size, AT_ONCE):
+            end = start + AT_ONCE
+            self._emit(ranked.rows[start:end], ranked.ranks[start:end], None)
+        self._log.remove(rows)
 
     def _evicted(self, slots: Positions) -> _Ranked:
         """The ranked rows; those that never will be are removed where no row can go."""
@@ -239,11 +256,7 @@ class RankOperator(WindowingOperator):
         ends = self._ends(self._log.take(rows))
         due = ends - 1 <= reached
         self._due = int(ends[~due].min(initial=MAX_WATERMARK))
-        rows = rows[due]
-        slots, owners = np.unique(self._log.slots_at(rows), return_inverse=True)
-        ranked = self._ranked(rows, owners, slots)
-        self._emit(ranked.rows, ranked.ranks, None)
-        self._log.remove(rows)
+        self._give(rows[due])
 
 
 def _among(ones: list[Positions], others: list[Positions]) -> npt.NDArray[np.bool_]:

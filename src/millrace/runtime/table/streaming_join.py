@@ -22,8 +22,8 @@ from millrace.expressions.evaluation import CompiledCalc
 from millrace.expressions.resolved import fields_of
 from millrace.expressions.session_settings import SessionSettings
 from millrace.runtime.metrics import RegisteredGroup
-from millrace.runtime.operator import Operator
 from millrace.runtime.table.columns import schema_of
+from millrace.runtime.table.end_of_input import AT_ONCE, EndOfInput
 from millrace.runtime.table.group_accumulators import signs_of
 from millrace.runtime.table.join_pairs import JoinSpec
 from millrace.runtime.table.ranking import equal_pairs, without_row
@@ -39,8 +39,6 @@ __all__ = ["StreamingJoinOperator", "StreamingJoinSpec"]
 
 Flags = npt.NDArray[np.bool_]
 _INSERT, _DELETE = 0, 3
-_AT_ONCE = 65_536
-"""Rows without a match that are emitted together at the end of a batch."""
 _MATCHES, _LAST_USED = 0, 1
 """Numbers per row: of its matches, and the time of its last write."""
 
@@ -59,7 +57,7 @@ class StreamingJoinSpec(JoinSpec):
     state_ttl: tuple[int, int] = (0, 0)
 
 
-class StreamingJoinOperator(Operator):
+class StreamingJoinOperator(EndOfInput):
     """Joins two changelogs.
 
     Args:
@@ -134,16 +132,19 @@ class StreamingJoinOperator(Operator):
 
     def end_epoch(self, ended: bool) -> None:
         for side in (0, 1):
-            if ended and self._at_end[side]:
-                self._show_unmatched(side)
             self._logs[side].remove(self._lives[side].swept())
+
+    def end_input(self) -> None:
+        for side in (0, 1):
+            if self._at_end[side]:
+                self._show_unmatched(side)
 
     def _show_unmatched(self, side: int) -> None:
         log = self._logs[side]
         rows = log.live_rows()
         rows = rows[log.column(_MATCHES)[rows] == 0]
-        for start in range(0, rows.size, _AT_ONCE):
-            self._show(side, log.take(rows[start : start + _AT_ONCE]), 1)
+        for start in range(0, rows.size, AT_ONCE):
+            self._show(side, log.take(rows[start : start + AT_ONCE]), 1)
 
     # -- matches -----------------------------------------------------------------------
 
