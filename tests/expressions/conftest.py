@@ -16,6 +16,7 @@ import pytest
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.parser import parse_type
+from millrace.expressions.casting.from_text import nanoseconds
 from millrace.expressions.registry import find, resolve_call, resolve_cast
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 
@@ -303,10 +304,9 @@ def text_literal(text: str) -> ResolvedExpression:
 
 
 def decimal_literal(text: str) -> ResolvedExpression:
-    digits = Decimal(text)
-    exponent = -int(digits.as_tuple().exponent)
-    precision = max(len(digits.as_tuple().digits), exponent + 1 if abs(digits) < 1 else exponent)
-    return ValueLiteral(digits, logical.DecimalType(precision, exponent, nullable=False))
+    whole, _, fraction = text.partition(".")
+    kind = logical.DecimalType(len(whole) + len(fraction), len(fraction), nullable=False)
+    return ValueLiteral(Decimal(text), kind)
 
 
 def whole_literal(text: str) -> ResolvedExpression:
@@ -333,8 +333,17 @@ def clock(word: str, text: str) -> ResolvedExpression:
     if word == "DATE":
         return ValueLiteral(date.fromisoformat(text), logical.DateType(nullable=False))
     if word == "TIME":
-        return ValueLiteral(time.fromisoformat(text), logical.TimeType(nullable=False))
+        digits = min(len(text.partition(".")[2]), 3)
+        value = time.fromisoformat(
+            f"{text}.000"[:12] if not digits else text[:9] + text[9:12].ljust(3, "0")
+        )
+        return ValueLiteral(value, logical.TimeType(digits, nullable=False))
     digits = len(text.partition(".")[2])
+    if digits > 6:
+        return ValueLiteral(
+            nanoseconds(datetime.fromisoformat(text[:19]), text[20:]),
+            logical.TimestampType(digits, nullable=False),
+        )
     return ValueLiteral(
         datetime.fromisoformat(text.ljust(len(text) - digits + 6, "0") if digits else text),
         logical.TimestampType(digits, nullable=False),

@@ -1,4 +1,4 @@
-"""Expressions give what Flink gives: types and texts that Flink 2.3 printed, in a table beside."""
+"""Expressions give what Flink gives: types and texts that Flink 2.3 printed, in tables beside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from millrace.expressions.resolved import ResolvedExpression
 
 CASES = [
     json.loads(line)
-    for line in Path(__file__).with_name("flink_results.jsonl").read_text("utf-8").splitlines()
+    for file in sorted(Path(__file__).parent.glob("flink_results*.jsonl"))
+    for line in file.read_text("utf-8").splitlines()
 ]
 """Expression, type (or ERROR) and its text by ``CAST(... AS STRING)``."""
 ONE_ROW = pa.record_batch({"v": [1]})

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,7 @@ class CallSite:
         result_type: type of the value, and ``arrow``, its Arrow type.
         payload: the call's.
         session: settings of the session.
+        memory: what the kernel keeps from one batch to the next.
     """
 
     function: str
@@ -96,6 +98,7 @@ class CallSite:
     arrow: Any
     payload: Any
     session: SessionSettings
+    memory: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(slots=True)
@@ -163,7 +166,7 @@ def conformed(datum: Datum, arrow: Any) -> Datum:
     if isinstance(datum, pa.Scalar):
         if not datum.is_valid:
             return pa.scalar(None, arrow)
-        return conformed(pa.array([datum.as_py()], datum.type), arrow)[0]
+        return conformed(array_of(datum, 1), arrow)[0]
     if pa.types.is_nested(arrow):
         return _nested(datum, arrow)
     return datum.cast(arrow, safe=False)
@@ -247,17 +250,20 @@ def _per_entry(
 
 def _values(datum: Datum) -> list[Any]:
     """Python values; timestamps of nanoseconds, which Python lacks, as numbers."""
-    array = (
-        pa.array([datum.as_py()], datum.type)
-        if is_scalar(datum) and not _is_nanos(datum.type)
-        else datum
-    )
-    if _is_nanos(array.type):
-        if is_scalar(array):
-            return [array.value]
-        array = array.cast(pa.int64())
-    return list(array.to_pylist())
+    array = array_of(datum, 1)
+    counted = _counted(array.type)
+    return list((array if counted == array.type else conformed(array, counted)).to_pylist())
 
 
-def _is_nanos(kind: Any) -> bool:
-    return bool(pa.types.is_timestamp(kind) and kind.unit == "ns")
+@lru_cache(maxsize=1024)
+def _counted(kind: Any) -> Any:
+    """The type with numbers in place of timestamps of nanoseconds, within others, too."""
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_counted(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_counted(kind.key_type), kind.item_field.with_type(_counted(kind.item_type)))
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_counted(kind.value_type)))
+    return kind

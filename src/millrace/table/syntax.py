@@ -101,6 +101,8 @@ def _number(value: float | Decimal) -> exp.Expr:
         text = text if "e" in text else f"{text}E0"
     else:
         text = format(abs(value), "f")
+        # of SQL's 0.05 the zero before the point counts as a digit, of a Decimal's it does not
+        text = text[1:] if text.startswith("0.") else text
     made = exp.Literal(this=text, is_string=False)
     return exp.Neg(this=made) if value < 0 else made
 

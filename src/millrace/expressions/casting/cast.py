@@ -15,9 +15,10 @@ from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.casting.from_text import parser_of
 from millrace.expressions.casting.numbers import cast_number
 from millrace.expressions.casting.text_of import text_of, trimmed_or_padded
-from millrace.expressions.columns import Datum, conformed, is_scalar, per_value
+from millrace.expressions.columns import Datum, array_of, conformed, is_scalar, per_value
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import FunctionResolutionError
+from millrace.expressions.functions.lists import entries
 from millrace.expressions.parameters import BYTES, CHARACTERS, TIMESTAMPS
 from millrace.expressions.session_settings import SessionSettings
 
@@ -111,9 +112,10 @@ def caster(
     for matches, make in _SCALAR_CASTS:
         if matches(source, target):
             made: Caster = make(source, target, arrow, session)
-            return made
+            return _tried(made, arrow) if safe and _to_nanoseconds(source, target) else made
     if target.children() and source.children():
-        return _nested(source, target, arrow, session, safe)
+        strict = _nested(source, target, arrow, session)
+        return _tried(strict, arrow) if safe and cast_may_fail(source, target) else strict
     return lambda datum: conformed(datum, arrow)
 
 
@@ -227,6 +229,7 @@ def _time(source: LogicalType, target: LogicalType, arrow: Any, session: Session
     to_zone = isinstance(target, logical.LocalZonedTimestampType)
     from_zone = isinstance(source, logical.LocalZonedTimestampType)
     digits = getattr(target, "precision", 9)
+    finer = _to_nanoseconds(source, target)
 
     def plain(datum: Datum) -> Datum:
         if from_zone and not to_zone:
@@ -241,9 +244,25 @@ def _time(source: LogicalType, target: LogicalType, arrow: Any, session: Session
             datum = zoned(datum, zone, pa.timestamp(datum.type.unit, "UTC"))
         if digits % 3 and getattr(source, "precision", 0) > digits:
             datum = floored(datum, 10 ** (9 - digits))
-        return datum.cast(arrow, safe=False)
+        return _in_nanoseconds(datum, arrow) if finer else datum.cast(arrow, safe=False)
 
     return plain
+
+
+def _to_nanoseconds(source: LogicalType, target: LogicalType) -> bool:
+    """Whether times are to be counted more finely, so that fewer years go into 64 bits."""
+    given = getattr(source, "unit", "s")
+    return isinstance(target, TIMESTAMPS) and target.unit == "ns" and given != "ns"
+
+
+def _in_nanoseconds(datum: Datum, arrow: Any) -> Datum:
+    try:
+        return datum.cast(arrow)
+    except pa.ArrowInvalid:
+        raise EvaluationError(
+            "timestamps of more than 6 digits of a second are of the years 1678 to 2261, and a "
+            "value is of another: CAST it to at most 6 digits"
+        ) from None
 
 
 def _since_1970(datum: Datum) -> Datum:
@@ -260,17 +279,36 @@ def _interval(source: LogicalType, target: LogicalType, arrow: Any, session: Any
     return lambda datum: datum.cast(arrow, safe=False)
 
 
+def _tried(cast: Caster, arrow: Any) -> Caster:
+    """The same, with null for each value in which something cannot be cast."""
+
+    def tried(datum: Datum) -> Datum:
+        if is_scalar(datum):
+            return tried(array_of(datum, 1))[0]
+        try:
+            return cast(datum)
+        except EvaluationError:
+            half = len(datum) // 2
+            if not half:
+                return pa.nulls(len(datum), arrow)
+            return pa.concat_arrays([tried(datum.slice(0, half)), tried(datum.slice(half))])
+
+    return tried
+
+
 def _nested(
-    source: LogicalType, target: LogicalType, arrow: Any, session: SessionSettings, safe: bool
+    source: LogicalType, target: LogicalType, arrow: Any, session: SessionSettings
 ) -> Caster:
     parts = [
-        caster(one, other, session, safe)
+        caster(one, other, session)
         for one, other in zip(source.children(), target.children(), strict=True)
     ]
 
+    merging = target.children()[0].with_nullable(True) != source.children()[0].with_nullable(True)
+
     def cast(datum: Datum) -> Datum:
         if is_scalar(datum):
-            return cast(pa.array([datum.as_py()], datum.type))[0]
+            return cast(array_of(datum, 1))[0]
         if datum.offset:
             datum = pa.concat_arrays([datum.slice(0, 0), datum])
         validity = pc.is_null(datum) if datum.null_count else None
@@ -279,11 +317,23 @@ def _nested(
             return pa.StructArray.from_arrays(values, fields=list(arrow), mask=validity)
         if pa.types.is_map(arrow):
             keys = parts[0](datum.keys)
+            if keys.null_count:
+                raise EvaluationError(f"a key of {source} is no key of {target}: it becomes NULL")
             items = parts[1](datum.items) if len(parts) > 1 else datum.items
-            return pa.MapArray.from_arrays(datum.offsets, keys, items, arrow, mask=validity)
+            made = pa.MapArray.from_arrays(datum.offsets, keys, items, arrow, mask=validity)
+            return _each_key_once(made) if merging else made
         return pa.ListArray.from_arrays(datum.offsets, parts[0](datum.values), arrow, mask=validity)
 
     return cast
+
+
+def _each_key_once(maps: Any) -> Any:
+    """Maps whose keys were cast, so that two of them may have become one: the last one's holds."""
+    if not len(maps) or pc.max(
+        pc.list_value_length(maps.cast(pa.list_(maps.type.field(0))))
+    ).as_py() in (None, 0, 1):
+        return maps
+    return per_value(entries, maps.type, maps)
 
 
 def _are(sources: Any, targets: Any) -> Callable[[LogicalType, LogicalType], bool]:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime, time
-from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.casting.numbers import rounded_decimal
 
-__all__ = ["parse_date", "parse_time", "parse_timestamp", "parser_of"]
+__all__ = ["nanoseconds", "parse_date", "parse_time", "parse_timestamp", "parser_of"]
 
-_DIGITS = Context(prec=76)
-"""More than a decimal has: the default would not do for 38."""
 _TRUE = frozenset(("t", "true", "y", "yes", "1"))
 _FALSE = frozenset(("f", "false", "n", "no", "0"))
-_WHOLE = re.compile(r"[+-]?\d+(\.\d*)?|[+-]?\.\d+")
-_FLOAT = re.compile(r"[+-]?(NaN|Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[dDfF]?)")
-_DATE = re.compile(r"(\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
-_TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9}))?)?)?")
+_WHOLE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?|[+-]?\.[0-9]+")
+_EXACT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_FLOAT = re.compile(rf"[+-]?(NaN|Infinity)|{_EXACT.pattern}[dDfF]?")
+_DATE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,2})(?:-([0-9]{1,2}))?)?")
+_TIME = re.compile(r"([0-9]{1,2})(?::([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]{0,9}))?)?)?")
+_LONGEST_WHOLE = 19
+"""Digits of the greatest BIGINT."""
+_FIRST_NANOS, _LAST_NANOS = -(2**63) + 1, 2**63 - 1
 
 
 def parser_of(kind: LogicalType) -> Callable[[str], Any] | None:
@@ -45,23 +48,25 @@ def _whole(text: str, kind: logical.IntegralType) -> int:
     text = text.strip()
     if not _WHOLE.fullmatch(text):
         raise ValueError("it is no number" if text else "it is empty")
-    value = int(text.partition(".")[0] or "0") if text.partition(".")[0] not in "+-" else 0
-    if not kind.holds(value):
+    digits = text.lstrip("+-").partition(".")[0].lstrip("0") or "0"
+    value = 0 if len(digits) > _LONGEST_WHOLE else int(digits) * (-1 if text[0] == "-" else 1)
+    if len(digits) > _LONGEST_WHOLE or not kind.holds(value):
         raise ValueError(f"it is beyond the range of {kind.NAME}")
     return value
 
 
 def _decimal(text: str, kind: logical.DecimalType) -> Decimal:
+    text = text.strip()
+    if not _EXACT.fullmatch(text):
+        raise ValueError("it is no number" if text else "it is empty")
     try:
-        value = Decimal(text.strip())
+        value = Decimal(text)
     except InvalidOperation:
-        raise ValueError("it is no number") from None
-    if not value.is_finite():
-        raise ValueError("it is no number")
-    value = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, _DIGITS)
-    if value.copy_abs() >= Decimal(10) ** (kind.precision - kind.scale):
+        raise ValueError("its exponent is beyond that of any number") from None
+    made = rounded_decimal(value, kind.precision, kind.scale)
+    if made is None:
         raise ValueError(f"it is beyond the range of {kind.text()}")
-    return value
+    return made
 
 
 def _float(text: str) -> float:
@@ -106,8 +111,25 @@ def parse_timestamp(text: str, precision: int) -> Any:
     digits = (found[4] or "").ljust(9, "0")[:precision].ljust(9, "0")
     if precision <= 6:
         return whole.replace(microsecond=int(digits[:6]))
-    seconds = (whole - datetime(1970, 1, 1)).total_seconds()
-    return int(seconds) * 10**9 + int(digits)
+    return nanoseconds(whole, digits)
+
+
+def nanoseconds(second: datetime, fraction: str) -> int:
+    """Nanoseconds since 1970 of a whole second and the digits of its fraction.
+
+    Raises:
+        ValueError: so many do not go into 64 bits.
+
+    >>> nanoseconds(datetime(1970, 1, 1, 0, 0, 1), "5")
+    1500000000
+    """
+    whole = (second - datetime(1970, 1, 1)) // timedelta(seconds=1)
+    made = whole * 10**9 + int(fraction.ljust(9, "0"))
+    if not _FIRST_NANOS <= made <= _LAST_NANOS:
+        raise ValueError(
+            "timestamps of more than 6 digits of a second are of the years 1678 to 2261"
+        )
+    return made
 
 
 _PARSERS: dict[type[LogicalType], Callable[[str], Any]] = {

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Context, Decimal
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.expressions.columns import Datum, is_scalar
+from millrace.expressions.columns import Datum, array_of, is_scalar, per_value
 
-__all__ = ["cast_number", "to_decimal"]
+__all__ = ["cast_number", "rounded_decimal", "to_decimal"]
 
 _LONGEST = 76
 """Digits of ``decimal256``."""
 _EXACT_DIGITS = 15
 """Whole numbers of so many digits, and such powers of ten, are doubles."""
+_DIGITS = Context(prec=_LONGEST)
+"""More than a decimal has: the default would not do for 38."""
 
 
 def cast_number(
@@ -38,7 +42,7 @@ def cast_number(
 def _to_double(datum: Datum) -> Datum:
     """The nearest double of a decimal, which Arrow's own cast may miss by a bit."""
     if is_scalar(datum):
-        return _to_double(pa.array([datum.as_py()], datum.type))[0]
+        return _to_double(array_of(datum, 1))[0]
     wide = max(datum.type.precision, datum.type.scale) > _EXACT_DIGITS
     if wide or not pa.types.is_decimal128(datum.type):
         return datum.cast(pa.string()).cast(pa.float64())
@@ -54,7 +58,7 @@ def _to_double(datum: Datum) -> Datum:
 def _from_float(datum: Datum, target: logical.IntegralType, arrow: pa.DataType) -> Datum:
     """As in Java: towards zero and up to the bounds of INT or BIGINT, NaN is 0, then narrowed."""
     if is_scalar(datum):
-        return _from_float(pa.array([datum.as_py()], datum.type), target, arrow)[0]
+        return _from_float(array_of(datum, 1), target, arrow)[0]
     wide = logical.BigIntType() if target.BITS == 64 else logical.IntType()
     low, high = wide.bounds()
     values = np.nan_to_num(datum.fill_null(0).to_numpy(zero_copy_only=False).astype(np.float64))
@@ -93,18 +97,26 @@ def to_decimal(datum: Datum, target: logical.DecimalType) -> Datum:
 
 def _by_text(text: Datum, target: logical.DecimalType) -> Datum:
     """Java makes decimals of doubles by their shortest text."""
-    from decimal import ROUND_HALF_UP, Context, Decimal
-
-    from millrace.expressions.columns import per_value
-
-    digits_kept = Context(prec=_LONGEST)
-    step, limit = Decimal(1).scaleb(-target.scale), Decimal(10) ** (target.precision - target.scale)
 
     def made(digits: str) -> Decimal | None:
-        value = Decimal(digits)
-        if not value.is_finite() or abs(value) >= limit:
-            return None
-        value = value.quantize(step, ROUND_HALF_UP, digits_kept)
-        return value if abs(value) < limit else None
+        return rounded_decimal(Decimal(digits), target.precision, target.scale)
 
     return per_value(made, pa.decimal128(target.precision, target.scale), text)
+
+
+def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
+    """A number rounded half up to a scale; None where it does not fit the precision or is none.
+
+    Its exponent is compared first: to write out ``1E999999999`` would take for ever.
+
+    >>> rounded_decimal(Decimal("1.005"), 3, 2), rounded_decimal(Decimal("1E999999999"), 38, 2)
+    (Decimal('1.01'), None)
+    """
+    if not value.is_finite():
+        return None
+    if value and value.adjusted() >= precision - scale:
+        return None
+    if value.adjusted() < -scale - 1:
+        return Decimal(0).scaleb(-scale)
+    made = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _DIGITS)
+    return made if not made or made.adjusted() < precision - scale else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -142,6 +142,8 @@ def _one_timestamp(value: Any, kind: Any, zone: str) -> str:
     if isinstance(value, int):
         value, nanos = divmod(value, 10**9)
         value = datetime(1970, 1, 1) + timedelta(seconds=value)
+        if isinstance(kind, logical.LocalZonedTimestampType):
+            value = value.replace(tzinfo=UTC).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
         digits = f"{nanos:09d}"
     else:
         if value.tzinfo is not None:

@@ -101,11 +101,31 @@ def _array(site: CallSite, frame: Frame, *datums: Datum) -> Datum:
 
 def _map(site: CallSite, frame: Frame, *datums: Datum) -> Datum:
     length = _length(frame, datums)
-    rows = []
+    keys, values = datums[::2], datums[1::2]
+    if len(keys) == 1 or (all(map(is_scalar, keys)) and _differ(keys)):
+        return _made(_map_of_columns(site.arrow, length, keys, values), datums)
     columns = [array_of(datum, length).to_pylist() for datum in datums]
-    for row in zip(*columns, strict=True):
-        rows.append(list(dict(zip(row[::2], row[1::2], strict=True)).items()))
+    rows = [
+        lists.entries(zip(row[::2], row[1::2], strict=True)) for row in zip(*columns, strict=True)
+    ]
     return _made(pa.array(rows, site.arrow), datums)
+
+
+def _differ(keys: tuple[Datum, ...]) -> bool:
+    return len({lists.key_of(key.as_py()) for key in keys}) == len(keys)
+
+
+def _map_of_columns(
+    arrow: Any, length: int, keys: tuple[Datum, ...], values: tuple[Datum, ...]
+) -> Any:
+    """Maps of keys that differ in each row."""
+    key = _interleaved(keys, length, arrow.key_type)
+    if key.null_count:
+        raise EvaluationError(lists.NULL_KEY)
+    offsets = pa.array(range(0, length * len(keys) + 1, len(keys)), pa.int32())
+    return pa.MapArray.from_arrays(
+        offsets, key, _interleaved(values, length, arrow.item_type), arrow
+    )
 
 
 def _cardinality(site: CallSite, value: Datum) -> Datum:
@@ -227,6 +247,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         ("MAP['a', 1]", "{a=1}"),
         _map_arguments,
         of_batch=True,
+        may_fail=True,
     ),
     _function(
         "CARDINALITY",
@@ -247,7 +268,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
     ),
     _function(
         "ITEM",
-        (("ARRAY", "INT"), ("MAP", "<ANY>"), ("ROW", "INT")),
+        (("ARRAY", "INT"), ("MAP", "<ANY>"), ("ROW", "INT"), ("ROW", "<CHARACTER_STRING>")),
         item_type,
         item,
         "An element by its place from 1, or the value of a key; NULL where there is none.",
@@ -265,7 +286,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         "ARRAY_CONTAINS",
         (("ARRAY", "<ANY>"),),
         _contains_type,
-        _searched(lambda needle, items: needle in items),
+        _searched(lambda needle, items: lists.place(items, needle) > 0),
         "Whether an element is there.",
         ("ARRAY_CONTAINS(ARRAY[1, 2], 2)", "TRUE"),
         _needle,
@@ -274,7 +295,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         "ARRAY_POSITION",
         (("ARRAY", "<ANY>"),),
         always("INT"),
-        _searched(lambda n, items: items.index(n) + 1 if n in items else 0),
+        _python(lists.place),
         "Where an element is first, from 1; 0: nowhere.",
         ("ARRAY_POSITION(ARRAY[1, 2, 2], 2)", "2"),
         _needle,
@@ -282,8 +303,8 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
     _function(
         "ARRAY_REMOVE",
         (("ARRAY", "<ANY>"),),
-        argument(0),
-        _searched(lambda needle, items: [item for item in items if item != needle]),
+        lambda context: context.types[0],
+        _searched(lambda needle, items: lists.without(items, needle)),
         "Without an element.",
         ("ARRAY_REMOVE(ARRAY[1, 2, 2], 2)", "[1]"),
         _needle,
@@ -309,7 +330,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         "ARRAY_EXCEPT",
         _PAIR,
         argument(0),
-        _python(lambda a, b: lists.unique([item for item in a if item not in b])),
+        _python(lists.lacking),
         "The elements of the first that the second lacks, each once.",
         ("ARRAY_EXCEPT(ARRAY[1, 2], ARRAY[2])", "[1]"),
         _MERGED,
@@ -318,7 +339,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         "ARRAY_INTERSECT",
         _PAIR,
         argument(0),
-        _python(lambda a, b: lists.unique([item for item in a if item in b])),
+        _python(lists.common),
         "The elements that both have, each once.",
         ("ARRAY_INTERSECT(ARRAY[1, 2], ARRAY[2])", "[2]"),
         _MERGED,

@@ -19,11 +19,12 @@ from millrace.expressions.function_definition import (
     FunctionDefinition,
     FunctionResolutionError,
 )
+from millrace.expressions.functions.lists import key_of
 from millrace.expressions.parameters import BYTES, CHARACTERS, NUMBERS
 from millrace.expressions.result_types import always, fixed
 from millrace.expressions.type_merging import common_type
 
-__all__ = ["COMPARISON"]
+__all__ = ["COMPARISON", "comparable", "equality"]
 
 CATEGORY = "Comparison"
 _MEET_TEXTS = (
@@ -81,6 +82,13 @@ def _compare(kernel: Callable[[Datum, Datum], Datum], name: str) -> Callable[...
     return compare
 
 
+def equality(left: Datum, right: Datum) -> Datum:
+    """Whether values of any type are equal; null where one is."""
+    if pa.types.is_nested(left.type):
+        return per_value(_same, pa.bool_(), left, right)
+    return pc.equal(left, right)
+
+
 def _nested_compare(name: str) -> Callable[[Any, Any], bool]:
     if name == "=":
         return _same
@@ -91,9 +99,7 @@ def _nested_compare(name: str) -> Callable[[Any, Any], bool]:
 
 def _same(left: Any, right: Any) -> bool:
     """Whether two values are equal; the entries of a map, a list of pairs, have no order."""
-    if isinstance(left, list) and left and isinstance(left[0], tuple):
-        return len(left) == len(right) and all(pair in right for pair in left)
-    return bool(left == right)
+    return bool(key_of(left) == key_of(right))
 
 
 def _comparison(name: str, kernel: Any, text: str, example: tuple[str, str]) -> FunctionDefinition:

@@ -22,7 +22,7 @@ from millrace.expressions.columns import (
     is_scalar,
 )
 from millrace.expressions.function_definition import CallContext, FunctionDefinition
-from millrace.expressions.functions.comparison import comparable
+from millrace.expressions.functions.comparison import comparable, equality
 from millrace.expressions.result_types import common, forced_nullable, merged_arguments
 from millrace.expressions.type_merging import common_type
 
@@ -122,7 +122,7 @@ def _coalesce_result(context: CallContext) -> LogicalType:
 
 
 def _nullif(site: CallSite, value: Datum, other: Datum) -> Datum:
-    equal = pc.equal(value, other)
+    equal = equality(value, other)
     same = equal.fill_null(False) if not is_scalar(equal) else pa.scalar(bool(equal.as_py()))
     return pc.if_else(same, pa.scalar(None, value.type), value)
 
@@ -131,7 +131,7 @@ def _nullif_types(context: CallContext) -> tuple[LogicalType, ...] | None:
     return comparable(context) and (context.types[0], comparable(context)[1])  # type: ignore[index]
 
 
-def _extreme(compare: Callable[..., Datum]) -> Callable[..., Datum]:
+def _extreme(compare: Callable[..., Datum], greatest: bool) -> Callable[..., Datum]:
     """As in Flink, NULL if one of them is."""
 
     def extreme(site: CallSite, *values: Datum) -> Datum:
@@ -139,10 +139,19 @@ def _extreme(compare: Callable[..., Datum]) -> Callable[..., Datum]:
         if pa.types.is_null(made.type):
             return made
         for value in values[1:]:
-            made = pc.if_else(compare(made, value), made, value)
+            first = compare(made, value)
+            if pa.types.is_floating(made.type):  # NaN is the greatest number
+                first = pc.if_else(pc.is_nan(made if greatest else value), True, first)
+            made = pc.if_else(first, made, value)
         return made
 
     return extreme
+
+
+def _ordered_types(context: CallContext) -> tuple[LogicalType, ...] | None:
+    """The common type, if values of it have an order."""
+    types = merged_arguments()(context)
+    return None if types is None or types[0].children() else types
 
 
 def _if_types(context: CallContext) -> tuple[LogicalType, ...] | None:
@@ -152,7 +161,7 @@ def _if_types(context: CallContext) -> tuple[LogicalType, ...] | None:
 def _if_result(context: CallContext) -> LogicalType:
     kind = common_type(context.types[1:])
     assert kind is not None
-    return kind
+    return kind.with_nullable(kind.is_nullable or context.types[0].is_nullable)
 
 
 CONDITIONAL: tuple[FunctionDefinition, ...] = (
@@ -214,8 +223,8 @@ CONDITIONAL: tuple[FunctionDefinition, ...] = (
         "GREATEST",
         (("<ANY>", "<ANY>*"),),
         common,
-        _extreme(pc.greater_equal),
-        adjust=merged_arguments(),
+        _extreme(pc.greater_equal, greatest=True),
+        adjust=_ordered_types,
         category=CATEGORY,
         text="The greatest of the arguments; NULL if one is.",
         examples=(("GREATEST(1, 3, 2)", "3"),),
@@ -224,8 +233,8 @@ CONDITIONAL: tuple[FunctionDefinition, ...] = (
         "LEAST",
         (("<ANY>", "<ANY>*"),),
         common,
-        _extreme(pc.less_equal),
-        adjust=merged_arguments(),
+        _extreme(pc.less_equal, greatest=False),
+        adjust=_ordered_types,
         category=CATEGORY,
         text="The least of the arguments; NULL if one is.",
         examples=(("LEAST('b', 'a', 'c')", "a"),),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField
 from millrace.expressions.columns import CallSite, Datum, per_value
-from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import CallContext, FunctionResolutionError
+from millrace.expressions.functions.lists import looked_up
 from millrace.expressions.type_merging import common_type
 
 __all__ = ["get", "get_type", "item", "item_type"]
@@ -31,19 +33,28 @@ def item_type(context: CallContext) -> LogicalType:
 
 
 def _field(kind: logical.RowType, context: CallContext) -> RowField:
-    position = context.literals[1] if len(context.literals) > 1 else None
-    if not isinstance(position, int) or not 1 <= position <= len(kind):
-        raise EvaluationError(f"a field of {kind} is taken by a constant from 1 to {len(kind)}")
-    return kind.fields[position - 1]
+    position = _position(kind, context.literals[1] if len(context.literals) > 1 else None)
+    if position is None:
+        raise FunctionResolutionError(
+            f"a field of {kind} is taken by a constant: its name, or a number from 1 to {len(kind)}"
+        )
+    return kind.fields[position]
+
+
+def _position(kind: logical.RowType, key: Any) -> int | None:
+    """Of the field that has a name, or a place from 1; None: there is none."""
+    if isinstance(key, str):
+        return kind.names.index(key) if key in kind.names else None
+    return key - 1 if isinstance(key, int) and 1 <= key <= len(kind) else None
 
 
 def item(site: CallSite, value: Datum, key: Datum) -> Datum:
     """``value[key]``, null where there is none."""
     kind = site.argument_types[0]
     if isinstance(kind, logical.RowType):
-        return pc.struct_field(value, key.as_py() - 1)
+        return pc.struct_field(value, _position(kind, key.as_py()))
     if isinstance(kind, logical.MapType):
-        return per_value(lambda pairs, key: dict(pairs).get(key), site.arrow, value, key)
+        return per_value(looked_up, site.arrow, value, key)
     return per_value(
         lambda items, at: items[at - 1] if 1 <= at <= len(items) else None, site.arrow, value, key
     )

@@ -2,37 +2,106 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from millrace.expressions.evaluation_error import EvaluationError
 
-__all__ = ["concatenated", "extreme", "joined", "ordered", "part", "union", "unique", "zipped"]
+__all__ = [
+    "NULL_KEY",
+    "common",
+    "concatenated",
+    "entries",
+    "extreme",
+    "joined",
+    "key_of",
+    "lacking",
+    "looked_up",
+    "ordered",
+    "part",
+    "place",
+    "union",
+    "unique",
+    "without",
+    "zipped",
+]
+
+NULL_KEY = (
+    "a key of the map is NULL, and maps have no such key here: leave the entry out, or give it "
+    "another key, as by COALESCE(key, ...)"
+)
+
+
+def key_of(value: Any) -> Any:
+    """A value that equal ones share and that has a hash: of rows, arrays and maps, which have
+    none in Python.
+
+    >>> key_of([("a", 1), ("b", 2)]) == key_of([("b", 2), ("a", 1)])
+    True
+    """
+    if isinstance(value, dict):
+        return tuple(map(key_of, value.values()))
+    if not isinstance(value, list):
+        return value
+    if value and isinstance(value[0], tuple):  # the entries of a map have no order
+        return frozenset((key_of(key), key_of(item)) for key, item in value)
+    return tuple(map(key_of, value))
+
+
+def place(items: list[Any], needle: Any) -> int:
+    """Where an item is first, from 1; 0: nowhere."""
+    if not isinstance(needle, (dict, list)):
+        return items.index(needle) + 1 if needle in items else 0
+    wanted = key_of(needle)
+    return next((at for at, item in enumerate(items, 1) if key_of(item) == wanted), 0)
 
 
 def unique(items: list[Any]) -> list[Any]:
     """Each item once, in order."""
-    found: list[Any] = []
+    found: dict[Any, Any] = {}
     for item in items:
-        if item not in found:
-            found.append(item)
-    return found
+        found.setdefault(key_of(item), item)
+    return list(found.values())
+
+
+def common(items: list[Any], others: list[Any]) -> list[Any]:
+    """The items that others have, too, each once."""
+    kept = set(map(key_of, others))
+    return unique([item for item in items if key_of(item) in kept])
+
+
+def lacking(items: list[Any], others: list[Any]) -> list[Any]:
+    """The items that others lack, each once."""
+    left_out = set(map(key_of, others))
+    return unique([item for item in items if key_of(item) not in left_out])
+
+
+def without(items: list[Any], needle: Any) -> list[Any]:
+    """The items that differ from one."""
+    unwanted = key_of(needle)
+    return [item for item in items if key_of(item) != unwanted]
 
 
 def ordered(items: list[Any], ascending: bool = True, nulls_first: bool | None = None) -> Any:
-    """In order, the nulls before or behind."""
+    """In order, the nulls before or behind; NaN is the greatest number."""
     first = ascending if nulls_first is None else nulls_first
     nulls = [item for item in items if item is None]
-    rest = sorted((item for item in items if item is not None), reverse=not ascending)
+    rest = sorted((i for i in items if i is not None), key=_rank, reverse=not ascending)
     return nulls + rest if first else rest + nulls
 
 
+def _rank(item: Any) -> tuple[bool, Any]:
+    return item != item, item  # noqa: PLR0124 (NaN)
+
+
 def part(items: list[Any], start: int, end: int | None = None) -> list[Any]:
-    """Items from one place to another; negative places count from the end."""
+    """Items from one place to another; negative places count from the end, and those before the
+    first one are the first."""
     count = len(items)
-    last = count if end is None else (end if end >= 0 else count + end + 1)
-    first = start if start > 0 else (1 if start == 0 else count + start + 1)
-    return items[max(first - 1, 0) : max(last, 0)] if first <= last else []
+    first, last = (
+        max(at if at >= 0 else count + at + 1, 1) for at in (start, count if end is None else end)
+    )
+    return items[first - 1 : last] if first <= last else []
 
 
 def joined(items: list[Any], separator: str, instead: str | None = None) -> str:
@@ -55,9 +124,32 @@ def zipped(keys: list[Any], values: list[Any]) -> list[tuple[Any, Any]]:
     """Entries of keys and values; the last value of a key holds."""
     if len(keys) != len(values):
         raise EvaluationError(f"{len(keys)} keys do not go with {len(values)} values")
-    return list(dict(zip(keys, values, strict=True)).items())
+    return entries(zip(keys, values, strict=True))
 
 
 def union(*maps: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Entries of all; the last value of a key holds."""
-    return list({key: value for pairs in maps for key, value in pairs}.items())
+    return entries(pair for pairs in maps for pair in pairs)
+
+
+def entries(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """The entries of a map of keys and values, of which the last of a key holds.
+
+    Raises:
+        EvaluationError: a key is NULL.
+    """
+    found: dict[Any, tuple[Any, Any]] = {}
+    for key, value in pairs:
+        if key is None:
+            raise EvaluationError(NULL_KEY)
+        place = key_of(key)
+        found[place] = (found[place][0] if place in found else key, value)
+    return list(found.values())
+
+
+def looked_up(pairs: list[tuple[Any, Any]], key: Any) -> Any:
+    """The value of a key; None where there is none."""
+    if not isinstance(key, (dict, list)):
+        return dict(pairs).get(key)
+    wanted = key_of(key)
+    return next((value for each, value in pairs if key_of(each) == wanted), None)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Context, Decimal
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -15,18 +15,22 @@ import pyarrow.compute as pc
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.casting.numbers import to_decimal
-from millrace.expressions.columns import CallSite, Datum, Frame, is_scalar, per_value
+from millrace.expressions.columns import CallSite, Datum, Frame, array_of, is_scalar, per_value
+from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import (
     CallContext,
     FunctionDefinition,
     ResultStrategy,
     Signature,
 )
+from millrace.expressions.functions.java_random import JavaRandom
 from millrace.expressions.result_types import always, argument, fixed
 
 __all__ = ["MATHEMATICS"]
 
 CATEGORY = "Arithmetic"
+_LONGEST = 76
+"""Digits of ``decimal256``."""
 Kernel = Callable[..., Datum]
 NUMBER: Signature = ("<NUMERIC>",)
 
@@ -67,10 +71,17 @@ def _whole(kernel: Callable[[Datum], Datum]) -> Kernel:
     def whole(site: CallSite, value: Datum) -> Datum:
         if isinstance(site.argument_types[0], logical.IntegralType):
             return value
-        made = kernel(value)
+        made = kernel(_with_room(value))
         return made.cast(site.arrow, safe=False) if made.type != site.arrow else made
 
     return whole
+
+
+def _with_room(value: Datum) -> Datum:
+    """Decimals in a type that has one more digit, as 99.9 needs to become 100."""
+    if not pa.types.is_decimal(value.type):
+        return value
+    return value.cast(pa.decimal256(_LONGEST, value.type.scale))
 
 
 def _whole_type(context: CallContext) -> LogicalType:
@@ -115,8 +126,10 @@ def _rounder(mode: str) -> Kernel:
         count = 0 if digits is None else digits.as_py()
         kind = site.argument_types[0]
         if isinstance(kind, logical.DecimalType):
-            wide = value.cast(pa.decimal128(logical.MAX_PRECISION, kind.scale))
-            return pc.round(wide, count, mode).cast(site.arrow, safe=False)
+            if count >= kind.scale:
+                return value
+            count = max(count, -logical.MAX_PRECISION)
+            return pc.round(_with_room(value), count, mode).cast(site.arrow, safe=False)
         if isinstance(kind, logical.IntegralType) and count >= 0:
             return value
         return per_value(lambda v: _one(v, count, mode), site.arrow, value)
@@ -133,22 +146,50 @@ def _one(value: Any, digits: int, mode: str) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return value
     exact = value if isinstance(value, Decimal) else Decimal(str(value))
-    if isinstance(value, int):
-        return int((exact.scaleb(digits)).quantize(Decimal(1), _MODES[mode]).scaleb(-digits))
+    if digits >= -int(exact.as_tuple().exponent):
+        return value
+    if digits < -exact.adjusted() - 1:
+        return type(value)(0)
     rounded = exact.quantize(Decimal(1).scaleb(-digits), _MODES[mode], _EXACT)
-    return rounded if isinstance(value, Decimal) else float(rounded) + 0.0  # no -0.0
+    if isinstance(value, Decimal):
+        return rounded
+    return int(rounded) if isinstance(value, int) else float(rounded) + 0.0  # no -0.0
 
 
-def _random(site: CallSite, frame: Frame, *seed: Datum) -> Datum:
-    source = random.Random(seed[0].as_py() if seed and is_scalar(seed[0]) else None)
-    return pa.array([source.random() for _ in range(frame.length)])
+def _random(site: CallSite, frame: Frame, seed: Datum | None = None) -> Datum:
+    if seed is None:
+        return pa.array(np.random.default_rng().random(frame.length))
+    sources = _sources(site, frame, seed)
+    return pa.array([each and each.next_double() for each in sources], pa.float64())
 
 
 def _random_integer(site: CallSite, frame: Frame, *arguments: Datum) -> Datum:
     *seed, bound = arguments
-    source = random.Random(seed[0].as_py() if seed and is_scalar(seed[0]) else None)
-    bounds = [bound.as_py()] * frame.length if is_scalar(bound) else bound.to_pylist()
-    return pa.array([None if not b else source.randrange(b) for b in bounds], pa.int32())
+    bounds = array_of(bound, frame.length)
+    least = pc.min(bounds).as_py()
+    if least is not None and least <= 0:
+        raise EvaluationError(f"{site.function}: the bound must be positive, not {least}")
+    if not seed:
+        made = np.random.default_rng().integers(0, bounds.fill_null(1).to_numpy(), dtype=np.int32)
+        drawn = pa.array(made, pa.int32())
+        return pc.if_else(bounds.is_valid(), drawn, pa.scalar(None, pa.int32()))
+    pairs = zip(_sources(site, frame, seed[0]), bounds.to_pylist(), strict=True)
+    values = [
+        each.next_integer(most) if each and most is not None else None for each, most in pairs
+    ]
+    return pa.array(values, pa.int32())
+
+
+def _sources(site: CallSite, frame: Frame, seed: Datum) -> Iterable[JavaRandom | None]:
+    """The generator of each row: of a constant seed one that goes on with the next batch."""
+    if not is_scalar(seed):
+        return (None if each is None else JavaRandom(each) for each in seed.to_pylist())
+    if not seed.is_valid:
+        return repeat(None, frame.length)
+    source = site.memory.get("source")
+    if source is None:
+        source = site.memory["source"] = JavaRandom(seed.as_py())
+    return repeat(source, frame.length)
 
 
 def _math(
@@ -250,12 +291,12 @@ MATHEMATICS: tuple[FunctionDefinition, ...] = (
     FunctionDefinition(
         "RAND",
         (("INT?",),),
-        fixed("DOUBLE NOT NULL"),
+        always("DOUBLE"),
         _random,
         of_batch=True,
         deterministic=False,
         category=CATEGORY,
-        text="A random number from 0 up to 1.",
+        text="A random number from 0 up to 1; of a seed, the numbers of Java's Random.",
         examples=(("RAND() < 1", "TRUE"),),
     ),
     FunctionDefinition(
@@ -264,9 +305,10 @@ MATHEMATICS: tuple[FunctionDefinition, ...] = (
         always("INT"),
         _random_integer,
         of_batch=True,
+        may_fail=True,
         deterministic=False,
         category=CATEGORY,
-        text="A random integer from 0 up to a bound; a seed may precede it.",
+        text="A random integer from 0 up to a bound; of a seed before it, those of Java's Random.",
         examples=(("RAND_INTEGER(1)", "0"),),
     ),
 )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,24 +12,37 @@ import pyarrow.compute as pc
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.casting.cast import wall, zoned
-from millrace.expressions.casting.from_text import parse_timestamp
-from millrace.expressions.columns import CallSite, Datum, Frame, is_scalar, per_value
+from millrace.expressions.columns import CallSite, Datum, Frame, per_value
 from millrace.expressions.function_definition import (
     CallContext,
     FunctionDefinition,
+    FunctionResolutionError,
     Signature,
 )
-from millrace.expressions.functions.date_patterns import finest_unit, format_time, parse_with
+from millrace.expressions.functions.date_texts import (
+    convert_tz,
+    date_format,
+    from_unixtime,
+    ltz_type,
+    to_date,
+    to_ltz,
+    to_timestamp,
+    unix_timestamp,
+)
 from millrace.expressions.functions.mathematics import WHOLE_KERNELS, whole_type
-from millrace.expressions.functions.time_arithmetic import add_months, months_from
-from millrace.expressions.result_types import always, fixed
+from millrace.expressions.functions.time_arithmetic import (
+    add_months,
+    add_span,
+    months_from,
+    since_1970,
+)
+from millrace.expressions.functions.time_rounding import ROUNDED_UNITS, rounded_time
+from millrace.expressions.result_types import fixed
 
 __all__ = ["TEMPORAL"]
 
 CATEGORY = "Temporal"
 TEXT = "<CHARACTER_STRING>"
-_DEFAULT = "yyyy-MM-dd HH:mm:ss"
-_EPOCH = datetime(1970, 1, 1)
 
 
 def _local(site: CallSite, value: Datum, position: int = 0) -> Datum:
@@ -70,10 +82,14 @@ _FIELDS: dict[str, Callable[[Datum], Datum]] = {
     "SECOND": pc.second,
     "MILLISECOND": pc.millisecond,
     "MICROSECOND": lambda v: pc.add(pc.multiply(pc.millisecond(v), 1000), pc.microsecond(v)),
+    "NANOSECOND": lambda v: pc.add(pc.multiply(_FIELDS["MICROSECOND"](v), 1000), pc.nanosecond(v)),
     "EPOCH": _seconds,
 }
 _ALIASES = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
 _INTERVAL_MICROS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000}
+_OF_DAY = ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND")
+_OF_SPAN = ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "EPOCH")
+_OF_MONTHS = ("YEAR", "MONTH")
 
 
 def _extract(site: CallSite, value: Datum) -> Datum:
@@ -83,14 +99,33 @@ def _extract(site: CallSite, value: Datum) -> Datum:
         return pc.divide(value, 12) if unit == "YEAR" else _rest(value, 12)
     if isinstance(site.argument_types[0], logical.DayTimeIntervalType):
         return _of_interval(value.cast(pa.int64()), unit)
-    if unit in ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND") and (
-        pa.types.is_date(value.type)
-    ):
+    if unit in _OF_DAY and pa.types.is_date(value.type):
         value = value.cast(pa.timestamp("s"))
+    if unit == "EPOCH" and pa.types.is_time(value.type):
+        value = since_1970(value)
     return _FIELDS[unit](_local(site, value)).cast(pa.int64())
 
 
+def _extract_type(context: CallContext) -> LogicalType:
+    """Refuses what a time does not have, such as the year of a time of day."""
+    unit = _ALIASES.get(context.name, str(context.payload or context.name))
+    kind = context.types[0]
+    if isinstance(kind, logical.TimeType):
+        has: tuple[str, ...] = (*_OF_DAY, "EPOCH")
+    elif isinstance(kind, logical.DayTimeIntervalType):
+        has = _OF_SPAN
+    else:
+        has = _OF_MONTHS if isinstance(kind, logical.YearMonthIntervalType) else tuple(_FIELDS)
+    if unit not in has:
+        raise FunctionResolutionError(
+            f"a value of type {kind} has no field {unit}; it has {', '.join(has)}"
+        )
+    return logical.BigIntType(nullable=kind.is_nullable)
+
+
 def _of_interval(micros: Datum, unit: str) -> Datum:
+    if unit in ("MILLISECOND", "MICROSECOND"):
+        return pc.divide(_rest(micros, 1_000_000), 1000 if unit == "MILLISECOND" else 1)
     size = _INTERVAL_MICROS.get(unit, 1_000_000)
     whole = pc.divide(micros, size)
     return whole if unit in ("DAY", "EPOCH") else _rest(whole, 24 if unit == "HOUR" else 60)
@@ -107,125 +142,26 @@ def _round_to(name: str, kernel: Callable[..., Datum]) -> Callable[..., Datum]:
         if site.payload is None:
             return WHOLE_KERNELS[name](site, value)
         local = _local(site, value)
-        kind = local.type
-        if pa.types.is_date(kind):
-            local = local.cast(pa.timestamp("s"))
-        unit = site.payload.lower()
-        if unit in ("decade", "century", "millennium"):
-            years = {"decade": 10, "century": 100, "millennium": 1000}[unit]
-            made = kernel(local, years, "year")
-        else:
-            made = kernel(local, 1, unit, week_starts_monday=False)
-        if isinstance(site.argument_types[0], logical.LocalZonedTimestampType):
-            return zoned(made, site.session.time_zone, site.arrow)
-        return made.cast(kind, safe=False)
+        made = rounded_time(local, site.payload, kernel)
+        if not isinstance(site.argument_types[0], logical.LocalZonedTimestampType):
+            return made
+        if site.payload in _OF_DAY:  # of an hour that comes twice the one it is in
+            return pc.add(value, pc.subtract(made, local))
+        return zoned(made, site.session.time_zone, site.arrow)
 
     return round_to
 
 
 def _round_type(context: CallContext) -> LogicalType:
-    return whole_type(context)
-
-
-def _date_format(site: CallSite, value: Datum, pattern: Datum) -> Datum:
-    if isinstance(site.argument_types[0], (logical.CharType, logical.VarCharType)):
-        return per_value(lambda t, p: format_time(_timestamp_of(t), p), pa.string(), value, pattern)
-    local = _local(site, value)
-    if local.type.unit == "ns":
-        local = local.cast(pa.timestamp("us"), safe=False)
-    unit = finest_unit(pattern.as_py()) if is_scalar(pattern) and pattern.is_valid else None
-    if unit is not None:  # the fewer values there are, the fewer texts are made
-        local = pc.floor_temporal(local, unit=unit)
-    return per_value(format_time, pa.string(), local, pattern)
-
-
-def _timestamp_of(text: str) -> datetime:
-    made: datetime = parse_timestamp(text, 6)
-    return made
-
-
-def _parsed(text: str, pattern: str | None = None) -> datetime | None:
-    """Flink cuts what is behind the milliseconds."""
-    if pattern is not None and pattern != _DEFAULT:
-        return parse_with(text, pattern)
-    try:
-        return _timestamp_of(text)
-    except ValueError:
-        return None
-
-
-def _to_timestamp(site: CallSite, text: Datum, pattern: Datum | None = None) -> Datum:
-    def millis(*arguments: str) -> datetime | None:
-        made = _parsed(*arguments)
-        return made and made.replace(microsecond=made.microsecond // 1000 * 1000)
-
-    return per_value(millis, site.arrow, *_given(text, pattern))
-
-
-def _given(*datums: Datum | None) -> tuple[Datum, ...]:
-    return tuple(datum for datum in datums if datum is not None)
-
-
-def _to_date(site: CallSite, text: Datum, pattern: Datum | None = None) -> Datum:
-    def day(*arguments: str) -> Any:
-        made = _parsed(*arguments)
-        return made and made.date()
-
-    return per_value(day, site.arrow, *_given(text, pattern))
-
-
-def _to_ltz(
-    site: CallSite, value: Datum, second: Datum | None = None, zone: Datum | None = None
-) -> Datum:
-    """Of a number of seconds or milliseconds, or of a text, a pattern and a zone."""
-    if isinstance(site.argument_types[0], (logical.CharType, logical.VarCharType)):
-        name = "UTC" if zone is None else zone.as_py()
-        made = per_value(_parsed, pa.timestamp("ms"), *_given(value, second))
-        return zoned(made, name, site.arrow)
-    digits = 3 if second is None else second.as_py()
-    exact = pa.types.is_decimal(value.type)
-    number = pc.trunc(value).cast(pa.int64()) if exact else value
-    millis = pc.multiply(number, 1000 if digits == 0 else 1)
-    return millis.cast(pa.int64(), safe=False).cast(site.arrow)
-
-
-def _zone(name: str) -> ZoneInfo | None:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        return None
-
-
-def _unix_timestamp(
-    site: CallSite, frame: Frame, text: Datum | None = None, pattern: Datum | None = None
-) -> Datum:
-    if text is None:
-        return pa.scalar(frame.instant // 1000)
-    zone = ZoneInfo(site.session.time_zone)
-
-    def seconds(*arguments: str) -> int:
-        made = _parsed(*arguments)
-        if made is None:
-            return -(2**63)
-        # of an hour that comes twice the second one; one that is left out is in the next
-        return int(max(made.replace(tzinfo=zone, fold=n).timestamp() for n in (0, 1)) // 1)
-
-    return per_value(seconds, site.arrow, *_given(text, pattern))
-
-
-def _from_unixtime(site: CallSite, seconds: Datum, pattern: Datum | None = None) -> Datum:
-    instants = seconds.cast(pa.int64()).cast(pa.timestamp("s", "UTC"))
-    local = wall(instants, site.session.time_zone)
-    return per_value(
-        format_time, pa.string(), local, pa.scalar(_DEFAULT) if pattern is None else pattern
-    )
-
-
-def _convert_tz(text: str, source: str, target: str) -> str | None:
-    made, one, other = _parsed(text), _zone(source), _zone(target)
-    if made is None or one is None or other is None:
-        return None
-    return format_time(made.replace(tzinfo=one).astimezone(other), _DEFAULT)
+    kind = context.types[0]
+    if context.payload is None:
+        return whole_type(context)
+    units = _OF_DAY if isinstance(kind, logical.TimeType) else ROUNDED_UNITS
+    if context.payload not in units:
+        raise FunctionResolutionError(
+            f"a {kind} is not rounded to {context.payload}: take one of {', '.join(units)}"
+        )
+    return kind
 
 
 _UNITS = {
@@ -237,36 +173,63 @@ _UNITS = {
     "MILLISECOND": timedelta(milliseconds=1),
     "MICROSECOND": timedelta(microseconds=1),
 }
-_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_MONTHS = {
+    "MONTH": 1,
+    "QUARTER": 3,
+    "YEAR": 12,
+    "DECADE": 120,
+    "CENTURY": 1200,
+    "MILLENNIUM": 12_000,
+}
+
+
+def _unit(payload: Any) -> str:
+    return str(payload).upper().removeprefix("SQL_TSI_")
+
+
+def _check_unit(context: CallContext) -> str:
+    """The unit of a call.
+
+    Raises:
+        FunctionResolutionError: it is no span of time, or a time of day does not have it.
+    """
+    unit = _unit(context.payload)
+    if unit not in _UNITS and unit not in _MONTHS:
+        known = ", ".join((*_MONTHS, *_UNITS))
+        raise FunctionResolutionError(f"{context.name} takes {known}, not {unit}")
+    if unit in _MONTHS and any(isinstance(kind, logical.TimeType) for kind in context.types):
+        raise FunctionResolutionError(f"{context.name}: a time of day has no {unit}")
+    return unit
 
 
 def _add(site: CallSite, count: Datum, value: Datum) -> Datum:
-    unit = site.payload.upper().removeprefix("SQL_TSI_")
+    unit, whole = _unit(site.payload), count.cast(pa.int64())
     if unit in _MONTHS:
-        return add_months(value, pc.multiply(count.cast(pa.int64()), _MONTHS[unit]))
+        return add_months(value, pc.multiply_checked(whole, _MONTHS[unit]))
     if pa.types.is_date(value.type) and not pa.types.is_date(site.arrow):
         value = value.cast(site.arrow)
-    if pa.types.is_date(value.type):
-        days = pc.multiply(count.cast(pa.int64()), _UNITS[unit].days)
-        return pc.add(value.cast(pa.int32()), days).cast(pa.int32()).cast(pa.date32())
-    micros = pc.multiply(count.cast(pa.int64()), _UNITS[unit] // timedelta(microseconds=1))
-    span = micros.cast(pa.duration("us")).cast(pa.duration(value.type.unit), safe=False)
-    return pc.add(value, span)
+    micros = pc.multiply_checked(whole, _UNITS[unit] // timedelta(microseconds=1))
+    return add_span(value, micros)
 
 
 def _add_type(context: CallContext) -> LogicalType:
+    unit = _check_unit(context)
     kind = context.types[1].with_nullable(context.any_nullable)
-    unit = str(context.payload).upper().removeprefix("SQL_TSI_")
-    if isinstance(kind, logical.DateType) and unit in ("HOUR", "MINUTE", "SECOND"):
+    if isinstance(kind, logical.DateType) and unit in _OF_DAY:
         return logical.TimestampType(6, nullable=kind.is_nullable)
     return kind
 
 
 def _difference(site: CallSite, one: Datum, other: Datum) -> Datum:
-    unit = site.payload.upper().removeprefix("SQL_TSI_")
+    unit = _unit(site.payload)
     zoned = [isinstance(kind, logical.LocalZonedTimestampType) for kind in site.argument_types]
     pair = (one, other) if all(zoned) else (_local(site, one, 0), _local(site, other, 1))
-    first, second = (each.cast(pa.timestamp("us"), safe=False) for each in pair)
+    first, second = (
+        (since_1970(each) if pa.types.is_time(each.type) else each).cast(
+            pa.timestamp("us"), safe=False
+        )
+        for each in pair
+    )
     if unit not in _MONTHS:
         micros = pc.subtract(second, first).cast(pa.int64())
         return pc.divide(micros, _UNITS[unit] // timedelta(microseconds=1))
@@ -280,6 +243,12 @@ def _difference(site: CallSite, one: Datum, other: Datum) -> Datum:
 
 
 def _difference_type(context: CallContext) -> LogicalType:
+    _check_unit(context)
+    times_of_day = [isinstance(kind, logical.TimeType) for kind in context.types]
+    if any(times_of_day) and not all(times_of_day):
+        raise FunctionResolutionError(
+            f"TIMESTAMPDIFF: {context.types[0]} and {context.types[1]} have no difference"
+        )
     return logical.IntType(nullable=context.any_nullable)
 
 
@@ -357,7 +326,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
     _temporal(
         "EXTRACT",
         (_TIME, ("<INTERVAL>",)),
-        always("BIGINT"),
+        _extract_type,
         _extract,
         "A field of a time: YEAR, MONTH, DAY, HOUR, EPOCH and others.",
         ("EXTRACT(YEAR FROM DATE '2020-03-04')", "2020"),
@@ -366,7 +335,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         _temporal(
             name,
             (_TIME,),
-            always("BIGINT"),
+            _extract_type,
             _extract,
             f"The same as EXTRACT({_ALIASES.get(name, name)} FROM time).",
             (f"{name}({_OF_DATE})", str(answer)),
@@ -395,7 +364,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         "DATE_FORMAT",
         (("<TIMESTAMP>", TEXT), ("DATE", TEXT), (TEXT, TEXT)),
         fixed("STRING"),
-        _date_format,
+        date_format,
         "A time as text by a pattern of Java.",
         ("DATE_FORMAT('2020-03-04 05:06:07', 'yyyyMMdd')", "20200304"),
         may_fail=True,
@@ -404,7 +373,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         "TO_DATE",
         ((TEXT, f"{TEXT}?"),),
         fixed("DATE"),
-        _to_date,
+        to_date,
         "The date of a text, by a pattern of Java (yyyy-MM-dd); NULL where it is none.",
         ("TO_DATE('2020-03-04')", "2020-03-04"),
     ),
@@ -412,7 +381,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         "TO_TIMESTAMP",
         ((TEXT, f"{TEXT}?"),),
         fixed("TIMESTAMP(3)"),
-        _to_timestamp,
+        to_timestamp,
         "The timestamp of a text, by a pattern of Java (yyyy-MM-dd HH:mm:ss); NULL where"
         " it is none.",
         ("TO_TIMESTAMP('2020-03-04')", "2020-03-04 00:00:00.000"),
@@ -420,16 +389,18 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
     _temporal(
         "TO_TIMESTAMP_LTZ",
         (("<NUMERIC>", "INT?"), (TEXT, f"{TEXT}?", f"{TEXT}?")),
-        fixed("TIMESTAMP_LTZ(3)"),
-        _to_ltz,
-        "The point in time of seconds (0) or milliseconds (3) since 1970, or of a text.",
+        ltz_type,
+        to_ltz,
+        "The point in time of seconds (0) or their parts (3: milliseconds, to 9) since 1970, or of"
+        " a text.",
         ("TO_TIMESTAMP_LTZ(1000, 3)", "1970-01-01 00:00:01.000"),
+        may_fail=True,
     ),
     FunctionDefinition(
         "UNIX_TIMESTAMP",
         ((), (TEXT, f"{TEXT}?")),
         lambda c: logical.BigIntType(nullable=c.any_nullable),
-        _unix_timestamp,
+        unix_timestamp,
         of_batch=True,
         category=CATEGORY,
         text="Seconds since 1970, of now or of a text in the session's zone.",
@@ -439,7 +410,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         "FROM_UNIXTIME",
         (("<NUMERIC>", f"{TEXT}?"),),
         fixed("STRING"),
-        _from_unixtime,
+        from_unixtime,
         "The text of seconds since 1970 in the session's zone.",
         ("FROM_UNIXTIME(44)", "1970-01-01 00:00:44"),
     ),
@@ -447,7 +418,7 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         "CONVERT_TZ",
         ((TEXT, TEXT, TEXT),),
         fixed("STRING"),
-        lambda site, *datums: per_value(_convert_tz, site.arrow, *datums),
+        convert_tz,
         "The text of a time in another zone.",
         ("CONVERT_TZ('1970-01-01 00:00:00', 'UTC', 'America/Los_Angeles')", "1969-12-31 16:00:00"),
     ),

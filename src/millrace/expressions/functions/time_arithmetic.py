@@ -13,21 +13,25 @@ import pyarrow.compute as pc
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.casting.cast import wall
-from millrace.expressions.columns import CallSite, Datum, is_scalar, per_value
+from millrace.expressions.columns import CallSite, Datum, array_of, is_scalar, per_value
+from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import CallContext, FunctionResolutionError
 from millrace.expressions.type_merging import common_type
 
 __all__ = [
     "add_months",
+    "add_span",
     "interval_times",
     "months_from",
     "plus_interval",
+    "since_1970",
     "sum_of_times",
     "times_to_add",
 ]
 
 _INTERVALS = (logical.YearMonthIntervalType, logical.DayTimeIntervalType)
 _DAY = 86_400_000_000
+_MOST_MONTHS = 12 * 20_000
 
 
 def times_to_add(context: CallContext) -> tuple[LogicalType, ...] | None:
@@ -96,26 +100,36 @@ def plus_interval(site: CallSite, left: Datum, right: Datum) -> Datum:
         right = pc.negate(right) if isinstance(types[1], logical.YearMonthIntervalType) else right
     if isinstance(types[1], logical.YearMonthIntervalType):
         return add_months(left, right)
-    return _add_time(left, right, site.function == "-")
+    micros = right.cast(pa.int64())
+    return add_span(left, pc.negate(micros) if site.function == "-" else micros)
 
 
-def _add_time(value: Datum, interval: Datum, minus: bool) -> Datum:
+def since_1970(datum: Datum) -> Datum:
+    """Times of day as timestamps of the first day of 1970."""
+    number = pa.int32() if pa.types.is_time32(datum.type) else pa.int64()
+    return datum.cast(number).cast(pa.int64()).cast(pa.timestamp(datum.type.unit))
+
+
+def add_span(value: Datum, micros: Datum) -> Datum:
+    """Dates or times so many microseconds later; a time of day goes round the clock.
+
+    Raises:
+        pyarrow.ArrowInvalid: a time is beyond what 64 bits hold, a day beyond 32.
+    """
     kind = value.type
-    micros = interval.cast(pa.int64())
-    if minus:
-        micros = pc.negate(micros)
     if pa.types.is_date(kind):
         days = pc.divide(micros, _DAY)
-        return pc.add(value.cast(pa.int32()).cast(pa.int64()), days).cast(pa.int32()).cast(kind)
+        later = pc.add_checked(value.cast(pa.int32()).cast(pa.int64()), days)
+        return later.cast(pa.int32()).cast(kind)
     scale = {"s": 1_000_000, "ms": 1000, "us": 1}.get(kind.unit, 1)
     nanos = 1000 if kind.unit == "ns" else 1
-    change = pc.multiply(_floor_divided(micros, scale), nanos)
+    change = pc.multiply_checked(_floor_divided(micros, scale), nanos)
     if pa.types.is_timestamp(kind):
-        return pc.add(value, change.cast(pa.duration(kind.unit))).cast(kind)
+        return pc.add_checked(value, change.cast(pa.duration(kind.unit))).cast(kind)
     number = pa.int32() if pa.types.is_time32(kind) else pa.int64()
     round_trip = _DAY // scale * nanos
-    total = pc.add(value.cast(number).cast(pa.int64()), change)
-    cycles = pc.floor(pc.divide(total.cast(pa.float64()), float(round_trip))).cast(pa.int64())
+    total = pc.add_checked(value.cast(number).cast(pa.int64()), change)
+    cycles = _floor_divided(total, round_trip)
     return pc.subtract(total, pc.multiply(cycles, round_trip)).cast(number).cast(kind)
 
 
@@ -130,7 +144,7 @@ def add_months(value: Datum, months: Datum) -> Datum:
     """Dates or timestamps so many months later; the last day of the month where it has no such."""
     if is_scalar(value):
         if is_scalar(months):
-            return add_months(pa.array([value.as_py()], value.type), months)[0]
+            return add_months(array_of(value, 1), months)[0]
         value = pa.repeat(value, len(months))
     kind = value.type
     days = value.cast(pa.date32(), safe=False)
@@ -152,6 +166,8 @@ def _moved(days: Any, months: Datum) -> Any:
         count = months.fill_null(0).to_numpy(zero_copy_only=False)
         lacking = pc.is_null(months)
         missing = lacking if missing is None else pc.or_(missing, lacking)
+    if np.any(np.abs(count) > _MOST_MONTHS):
+        raise EvaluationError(f"a time {np.max(np.abs(count))} months away is beyond all calendars")
     start = days.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False).astype("M8[D]")
     month = start.astype("M8[M]")
     target = month + count

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.casting.from_text import nanoseconds
 from millrace.expressions.resolved import ValueLiteral
 from millrace.sql.dialect import nodes
 
@@ -31,6 +32,8 @@ _DATE = re.compile(r"(\d{1,4})-(\d{1,2})-(\d{1,2})")
 _MONTHS = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
 _SECONDS = {"WEEK": 604800, "DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
 _FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
+_TIME_DIGITS = 3
+"""Digits of a second that a constant TIME has; more of them are cut."""
 
 
 class LiteralError(Exception):
@@ -88,12 +91,14 @@ def number_literal(text: str) -> ValueLiteral:
         for kind in (logical.IntType(nullable=False), logical.BigIntType(nullable=False)):
             if kind.holds(number):
                 return ValueLiteral(number, kind)
-    value = Decimal(text)
-    scale = len(text.partition(".")[2])
-    digits = max(len(text.partition(".")[0].lstrip("0")) + scale, scale, 1)
+    whole, _, fraction = text.partition(".")
+    if text.endswith("."):
+        return number_literal(whole)
+    # as in Flink, zeros that are written count: 0.05 has three digits
+    digits = len(whole if fraction else whole.lstrip("0")) + len(fraction)
     if digits > logical.MAX_PRECISION:
         raise LiteralError(f"the number {text} has more than {logical.MAX_PRECISION} digits")
-    return ValueLiteral(value, logical.DecimalType(digits, scale, nullable=False))
+    return ValueLiteral(Decimal(text), logical.DecimalType(digits, len(fraction), nullable=False))
 
 
 def negative_literal(text: str) -> ValueLiteral:
@@ -118,7 +123,7 @@ def typed_literal(kind: str, text: str) -> ValueLiteral:
                 date(*(int(part) for part in found.groups())), logical.DateType(nullable=False)
             )
         if kind == "TIME" and (found := _TIME.fullmatch(text)):
-            fraction = found[4] or ""
+            fraction = (found[4] or "")[:_TIME_DIGITS]
             value = time(int(found[1]), int(found[2]), int(found[3]), _micros(fraction))
             return ValueLiteral(value, logical.TimeType(len(fraction), nullable=False))
         if kind.startswith("TIMESTAMP") and (found := _TIMESTAMP.fullmatch(text)):
@@ -126,6 +131,8 @@ def typed_literal(kind: str, text: str) -> ValueLiteral:
             moment = datetime.strptime(f"{found[1]} {found[2]}", "%Y-%m-%d %H:%M:%S")
             made = logical.TimestampType if kind == "TIMESTAMP" else logical.LocalZonedTimestampType
             value_type = made(len(fraction), nullable=False)
+            if value_type.unit == "ns":
+                return ValueLiteral(nanoseconds(moment, fraction), value_type)
             return ValueLiteral(moment.replace(microsecond=_micros(fraction)), value_type)
     except ValueError as error:
         raise LiteralError(f"{kind} {text!r}: {error}") from None
