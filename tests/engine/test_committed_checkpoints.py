@@ -183,7 +183,8 @@ def test_a_savepoint_is_answered_when_all_is_committed_that_precedes_it(
 
     run(tmp_path, mode, act, retries=10)
     path = asked[0].result(0)
-    assert Store.failures == 0
+    if mode is not CommitMode.BEFORE_NEXT_EPOCH or ask is ENDS[3]:
+        assert Store.failures == 0, "else all was committed before, and nothing is read any more"
     Store.committed = []
     run(tmp_path / "fork", mode, start_from=path)
     assert known[0] | set(Store.committed) == set(range(40)), "none is lost"

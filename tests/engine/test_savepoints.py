@@ -7,6 +7,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,10 @@ from millrace.connectors.rolling_policy import RollingPolicy
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.job_identity import job_id_of
+from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.state.checkpoint.snapshot import Snapshot, open_snapshot, read_snapshot_manifest
 from millrace.state.serialization.payload import encode
-from millrace.testing import MiniJob, run_local
+from millrace.testing import LocalExecutor, MiniJob, run_local
 
 Build = Callable[[StreamExecutionEnvironment], Any]
 Act = Callable[[EmbeddedJobClient], Any]
@@ -358,7 +360,7 @@ def test_parts_are_handed_over_before_a_savepoint(job: Job) -> None:
     build = to_files(job.directory / "out")
     job.run(build, lambda c: c.stop_with_savepoint(), checkpoints="one")
     before = lines(job.directory / "out")
-    assert 8 <= len(before) <= 12
+    assert len(before) == 6, "of the epochs before, none of the one for the savepoint"
     first = {p: p.read_bytes() for p in (job.directory / "out").rglob("part-*")}
     job.run(to_files(job.directory / "a"), start_from=paths(job)[0], parallelism=1)
     job.run(build, start_from=paths(job)[0], checkpoints="one", parallelism=3)
@@ -469,3 +471,52 @@ def test_a_savepoint_has_nothing_for_the_sinks_to_commit(job: Job) -> None:
     (Path(path) / "_metadata").write_bytes(tampered.encode())
     job.run(build, start_from=path, checkpoints="two", CLAIM_MODE="CLAIM")
     assert 99999 not in lines(job.directory / "out")
+
+
+class AskedInAnEpoch(LocalExecutor):
+    """Somebody asks for something while epoch number 2 runs; keeps what each epoch read."""
+
+    def __init__(self, ask: Callable[[], Any]) -> None:
+        super().__init__()
+        self.ask = ask
+        self.read: list[int] = []
+        self.end_files: list[str] = []
+
+    def run_epoch(self, plan: EpochPlan) -> list[Ack]:
+        assert plan.end_file is not None
+        self.end_files.append(plan.end_file)
+        if plan.epoch == 2:
+            self.ask()
+        acks = super().run_epoch(plan)
+        self.read.append(sum(split.records for ack in acks for split in ack.splits))
+        return acks
+
+
+@pytest.mark.parametrize(
+    ("ask", "read"),
+    [
+        (lambda client: client.stop_with_savepoint(), [10, 10, 0, 0]),
+        (lambda client: client.cancel_with_savepoint(), [10, 10, 0, 0]),
+        (lambda client: client.stop(), [10, 10, 0]),
+        (lambda client: client.trigger_savepoint(), [10, 10, 0, 10, 10]),
+    ],
+    ids=["stop with savepoint", "cancel with savepoint", "stop", "savepoint"],
+)
+def test_who_asks_waits_for_no_more_reading(job: Job, ask: Act, read: list[int]) -> None:
+    """The running epoch reads no more, and the one for a savepoint that ends the job nothing."""
+    executor = AskedInAnEpoch(lambda: ask(job.clients[0]))
+    configuration = Configuration()
+    configuration.set(options.SAVEPOINT_DIR, str(job.directory / "savepoints"))
+    with (
+        run_local(
+            executor=lambda: executor, epoch_records=10, checkpoint_dir=str(job.directory / "c")
+        ),
+        suppress(JobCancelledError),
+    ):
+        env = StreamExecutionEnvironment.get_execution_environment(configuration)
+        env.set_parallelism(1).from_collection(range(40)).print()
+        job.clients.append(env.execute_async("job"))
+        job.clients[0].get_job_execution_result().result()
+    assert executor.read[: len(read)] == read
+    assert len(executor.read) == len(read) or len(read) == 5
+    assert not any(map(os.path.exists, executor.end_files)), "left behind"

@@ -45,6 +45,8 @@ class CommandBus:
         """The job has been asked to end."""
         self.cancelled = Event()
         """The job has been asked to end at once, or has failed: nothing is tried again."""
+        self.end_reading: Callable[[], None] = lambda: None
+        """Has a running epoch read no more; called, in any thread, with every request."""
 
     @property
     def stop_wanted(self) -> bool:
@@ -63,11 +65,15 @@ class CommandBus:
             self.ending.set()
         else:
             self._enqueue(request)
-            self.wanted.set()
+            self._want()
             return request.done
         answer(request, None)
-        self.wanted.set()
+        self._want()
         return request.done
+
+    def _want(self) -> None:
+        self.wanted.set()
+        self.end_reading()
 
     def _cancel(self) -> None:
         self._states.cancel()

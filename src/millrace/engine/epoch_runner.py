@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+from contextlib import suppress
 from threading import Lock
 
 from millrace.common.errors import JobCancelledError, JobExecutionError, UserFunctionError
@@ -25,6 +27,7 @@ from millrace.engine.restart import RestartDecider
 from millrace.filesystem.crash_points import crash_point
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.logs.shipped_log import replay
+from millrace.state.checkpoint.files import delete_quietly
 
 __all__ = ["EpochRunner"]
 
@@ -66,6 +69,8 @@ class EpochRunner:
         """Epoch and attempt that the executor runs at present."""
         self._timed_out: str | None = None
         """Why the running attempt must end."""
+        self._end_file: str | None = None
+        """What is to be made for the running attempt to read no more."""
 
     def fail(self, epoch: int, attempt: int, reason: str) -> None:
         """Make an attempt fail if it is still running; in any thread, and repeatedly if need be."""
@@ -74,6 +79,12 @@ class EpochRunner:
             if self._running == (epoch, attempt):
                 self._timed_out = reason
                 self._executor.cancel()
+
+    def end_reading(self) -> None:
+        """Have the running attempt end what it reads; in any thread."""
+        with self._lock:
+            if self._running is not None and self._end_file is not None:
+                _make(self._end_file)
 
     def run(self, plan: EpochPlan, deployment: Deployment) -> list[Ack] | None:
         """The answers of an epoch that may be accepted; None: it has to be planned and run again.
@@ -109,6 +120,9 @@ class EpochRunner:
     def _run_attempt(self, plan: EpochPlan) -> list[Ack]:
         with self._lock:
             self._running, self._timed_out = (plan.epoch, plan.attempt), None
+            self._end_file = plan.end_file
+        if self._bus.wanted.is_set():  # since the plan was made
+            self.end_reading()
         try:
             return self._executor.run_epoch(plan)
         except JobExecutionError as error:
@@ -118,6 +132,8 @@ class EpochRunner:
         finally:
             with self._lock:
                 self._running = None
+                if self._end_file is not None:
+                    delete_quietly(self._end_file)
 
     def _checked(
         self, plan: EpochPlan, deployment: Deployment, acks: list[Ack]
@@ -176,3 +192,10 @@ class EpochRunner:
         log.warning("restarting in %d ms after: %s", delay, error)
         self._clock.wait_until(now + delay, self._bus.ending)
         self._states.enter(JobStatus.RUNNING)
+
+
+def _make(path: str) -> None:
+    """Make an empty file, unless it is there. Where that fails, the epoch reads up to its limit."""
+    with suppress(OSError):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600))

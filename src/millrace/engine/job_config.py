@@ -41,7 +41,7 @@ class JobConfig:
     )
     target_epoch: int = 1_000
     """How long an epoch may take under backlog."""
-    initial_records: int = 20_000
+    initial_records: int = 100
     """Records per split that the first epoch may read."""
     max_records: int = 1_000_000
     min_interval: int = 0

@@ -31,6 +31,7 @@ from millrace.engine.collected_results import CollectedResults, ResultHandler
 from millrace.engine.command_bus import CommandBus
 from millrace.engine.committed_checkpoints import CommittedCheckpoints
 from millrace.engine.deployment import Deployment
+from millrace.engine.end_files import EndFiles
 from millrace.engine.epoch_runner import EpochRunner
 from millrace.engine.epoch_timer import EpochTimer
 from millrace.engine.executor import Executor, ExecutorError
@@ -111,6 +112,7 @@ class JobManager:
         self._results = CollectedResults(results)
         self._sweeper = SinkSweeper()
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
+        self._end_files = EndFiles(config.batch)
         self._history = JobHistory(graph.program, self.states, config.latency_interval, clock.now)
         self._details = self._history.details()
         wanted = self.bus.wanted
@@ -119,6 +121,7 @@ class JobManager:
         self._runner = EpochRunner(executor, clock, self.states, self.bus, self._history, decider)
         replans = None if config.batch else replan
         self._rescaling = Rescaling(replans, executor, wanted.set, self._history.rescales)
+        self.bus.end_reading = self._runner.end_reading
         self._requests = RequestHandler(self.bus, checkpoints, self._rescaling)
         checkpoints.savepoint_ended = wanted.set
 
@@ -337,6 +340,7 @@ class JobManager:
 
     def _plan(self, now: int) -> EpochPlan:
         attempt = self._runner.attempt
+        records = self._requests.records(self._pacer.records)
         # parts are a matter of speed: what may have failed because of them is tried without
         divide = {} if attempt else self._requests.divisions(self._deployment.graph)
         return EpochPlan(
@@ -345,12 +349,13 @@ class JobManager:
             now=now,
             job_dir=self._checkpoints.job_dir,
             durable=self._checkpoints.durable,
-            subtasks=self._deployment.plans(self._pacer.records, self._clock.now()),
+            subtasks=self._deployment.plans(records, self._clock.now()),
             completed_checkpoint=self._completed,
             flush=self._run_end.begun or self._requests.wants_whole_files,
             ends_run=self._run_end.begun,
             divide=divide,
             restarts=self._history.restarts,
+            end_file=self._end_files.path(self.job_dir, self._epoch, attempt),
         )
 
     def _accept(self, acks: list[Ack], epoch_ms: float) -> None:
@@ -374,8 +379,7 @@ class JobManager:
         )
         for uid, registry in deployment.driver_metrics():
             self._history.take_driver_metrics(uid, registry)
-        largest = max((p.records for ack in acks for p in ack.splits), default=0)
-        self._pacer.observe(epoch_ms, largest)
+        self._pacer.accept(acks, deployment.program, epoch_ms)
         self._epoch += 1
         if not self._stopping:  # what follows the savepoint is left to the run that starts there
             self._complete(acks)
@@ -482,6 +486,7 @@ class JobManager:
         self._deployment.go_on_from(restored)
         self._deployment.sinks.restore(uncommitted)
         self._timer.hurry()
+        self._pacer.starting = True
         try:
             self._executor.deploy(graph.program)
         except ExecutorError as error:

@@ -1,48 +1,149 @@
-"""Pacing: how many records an epoch may read, so that it is short when there is no backlog."""
+"""Pacing: how many records an epoch may read, so that it is short whatever a record costs."""
 
 from __future__ import annotations
 
-_GROWTH = 4.0
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
 
+from millrace.runtime.epoch import Ack
+from millrace.runtime.program import Program
 
-_SHRINK = 0.25
-_NO_HELP = 0.8
-"""An epoch that read less and took more than this share of the time did not take it for reading."""
+__all__ = ["Pacer", "processing_ms"]
+
+_GROWTH = 8.0
+"""The most by which an epoch may exceed the one before: records may become dearer."""
+_SPREAD = 2.0
+"""So much more than another must an epoch have read to tell what reading costs."""
+_WINDOW = 8
+"""Slow epochs in a row that are compared."""
+_MOST_FIXED = 0.8
+"""Part of the target that is taken for the cost of an epoch that reads nothing."""
 
 
 class Pacer:
     """Adapts the records per split to the time that epochs should take.
 
-    Where an epoch costs more than that however little it reads (many subtasks, few cores), reading
-    less does not help; the target is then twice that cost, until an epoch meets the wanted one.
+    An epoch costs something however little it reads (many subtasks, few cores), and something for
+    each record. Slow epochs that have read different amounts tell the two apart. If the former is
+    more than the target, reading less does not help; the target is then twice that cost, until an
+    epoch meets the wanted one.
+
+    Example:
+        >>> pacer = Pacer(initial=100, maximum=1_000_000, target_ms=1000)
+        >>> pacer.observe(epoch_ms=50_000, largest_split=100)
+        >>> pacer.records
+        2
     """
 
     def __init__(self, initial: int, maximum: int, target_ms: int) -> None:
         self.records = min(initial, maximum)
+        self.starting = True
+        """Whether the next epoch is the first in its workers, which start for it."""
         self._maximum = maximum
         self._wanted = float(target_ms)
-        self._target = float(target_ms)
-        self._slow: tuple[int, float] | None = None
-        """What the last epoch that took too long had read, and how long it took."""
+        self._slow: deque[tuple[int, float]] = deque(maxlen=_WINDOW)
+        """What each of the last epochs had read and how long it took, since one met the target."""
+        self._fixed = 0.0
+        """What an epoch costs that reads nothing, ms, as far as that is known."""
+        self._proven = 0
+        """The most that an epoch has read in time since the last that was too slow."""
+
+    def accept(self, acks: Sequence[Ack], program: Program, epoch_ms: float) -> None:
+        """Learn from an epoch that has been accepted; not from the start of workers."""
+        if self.starting:
+            self.starting = False
+            levels = {stage.id: stage.level for stage in program.stages}
+            epoch_ms = min(epoch_ms, processing_ms(acks, levels))
+        largest = max((split.records for ack in acks for split in ack.splits), default=0)
+        self.observe(epoch_ms, largest)
 
     def observe(self, epoch_ms: float, largest_split: int) -> None:
         """An epoch took ``epoch_ms``; the split that gave most gave ``largest_split`` records.
 
-        An epoch that was not limited says nothing about a bigger one, so nothing changes then.
+        A quick epoch that was not limited does not make the next one bigger; but it tells what a
+        record costs at most, so a beginning that was chosen too big is corrected before the first
+        backlog comes. One that read nothing was quick or slow for another reason.
         """
+        if not largest_split:
+            return
         self._learn(epoch_ms, largest_split)
         limited = largest_split >= self.records
-        if not limited and epoch_ms <= self._target:
+        target = 2 * self._fixed if self._fixed > self._wanted else self._wanted
+        if epoch_ms <= target:
+            self._proven = max(self._proven, largest_split)
+            possible = target / max(epoch_ms, 1.0)
+            if limited:
+                self._set(self.records * min(_GROWTH, possible))
+                self._probe()
+            else:
+                known = max(largest_split * possible, self._proven)
+                self._set(min(self.records, known))
             return
-        factor = min(_GROWTH, max(_SHRINK, self._target / max(epoch_ms, 1.0)))
-        self.records = max(1, min(self._maximum, int(self.records * factor)))
+        self._proven = 0
+        # what it may have read matters less than what it did
+        read = min(self.records, largest_split)
+        fixed = min(self._fixed, _MOST_FIXED * target)
+        self._set(read * (target - fixed) / (epoch_ms - fixed))
+
+    def _set(self, records: float) -> None:
+        self.records = max(1, min(self._maximum, int(records)))
 
     def _learn(self, epoch_ms: float, largest_split: int) -> None:
         if epoch_ms <= self._wanted:
-            self._target, self._slow = self._wanted, None
-        elif self._slow is None or largest_split >= self._slow[0]:
-            self._slow = (largest_split, epoch_ms)
-        else:
-            if epoch_ms > _NO_HELP * self._slow[1]:
-                self._target = max(self._target, 2 * epoch_ms)
-            self._slow = (largest_split, epoch_ms)
+            self._slow.clear()
+            self._fixed = 0.0
+            return
+        self._slow.append((largest_split, epoch_ms))
+        compared = self._compared()
+        if compared is not None:
+            no_help = _helps_little(compared, self._slow[-1])
+            self._fixed = _cost_of_nothing(self._slow) if no_help else 0.0
+
+    def _compared(self) -> tuple[int, float] | None:
+        """Of the slow epochs before the newest, the one next in size that tells what reading
+        costs."""
+        *before, (newest, _) = self._slow
+        far = [epoch for epoch in before if _ratio(epoch[0], newest) >= _SPREAD]
+        return min(far, key=lambda epoch: _ratio(epoch[0], newest), default=None)
+
+    def _probe(self) -> None:
+        """Have an epoch read less where the last ones have read the same and none met the wanted
+        target: what they cost may have been a matter of that time."""
+        if len(self._slow) == _WINDOW and self._compared() is None:
+            self._set(min(self.records, self._slow[-1][0]) / _SPREAD)
+
+
+def processing_ms(acks: Iterable[Ack], levels: Mapping[int, int]) -> float:
+    """How long the subtasks of an epoch took, without what was to be started for them.
+
+    Args:
+        levels: per stage, its level; those of one level run at the same time.
+    """
+    taken: dict[int, dict[str, float]] = {}
+    for ack in acks:
+        workers = taken.setdefault(levels[ack.stage], {})
+        workers[ack.worker] = workers.get(ack.worker, 0.0) + ack.seconds
+    return 1000 * sum(max(workers.values()) for workers in taken.values())
+
+
+def _ratio(one: float, other: float) -> float:
+    return max(one, other) / min(one, other)
+
+
+def _helps_little(one: tuple[int, float], other: tuple[int, float]) -> bool:
+    """Whether the times of two epochs differ by far less than what they have read."""
+    return _ratio(one[1], other[1]) < sqrt(_ratio(one[0], other[0]))
+
+
+def _cost_of_nothing(epochs: deque[tuple[int, float]]) -> float:
+    """What an epoch costs that reads nothing, by the line that fits best; the error of a long epoch
+    counts as much as the same part of a short one."""
+    weights = [1 / (taken * taken) for _, taken in epochs]
+    total = sum(weights)
+    read = sum(w * n for w, (n, _) in zip(weights, epochs, strict=True)) / total
+    taken = sum(w * t for w, (_, t) in zip(weights, epochs, strict=True)) / total
+    spread = sum(w * (n - read) ** 2 for w, (n, _) in zip(weights, epochs, strict=True))
+    joint = sum(w * (n - read) * (t - taken) for w, (n, t) in zip(weights, epochs, strict=True))
+    least = min(t for _, t in epochs)
+    return min(least, max(0.0, taken - max(0.0, joint / spread) * read))

@@ -82,6 +82,13 @@ class RequestHandler:
         """Whether sinks close their part files in the running epoch, for who goes on elsewhere."""
         return isinstance(self.serving, SavepointRequest | RescaleRequest)
 
+    def records(self, limit: int) -> int:
+        """How much of the ``limit`` the next epoch reads: one for the savepoint that the job ends
+        with reads nothing, for somebody waits for it."""
+        request, stops = self.serving, (After.STOP, After.CANCEL)
+        ends = isinstance(request, SavepointRequest) and request.after in stops
+        return 0 if ends else limit
+
     def divisions(self, graph: JobGraph) -> dict[int, int]:
         """Stages that are to divide their state in the epoch that prepares a rescaling."""
         return self._rescaling.divisions(graph) if isinstance(self.serving, RescaleRequest) else {}

@@ -134,6 +134,8 @@ class EpochPlan:
     """Stages whose subtasks are to divide their state, and among how many new subtasks."""
     restarts: int = 0
     """How often the job has restarted in this run: the attempt number of functions opened now."""
+    end_file: str | None = None
+    """Reading ends before its limit once this file is there."""
 
 
 class FailureKind(Enum):

@@ -26,6 +26,7 @@ from millrace.runtime.operators.iteration import IterationHeadOperator, fed_back
 from millrace.runtime.operators.sink import SinkOperator
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.program import Program, Stage
+from millrace.runtime.reading_end import ReadingEnd
 from millrace.runtime.redistribution import Redistribution, RestoringSubtask
 from millrace.runtime.state_owners import owners_of
 from millrace.runtime.subtask_input import IncompleteInputError, SubtaskInput
@@ -162,7 +163,7 @@ class Subtask:
         if self.stage.inputs:
             yield from self._take_input(chain, buffers, ack)
         else:
-            yield from self._read_source(chain, plan, buffers, ack)
+            yield from self._read_source(chain, plan, buffers, ack, ReadingEnd(epoch.end_file))
         ack.done_at = time.time() * 1000
         ended = self._ended and not chain.holds_end
         for operator in chain.operators:
@@ -317,7 +318,12 @@ class Subtask:
         ]
 
     def _read_source(
-        self, chain: OperatorChain, plan: SubtaskPlan, buffers: Iterable[Buffer], ack: Ack
+        self,
+        chain: OperatorChain,
+        plan: SubtaskPlan,
+        buffers: Iterable[Buffer],
+        ack: Ack,
+        end: ReadingEnd,
     ) -> Iterator[Buffer]:
         source = chain.head
         assert isinstance(source, SourceOperator)
@@ -325,7 +331,7 @@ class Subtask:
             source.poll_interval = self.program.poll_interval
             source.deliver(by_lane(buffers))
             source.assign(plan.splits, plan.source_events, plan.max_watermark)
-            for _ in source.run(self.program.buffer_records):
+            for _ in source.run(self.program.buffer_records, end):
                 yield from self._drain(chain)
             self._ended = source.finish_input(plan.no_more_splits)
         elif source.watermark < MAX_WATERMARK:

@@ -26,6 +26,7 @@ import msgspec
 from millrace.common.errors import CheckpointError
 from millrace.filesystem.location import is_local
 from millrace.runtime.failure import operator_of
+from millrace.runtime.reading_end import SUFFIX as READING_END
 from millrace.runtime.stack_dump import SUFFIX, DumpedSubtask, StackDumps, read_dump
 from millrace.state.checkpoint.files import delete_quietly, write_file
 
@@ -232,7 +233,7 @@ def clear_reports(job_dir: str) -> None:
     directory = os.path.join(job_dir, REPORTS)
     with suppress(OSError):
         for name in os.listdir(directory):
-            if name.endswith((".json", SUFFIX)):
+            if name.endswith((".json", SUFFIX, READING_END)):
                 delete_quietly(os.path.join(directory, name))
         os.rmdir(directory)
 

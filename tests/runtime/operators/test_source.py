@@ -16,9 +16,11 @@ from millrace.common.source import (
 )
 from millrace.common.time.watermark_strategy import WatermarkGenerator
 from millrace.common.types.batch import Batch, RowBatch
+from millrace.runtime import reading_end
 from millrace.runtime.epoch import Ack, SplitPlan
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.source import SourceOperator
+from millrace.runtime.reading_end import BatchPace, ReadingEnd
 from millrace.state.store import SubtaskState
 
 MIN, MAX = -(2**63), 2**63 - 1
@@ -267,3 +269,31 @@ def test_the_time_in_which_alignment_pauses_a_split_is_no_idle_time() -> None:
     assert rig.run({"ahead": 1}, max_watermark=60).splits[0].watermark == 49
     rig.now = 1110
     assert rig.run({"ahead": 1}, max_watermark=60).splits[0].watermark is None
+
+
+def test_reading_ends_when_somebody_waits_and_goes_on_there(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(reading_end, "LOOK", 0)
+    end = tmp_path / "0-0.end"
+    rig = Rig(Script(a=[[1], [2], [3]]), MONOTONOUS)
+    rig.operator.begin_epoch(0, 0)
+    rig.operator.assign([SplitPlan("uid", SourceSplit("a"), None, 1000)])
+    for _ in rig.operator.run(100, ReadingEnd(str(end))):
+        if 2 in rig.out:
+            end.touch()
+    rig.operator.end_epoch(rig.operator.finish_input(True))
+    ack = Ack(0, 0, 0)
+    rig.operator.contribute(ack)
+    assert positions(ack) == {"a": (2, False)}
+    assert rig.operator.next_wakeup() is not None, "what is left is read in the next epoch"
+
+
+def test_batches_become_small_where_records_are_dear() -> None:
+    asked: list[int] = []
+    pace = BatchPace()
+    for _ in range(4):
+        asked.append(pace.limit(1000))
+        pace.observe(asked[-1], asked[-1] * 0.01)
+    assert asked == [1000, 10, 20, 10], "a batch of 10 takes a tenth of a second"
+    for _ in range(12):
+        pace.observe(pace.limit(1000), 1e-6)
+    assert pace.limit(1000) == 1000

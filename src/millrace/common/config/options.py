@@ -300,9 +300,10 @@ EPOCH_MAX_RECORDS = known(
 EPOCH_INITIAL_RECORDS = known(
     ConfigOptions.key("millrace.epoch.initial-records-per-split")
     .int_type()
-    .default_value(20_000)
+    .default_value(100)
     .at_least(1),
-    "Records that the first epoch reads from each split.",
+    "Records that the first epoch reads from each split: nothing is known of their cost yet. "
+    "Those that follow grow as long as they are quick.",
 )
 EPOCH_MIN_INTERVAL = known(
     ConfigOptions.key("millrace.epoch.min-interval")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 from millrace.common.errors import JobExecutionError
@@ -27,7 +28,10 @@ from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.operators.timestamps import WatermarkTracker
+from millrace.runtime.reading_end import BatchPace, ReadingEnd
 from millrace.state.redistribution_mode import RedistributionMode
+
+NEVER = ReadingEnd(None)
 
 
 def wall_clock() -> int:
@@ -96,6 +100,7 @@ class SourceOperator(Operator):
         self._remaining_records = 0
         """Records that may still be read in this epoch, of all splits together."""
         self._max_watermark: int | None = None
+        self._pace = BatchPace()
         self._newest = MIN_WATERMARK
         """The highest watermark of the splits that have finished."""
         self._end_notified = False
@@ -186,17 +191,19 @@ class SourceOperator(Operator):
         # passed on by `assign`, when the reader has the splits of this epoch
         self._completed_checkpoint = checkpoint_id
 
-    def run(self, batch_records: int) -> Iterator[None]:
-        """Read until the reader has no more records or the epoch's limit is reached; yields after
-        each batch. What was delivered with this epoch is read whole: the next has nothing of it."""
+    def run(self, batch_records: int, end: ReadingEnd = NEVER) -> Iterator[None]:
+        """Read until the reader has no more records, the epoch's limit is reached or its ``end`` is
+        wanted; yields after each batch. What was delivered with this epoch is read whole: the next
+        has nothing of it."""
         reader = self._reader
         assert reader is not None
         delivered = self._reader_context.delivered
         while any(map(_readable, self._active.values())):
-            if self._remaining_records <= 0 and not delivered:
+            if not delivered and (self._remaining_records <= 0 or end.is_wanted()):
                 break
+            before, started = self.records, perf_counter()
             limit = self._remaining_records if not delivered else batch_records
-            batches = reader.poll(min(batch_records, limit))
+            batches = reader.poll(self._pace.limit(min(batch_records, limit)))
             if self._reader_context.outputs:
                 self._emit_side_outputs()
             if not batches:
@@ -207,6 +214,7 @@ class SourceOperator(Operator):
                 self._process_records(batch)
             self._align_watermarks()
             yield
+            self._pace.observe(self.records - before, perf_counter() - started)
         for split in self._active.values():
             split.drained |= split.read == 0 and not split.paused
 

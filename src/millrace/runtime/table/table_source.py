@@ -16,7 +16,8 @@ from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.batch import Batch, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.runtime.buffer import MIN_WATERMARK
-from millrace.runtime.operators.source import ActiveSplit, SourceOperator
+from millrace.runtime.operators.source import NEVER, ActiveSplit, SourceOperator
+from millrace.runtime.reading_end import ReadingEnd
 from millrace.runtime.table.columns import ColumnConversion
 
 __all__ = ["TableSourceOperator", "strategy_of_watermarks", "watermark_times"]
@@ -59,8 +60,8 @@ class TableSourceOperator(SourceOperator):
         super().open()
         self._convert = ColumnConversion(self._row_type, self._table)
 
-    def run(self, batch_records: int) -> Iterator[None]:
-        return super().run(batch_records * _COLUMN_BATCH)
+    def run(self, batch_records: int, end: ReadingEnd = NEVER) -> Iterator[None]:
+        return super().run(batch_records * _COLUMN_BATCH, end)
 
     def emit_batch(self, split: ActiveSplit, batch: Batch) -> None:
         columns = self._convert(batch)
