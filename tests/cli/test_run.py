@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import psutil
 import pytest
 
 pytestmark = pytest.mark.spark
@@ -36,14 +37,17 @@ def interrupt_at_first_output(process: subprocess.Popen[str], number: int) -> tu
     assert process.stdout is not None
     assert process.stderr is not None
     first = process.stdout.readline()
-    if number == signal.SIGINT:
-        # as a terminal does: to everything that was started with it
-        os.killpg(process.pid, number)
-    else:
-        process.send_signal(number)
+    # as a terminal or systemd does: to everything that was started with it
+    started = psutil.Process(process.pid).children(recursive=True)
+    assert any("java" in child.name() for child in started)
+    os.killpg(process.pid, number)
+    if number == signal.SIGTERM:
+        for child in started:
+            child.send_signal(number)
     # not communicate(), which would lose what readline() has buffered
     out, err = first + process.stdout.read(), process.stderr.read()
     process.wait(PATIENCE)
+    assert psutil.wait_procs(started, PATIENCE)[1] == [], "they end with the driver"
     return out, err
 
 

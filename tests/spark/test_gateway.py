@@ -1,6 +1,12 @@
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
+
+import psutil
+import pytest
 
 from millrace.spark.gateway import LEVEL_VARIABLE, LOG_VARIABLE, with_quiet_log
 
@@ -30,3 +36,29 @@ def test_who_has_set_up_the_log_gets_it(tmp_path: Path) -> None:
     assert with_quiet_log(own, here) == own
     (tmp_path / "log4j2.properties").touch()
     assert with_quiet_log({}, here) == {}
+
+
+DRIVER = """
+from millrace.spark.gateway import ensure_gateway
+ensure_gateway({})
+print("started", flush=True)
+input()
+"""
+
+
+@pytest.mark.spark
+def test_the_jvm_ends_with_the_driver_and_not_by_its_signals() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as driver:
+        assert driver.stdout is not None
+        assert driver.stdout.readline() == b"started\n"
+        [jvm] = [p for p in psutil.Process(driver.pid).children() if "java" in p.name()]
+        jvm.send_signal(signal.SIGTERM)
+        jvm.send_signal(signal.SIGINT)
+        assert psutil.wait_procs([jvm], 0.5)[0] == [], "a signal for the driver has ended it"
+        driver.kill()
+        assert psutil.wait_procs([jvm], 60)[1] == [], "it outlives the driver"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import signal
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from threading import Event, Thread
@@ -62,11 +63,37 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
         conf = SparkConf(loadDefaults=False).setAll(list(wanted.items()))
         with _output() as streams:
             try:
-                gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
+                started = JvmProcess(streams)
+                gateway = launch_gateway(conf, started)  # type: ignore[no-untyped-call]
             except (PySparkException, OSError) as error:
                 _require_java()
                 raise ConfigurationError(_not_started()) from error
         SparkContext._ensure_initialized(gateway=gateway)
+
+
+class JvmProcess(dict[str, Any]):
+    """The arguments of `subprocess.Popen` for the JVM, which no signal ends that is for the driver.
+
+    Terminals, ``timeout`` and systemd send a signal to everything that the driver has started. The
+    driver answers it by a stop with a checkpoint, for which it needs the JVM. So this gets a
+    session of its own, and ignores SIGTERM. It ends when its standard input does: with the driver,
+    however that ends.
+    """
+
+    def __init__(self, streams: Mapping[str, Any]) -> None:
+        super().__init__(streams, start_new_session=True)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        # PySpark has the JVM ignore SIGINT in this way; Java leaves alone what is ignored
+        super().__setitem__(name, _ignoring_sigterm(value) if name == "preexec_fn" else value)
+
+
+def _ignoring_sigterm(before: Callable[[], object]) -> Callable[[], None]:
+    def run() -> None:
+        before()
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    return run
 
 
 def with_quiet_log(
