@@ -6,6 +6,7 @@ import errno
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import gallery  # beside this file: tests are no packages
@@ -48,9 +49,10 @@ class Scene:
         )
         self.supervisor.lead(1, lambda: self.leads)
 
-    def next_server(self) -> Supervisor:
+    def next_server(self, command: tuple[str, ...] = ENDS) -> Supervisor:
         """Another one takes its place."""
-        made = Supervisor(self.registry, self.directory / "jobs", ENDS, self.clock, follows=False)
+        jobs = self.directory / "jobs"
+        made = Supervisor(self.registry, jobs, command, self.clock, follows=False)
         made.lead(1, lambda: True)
         return made
 
@@ -262,3 +264,75 @@ def _has_run(scene: Scene, id: str) -> None:
     place = scene.directory / "jobs" / id / "clicks-00000000"
     place.mkdir()
     (place / "job.json").write_bytes(msgspec.json.encode(gallery.record()))
+
+
+NOTES = (
+    sys.executable,
+    "-c",
+    "import sys; from millrace.engine.exit_note import PendingNote; note = PendingNote()\n"
+    "open(sys.argv[-2], 'a').write('run '); note.code = int(sys.argv[-1])",
+)
+"""A program that says that it has run, and ends as ``millrace run`` does."""
+
+
+class _Mortal:
+    """Calls go through until the server is killed, just before or just after one of them."""
+
+    def __init__(self, at: int, after: bool) -> None:
+        self.left, self.after = at, after
+
+    def around(self, call):
+        def wrapped(*args, **kwargs):
+            self.left -= 1
+            if self.left == 0 and not self.after:
+                raise _KilledError
+            result = call(*args, **kwargs)
+            if self.left == 0:
+                raise _KilledError
+            return result
+
+        return wrapped
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("at", range(1, 8))
+def test_what_has_ended_with_0_is_not_run_again_wherever_the_server_is_killed(
+    scene: Scene, tmp_path: Path, monkeypatch, at: int, after: bool
+) -> None:
+    """What the server writes, and the start of a process, are the points."""
+    runs, mortal = tmp_path / "runs", _Mortal(at, after)
+    monkeypatch.setattr(scene.supervisor, "_command", NOTES)
+    with monkeypatch.context() as patch:
+        patch.setattr(JobProcess, "start", mortal.around(JobProcess.start))
+        for name in ("put_job", "put_attempt"):
+            patch.setattr(scene.registry, name, mortal.around(getattr(scene.registry, name)))
+        with suppress(_KilledError):
+            id = scene.supervisor.submit(Submission("job.py", None, (str(runs), "0"))).id
+            scene.ended(id)
+    for job in scene.registry.jobs():
+        process = scene.supervisor.process(job.id)
+        if process._child is not None:
+            process._child.wait()
+        for _ in range(3):  # each of which is killed once it has looked
+            following = scene.next_server(NOTES)
+            following.look()
+            scene.clock.time += 3_600_000  # what is to be started again is due
+            following.look()
+            if (child := following.process(job.id)._child) is not None:
+                child.wait()
+        assert scene.registry.job(job.id).status.name == "FINISHED"
+        assert runs.read_text() == "run ", scene.registry.attempts(job.id)
+
+
+def test_a_note_of_another_process_does_not_count(tmp_path: Path) -> None:
+    """Such as that of the run before; nor does one that cannot be read."""
+    process = JobProcess(tmp_path / "job", NOTES)
+    process.start(Submission("job.py", None, (str(tmp_path / "runs"), "3")))
+    assert process._child is not None
+    pid = process._child.pid
+    process._child.wait()
+    note = process.exit_note()
+    assert note is not None
+    assert (note.pid, note.code) == (pid, 3)
+    process._exit.write_text('{"pid": 1}')
+    assert process.exit_note() is None

@@ -9,6 +9,7 @@ from millrace.cli.arguments import UsageError
 from millrace.cli.parser import parse
 from millrace.cli.printing import printable
 from millrace.common.errors import MillraceError
+from millrace.engine.exit_note import PendingNote
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -19,6 +20,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     0: done; 1: it could not be done, or the job failed; 2: wrong usage; 130: interrupted.
     """
     argv = sys.argv[1:] if argv is None else argv
+    note = PendingNote()
+    note.code = _run(argv)
+    return note.code
+
+
+def _run(argv: Sequence[str]) -> int:
     try:
         arguments = parse(argv)
         return int(arguments.handler(arguments, argv))

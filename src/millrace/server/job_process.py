@@ -25,6 +25,7 @@ from millrace.common.config.options import CONTROL_DIR
 from millrace.common.config.settings_variable import SETTINGS_VARIABLE
 from millrace.engine.archived_job import ArchivedJob, read_archive
 from millrace.engine.control_mailbox import Mailbox
+from millrace.engine.exit_note import EXIT_NOTE, ExitNote, read_exit_note
 from millrace.engine.fence import FENCE, FENCING_TOKEN, Fence
 from millrace.engine.job_identity import RAN_BEFORE
 from millrace.engine.job_record import JobRecord, read_record
@@ -76,6 +77,7 @@ class JobProcess:
         self.directory = directory
         self.log = directory / "log.txt"
         self._failure = directory / "failure.txt"
+        self._exit = directory / "exit.json"
         self._command = tuple(command)
         self._lock = directory / f"process-{_machine()}.lock"
         self._pid = directory / f"process-{_machine()}.pid"
@@ -95,6 +97,7 @@ class JobProcess:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._failure.unlink(missing_ok=True)
+                self._exit.unlink(missing_ok=True)
                 self._pid.unlink(missing_ok=True)  # the number may be another process's by now
                 self._child = self._spawn(submission, lock, token)
             except BlockingIOError:
@@ -124,6 +127,7 @@ class JobProcess:
                     FENCE: str(self.directory),
                     RUN_LOG: str(self.log),
                     FAILURE_REPORT: str(self._failure),
+                    EXIT_NOTE: str(self._exit),
                     SETTINGS_VARIABLE: json.dumps(settings),
                     **before,
                 },
@@ -159,6 +163,10 @@ class JobProcess:
         server started it, or it runs."""
         child = self._child
         return child.poll() if child is not None and child.pid == pid else None
+
+    def exit_note(self) -> ExitNote | None:
+        """How the last process has ended, as it has noted itself, whoever started it."""
+        return read_exit_note(self._exit)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the process, to its whole group if it is to be killed."""

@@ -14,6 +14,7 @@ from millrace.common.config.restart_strategy import RestartStrategyConfiguration
 from millrace.common.errors import JobControlError, StateError
 from millrace.common.job import JobID, JobStatus
 from millrace.engine.clock import Clock, SystemClock
+from millrace.engine.exit_note import ExitNote
 from millrace.engine.job_record import JobRecord
 from millrace.engine.process_identity import process_space
 from millrace.server.job_process import COMMAND, JobProcess
@@ -249,7 +250,10 @@ class Supervisor:
 
     def _take_end(self, job: RegisteredJob, process: JobProcess, attempt: ProcessAttempt) -> None:
         """See how a process has ended, and what follows for its job."""
-        code = process.exit_code(attempt.pid)
+        note = process.exit_note()
+        noted = note is not None and _is_of(note, attempt)
+        # what is noted, another server knows, too
+        code = note.code if note is not None and noted else process.exit_code(attempt.pid)
         record = process.record()
         own = record if record is not None and _is_of(record, attempt) else None
         status = JobStatus[own.status] if own is not None else None
@@ -377,8 +381,8 @@ def _is_elsewhere(attempt: ProcessAttempt) -> bool:
     return bool(attempt.space and attempt.space != process_space())
 
 
-def _is_of(record: JobRecord, attempt: ProcessAttempt) -> bool:
-    """Whether a record was written by the process of an attempt; clocks of machines differ."""
+def _is_of(record: JobRecord | ExitNote, attempt: ProcessAttempt) -> bool:
+    """Whether the process of an attempt has written it; clocks of machines differ."""
     same = attempt.pid in (0, record.pid) and attempt.host in ("", record.host)
     return same and record.since >= attempt.started
 
