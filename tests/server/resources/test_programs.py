@@ -12,8 +12,10 @@ import gallery
 import pytest
 from starlette.testclient import TestClient
 
+from millrace.common.config.configuration import OPTIONS
 from millrace.server import request_body
 from millrace.server.application import create_application
+from millrace.server.harmless_settings import beyond_program
 from millrace.server.job_server import JobServer
 
 COUNT = (
@@ -247,3 +249,77 @@ def test_a_full_disk(api, tmp_path, monkeypatch) -> None:
     data = archive(**{"__main__.py": COUNT})
     assert api.post("/jars/upload", files={"file": ("many.zip", data)}).status_code == 507
     assert list((tmp_path / "uploads").iterdir()) == []
+
+
+REACHING = [
+    "spark.driver.extraJavaOptions",
+    "spark.executor.extraJavaOptions",
+    "spark.driver.defaultJavaOptions",
+    "spark.driver.extraClassPath",
+    "spark.jars",
+    "spark.jars.packages",
+    "spark.plugins",
+    "spark.extraListeners",
+    "spark.submit.pyFiles",
+    "spark.pyspark.python",
+    "spark.python.daemon.module",
+    "spark.executorEnv.PYTHONPATH",
+    "spark.master",
+    "spark.hadoop.fs.s3a.endpoint",
+    "python.executable",
+    "python.files",
+    "python.archives",
+    "python.requirements",
+    "pipeline.jars",
+    "pipeline.classpaths",
+    "metrics.reporter.mine.factory.class",
+    "execution.state-recovery.allow-pickle",
+    "execution.checkpointing.dir",
+    "s3.endpoint",
+    "millrace.control.directory",
+]
+
+
+@pytest.mark.parametrize("uploads", [False, True])
+def test_settings_that_reach_code_are_for_those_who_may_upload(
+    tmp_path, submitted, uploads: bool
+) -> None:
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "there.py").write_text(COUNT)
+    directory = (tmp_path / "programs").resolve()
+    server = gallery.server_of(tmp_path, allow_uploads=uploads, programs=directory)
+    api = TestClient(create_application(server, gallery.NO_TOKENS), gallery.LOCAL)
+
+    def run(key: str, value: str) -> tuple[int, str]:
+        body = {"program": "there.py", "flinkConfiguration": {key: value}}
+        answer = api.post("/programs/run", json=body)
+        return answer.status_code, answer.text
+
+    for key in REACHING:
+        status, text = run(key, "false" if key.endswith("allow-pickle") else "x:1")
+        if uploads:
+            assert status == 200, (key, text)
+        else:
+            assert (status, key in text) == (403, True), (key, text)
+    for key, value in (("user.name", "x"), ("parallelism.default", "2"), ("spark.cores.max", "2")):
+        assert run(key, value)[0] == 200, key
+    server.registry.close()
+
+
+def test_each_option_is_known_to_be_harmless_or_not() -> None:
+    """A new one is refused until it is written into the one list or the other."""
+    beyond = set(beyond_program(dict.fromkeys(OPTIONS, "")))
+    assert {key for key in beyond if not key.startswith(("high-availability.", "rest."))} == {
+        "execution.checkpointing.dir",
+        "execution.checkpointing.savepoint-dir",
+        "execution.state-recovery.allow-pickle",
+        "jobstore.max-capacity",
+        "millrace.control.directory",
+        "pipeline.classpaths",
+        "pipeline.jars",
+        *(f"python.{of}" for of in ("archives", "executable", "files", "requirements")),
+        "s3.endpoint",
+        "s3.endpoint.region",
+        "s3.path.style.access",
+        "state.backend.rocksdb.localdir",
+    }

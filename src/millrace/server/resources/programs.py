@@ -19,6 +19,7 @@ from millrace.server.api_route import (
     EmptyAnswer,
     QueryParameter,
 )
+from millrace.server.harmless_settings import beyond_program
 from millrace.server.job_server import JobServer
 from millrace.server.program_plan import ProgramPlan, plan_of
 from millrace.server.program_store import StoredProgram
@@ -137,6 +138,18 @@ def _check_settings(settings: dict[str, str]) -> None:
         raise ApiError(400, str(error)) from None
 
 
+def _require_harmless(settings: dict[str, str]) -> None:
+    """Who may not upload runs no other code than the programs that are there."""
+    beyond = beyond_program(settings)
+    if beyond:
+        raise ApiError(
+            403,
+            f"{', '.join(key[:200] for key in beyond)}: this setting may have other code run than "
+            "the program's own, which is for those who may upload programs (--allow-uploads). Set "
+            "it in the program, or in spark-defaults.conf on the server's machine",
+        )
+
+
 def _with_query(asked: RunRequest, query: dict[str, Any]) -> RunRequest:
     """Flink takes the same from the query, too; the body goes first."""
     found = {
@@ -157,6 +170,8 @@ def _with_query(asked: RunRequest, query: dict[str, Any]) -> RunRequest:
 
 def _begin(server: JobServer, program: StoredProgram, asked: RunRequest) -> RunAnswer:
     main = program.entry(asked.entry_class)
+    if not server.settings.allow_uploads:
+        _require_harmless(asked.flink_configuration)
     if not main.is_file():
         raise ApiError(400, f"{program.name} has no {main.name}; name a file as entryClass")
     return RunAnswer(server.supervisor.submit(submission_of(main, asked)).id)
