@@ -16,6 +16,8 @@ from millrace.testing.local_executor import LocalExecutor
 from millrace.testing.manual_clock import ManualClock
 
 EPOCH_LIMIT = 10_000
+_ONE_EPOCH = 20_000
+"""Records of a split that the first epoch reads."""
 
 
 @dataclass
@@ -93,6 +95,8 @@ def run_local(
 
     launcher = JobLauncher(
         settings=_settings(epoch_records, buffer_records, checkpoint_dir),
+        # what a test gives a source is one epoch, unless it says otherwise
+        defaults=Configuration({options.EPOCH_INITIAL_RECORDS.key: _ONE_EPOCH}),
         resume=resume,
         listeners=[cluster.observe],
         clock=cluster.clock,
