@@ -8,7 +8,10 @@ from threading import Event, Semaphore
 
 import gallery
 import httpx
+import pytest
 from anyio.to_thread import current_default_thread_limiter
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.testclient import TestClient
 
 from millrace.server.access_tokens import AccessTokens
@@ -94,6 +97,22 @@ def test_a_leader_that_was_replaced_asks_for_patience(job_server) -> None:
     answer = TestClient(create_application(job_server, TOKENS, [route])).get("/lose")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
     assert answer.json() == {"errors": ["another server leads"]}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OperationalError("SELECT secret", {}, Exception("no answer")), PoolTimeoutError("all wait")],
+)
+def test_a_registry_that_does_not_answer_asks_for_patience(job_server, error: Exception) -> None:
+    def wait(server, request: ApiRequest) -> None:
+        raise error
+
+    route = ApiRoute("GET", "/wait", wait, "Waits.", None, AccessRole.NOBODY)
+    application = create_application(job_server, TOKENS, [route])
+    answer = TestClient(application, raise_server_exceptions=False).get("/wait")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert "secret" not in answer.text
+    assert "database does not answer" in answer.json()["errors"][0]
 
 
 def test_without_tokens_only_this_machines_pages(job_server) -> None:

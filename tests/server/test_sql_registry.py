@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from millrace.common.errors import ConfigurationError
 from millrace.common.job import JobStatus
@@ -18,7 +21,7 @@ from millrace.server.registry import (
     Submission,
     TriggeredOperation,
 )
-from millrace.server.sql_registry import SqlRegistry
+from millrace.server.sql_registry import SqlRegistry, registry_is_away
 
 JOB = RegisteredJob("a" * 32, Submission("/srv/job.py", None, ("x", "y"), ("-n",)), created=7)
 
@@ -190,4 +193,27 @@ def test_answered_triggers_are_remembered_for_a_while(url: str) -> None:
     assert registry.trigger("e" * 32)
     registry.forget_triggers("", 0)
     assert registry.trigger("e" * 32) is None
+    registry.close()
+
+
+def test_a_database_that_stands_still_is_not_waited_for(
+    postgresql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its machine still acknowledges what arrives; another process of it may answer."""
+    monkeypatch.setattr("millrace.server.timed_connection.ANSWER_TIME", 0.3)
+    url = postgresql.url(postgresql.create_database()).replace("postgresql:", "postgresql+psycopg:")
+    registry = SqlRegistry(url)
+    registry.claim()
+    registry.put_job(JOB)
+    with registry.engine.connect() as connection:
+        process = connection.execute(text("SELECT pg_backend_pid()")).scalar()
+        connection.rollback()
+        os.kill(process, signal.SIGSTOP)
+        try:
+            with pytest.raises(OperationalError, match="not answered for 0.3 s") as raised:
+                connection.execute(text("SELECT 1"))
+        finally:
+            os.kill(process, signal.SIGCONT)
+    assert registry_is_away(raised.value)
+    assert registry.jobs() == [JOB]
     registry.close()

@@ -35,6 +35,7 @@ from millrace.server.registry import LeadershipLostError
 from millrace.server.request_body import parsed_body, uploaded_file
 from millrace.server.response_headers import ResponseHeaders
 from millrace.server.routes import ROUTES
+from millrace.server.sql_registry import registry_is_away
 from millrace.server.web_files import WebFiles
 
 if TYPE_CHECKING:
@@ -183,6 +184,10 @@ def _failed(request: Request, error: Exception) -> Response:
         return failure(507, no_space)
     if isinstance(error, MillraceError):
         return failure(400, str(error))
+    if registry_is_away(error):
+        log.warning("%s: the registry cannot be reached: %s", where, error)
+        away = "the registry's database does not answer at present; jobs run on. Ask again"
+        return failure(503, away, {"Retry-After": "5"})
     log.error("%s could not be answered", where, exc_info=error)
     return failure(500, "the server has failed; its log says how")
 

@@ -91,7 +91,7 @@ def beyond_program(settings: dict[str, str]) -> list[str]:
     """The keys of settings that may have other code run than that of the program, sorted.
 
     Example:
-        >>> beyond_program({"parallelism.default": "2", "spark.jars": "/tmp/mine.jar"})
+        >>> beyond_program({"parallelism.default": "2", "spark.jars": "mine.jar"})
         ['spark.jars']
     """
     return sorted(key for key in settings if key not in _KEYS and not key.startswith(_PREFIXES))

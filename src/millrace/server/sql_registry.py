@@ -28,7 +28,14 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+    TimeoutError,
+)
 
 from millrace.common.errors import ConfigurationError, StateError
 from millrace.common.job import JobStatus
@@ -45,7 +52,7 @@ from millrace.server.registry import (
 from millrace.server.registry_schema import ATTEMPTS, FENCE, JOBS, TRIGGERS, migrate
 from millrace.server.restarts import CRASHED
 
-__all__ = ["SqlRegistry", "shown_url"]
+__all__ = ["SqlRegistry", "registry_is_away", "shown_url"]
 
 ADVISORY_LOCK = 0x6D696C6C72616365
 """The number of PostgreSQL's lock that the one server of a registry holds."""
@@ -58,6 +65,9 @@ POSTGRESQL = {
 }
 """Settings of connections, unless the URL has them: a server must notice well before its lease ends
 that the database is not to be reached."""
+
+POOL_TIMEOUT = 5.0
+"""Seconds that a request waits for one of the connections, when all wait for the database."""
 
 
 class SqlRegistry:
@@ -84,6 +94,9 @@ class SqlRegistry:
         except SQLAlchemyError as error:
             reason = error.orig if isinstance(error, DBAPIError) else error
             raise StateError(f"the registry {shown_url(url)} cannot be opened: {reason}") from error
+        if self.engine.dialect.driver == "psycopg":
+            event.listen(self.engine, "do_connect", _connect_timed)
+            self.engine.dispose()  # what was made for the migration, which may take its time
 
     def claim(self) -> bool:
         path = self.engine.url.database
@@ -290,7 +303,18 @@ def _engine(url: str) -> Engine:
     quick = {name: value for name, value in POSTGRESQL.items() if name not in parsed.query}
     known = parsed.update_query_dict(quick)
     # in what is logged of an error: arguments of programs may be secrets
-    return create_engine(known, pool_pre_ping=True, hide_parameters=True)
+    return create_engine(known, pool_pre_ping=True, pool_timeout=POOL_TIMEOUT, hide_parameters=True)
+
+
+def _connect_timed(dialect: Any, record: Any, args: Any, settings: Any) -> Any:
+    from millrace.server.timed_connection import TimedConnection
+
+    return TimedConnection.connect(*args, **settings)
+
+
+def registry_is_away(error: Exception) -> bool:
+    """Whether an error says that the database is not to be reached, or does not answer."""
+    return isinstance(error, OperationalError | InterfaceError | TimeoutError)
 
 
 def shown_url(url: str) -> str:
