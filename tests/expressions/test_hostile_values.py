@@ -73,8 +73,6 @@ KNOWN = frozenset(
         "MAP_UNION",
         "OBJECT_OF",
         "OBJECT_UPDATE",
-        "JSON",
-        "IS JSON",
         "JSON_OBJECT",
         "JSON_ARRAY",
         "JSON_STRING",

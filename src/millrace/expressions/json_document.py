@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["MAX_DEPTH", "json_document", "parsed_document", "quoted"]
+__all__ = ["MAX_DEPTH", "json_document", "parsed_document", "quoted", "well_formed"]
 
 MAX_DEPTH = 1_000
 """Of objects and arrays in each other; Jackson's ``StreamReadConstraints``."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _ESCAPE = re.compile(r"\\(?:\\|u00[01][0-9a-f])")
 
@@ -52,11 +53,16 @@ def json_document(value: Any, scalar: Callable[[Any], str], sort_keys: bool = Fa
 
 def _wait_for_members(members: dict[Any, Any], waiting: list[Any], sort_keys: bool) -> None:
     waiting.append(_Written("}"))
-    keys = sorted(members) if sort_keys else list(members)
-    for key in reversed(keys):
-        comma = "" if key is keys[0] else ","
+    keys = sorted(members, key=_in_java) if sort_keys else list(members)
+    for place, key in zip(range(len(keys) - 1, -1, -1), reversed(keys), strict=True):
+        comma = "," if place else ""
         waiting += (members[key], _Written(f"{comma}{quoted(str(key))}:"))
     waiting.append(_Written("{"))
+
+
+def _in_java(key: Any) -> bytes:
+    """What sorts texts as Java does: by units of 16 bits."""
+    return str(key).encode("utf-16-be", "surrogatepass")
 
 
 def _wait_for_items(items: list[Any], waiting: list[Any]) -> None:
@@ -80,6 +86,15 @@ def quoted(text: str) -> str:
 def _upper(escape: re.Match[str]) -> str:
     found = escape[0]
     return found if found == "\\\\" else f"\\u{found[2:].upper()}"
+
+
+def well_formed(text: str) -> str:
+    """The text with ``?`` for halves of characters, as Java writes them.
+
+    >>> well_formed("a\\ud83d")
+    'a?'
+    """
+    return _SURROGATE.sub("?", text) if not text.isascii() else str(text)
 
 
 def parsed_document(text: str, decoder: json.JSONDecoder) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -34,8 +34,19 @@ Convert = Callable[[Any], Any]
 
 TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, InstantTypeInfo)
 """Types whose values are texts in JSON, with a Z at their end or without."""
-_BASIC: dict[str, type] = {
-    **dict.fromkeys(("BYTE", "SHORT", "INT", "LONG", "BIG_INT"), int),
+
+
+def _whole(bits: int) -> Any:
+    """The whole numbers of a size: others are refused, and read one by one."""
+    return Annotated[int, msgspec.Meta(ge=-(2 ** (bits - 1)), le=2 ** (bits - 1) - 1)]
+
+
+_BASIC: dict[str, Any] = {
+    "BYTE": _whole(8),
+    "SHORT": _whole(16),
+    "INT": _whole(32),
+    "LONG": _whole(64),
+    "BIG_INT": int,
     **dict.fromkeys(("FLOAT", "DOUBLE"), float),
     "BOOLEAN": bool,
     "STRING": str,

@@ -20,12 +20,12 @@ from millrace.common.types.composite_types import (
 from millrace.common.types.row import Row
 from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
 from millrace.common.types.value_types import BigDecTypeInfo
+from millrace.expressions.json_document import well_formed
 from millrace.formats.json_fields import TIMES, without_utc
 from millrace.formats.json_tokens import (
     FractionNumber,
     RepeatedKeys,
     tree_text,
-    well_formed,
 )
 from millrace.formats.scalar_text import is_bytes, scalar_text
 

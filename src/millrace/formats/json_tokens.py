@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from millrace.expressions.casting.text_of import double_text
-from millrace.expressions.json_document import json_document, parsed_document, quoted
+from millrace.expressions.json_document import (
+    json_document,
+    parsed_document,
+    quoted,
+    well_formed,
+)
 
-__all__ = ["FractionNumber", "JsonNumber", "RepeatedKeys", "parse_json", "tree_text", "well_formed"]
+__all__ = ["FractionNumber", "JsonNumber", "RepeatedKeys", "parse_json", "tree_text"]
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _EXACT = Context(prec=1_000)
 
 
@@ -85,15 +88,6 @@ def parse_json(message: bytes) -> Any:
     """
     text = message.decode(json.detect_encoding(message), "surrogatepass")
     return parsed_document(text, _DECODER)
-
-
-def well_formed(text: str) -> str:
-    """The text with ``?`` for halves of characters, as Java writes them.
-
-    >>> well_formed("a\\ud83d")
-    'a?'
-    """
-    return _SURROGATE.sub("?", text) if not text.isascii() else str(text)
 
 
 def tree_text(value: Any, has_decimals: bool) -> str:

@@ -139,7 +139,7 @@ def test_keys_of_a_json_object() -> None:
     state.accumulate(
         np.zeros(3, np.int64), held, [pa.array(["b", "a", "x"]), pa.array([1, 2, None])]
     )
-    assert state.value(EVERY, held).to_pylist() == ['{"b":1,"a":2}', "{}", "{}"]
+    assert state.value(EVERY, held).to_pylist() == ['{"a":2,"b":1}', "{}", "{}"]
     state.accumulate(np.array([1, 1, 2]), held, [pa.array(["b", "b", None]), pa.array([1, 2, 3])])
     with pytest.raises(JobExecutionError, match="key 'b' more than once"):
         state.value(EVERY[1:2], held)

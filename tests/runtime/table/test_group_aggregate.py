@@ -261,6 +261,6 @@ def test_collected_values_survive_aborts_and_restores() -> None:
     assert subtask.epoch([columns(INPUT, [("+I", one), ("+I", two)])]) == [("+I", first)]
     subtask.epoch([columns(INPUT, [("+I", ("a", 0, 9, "z", None)), ("-D", two)])], abort=True)
     again = subtask.restored()
-    second = ("a", "y,x", '{"y":2,"x":3}', 3, [2, 3])
+    second = ("a", "y,x", '{"x":3,"y":2}', 3, [2, 3])
     assert again.epoch([columns(INPUT, [("-D", one), ("+I", three)])]) == [("+U", second)]
     assert again.epoch([columns(INPUT, [("-D", two), ("-D", three)])]) == [("-D", second)]

@@ -13,7 +13,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.aggregates.accumulator import Columns, Signs, Slots
 from millrace.expressions.aggregates.collecting import CollectingAccumulator, ElementCodec
-from millrace.expressions.functions.json_functions import Raw, json_text, jsonable
+from millrace.expressions.functions.json_writing import Raw, json_text, jsonable
 
 __all__ = [
     "ArrayAggAccumulator",
@@ -167,9 +167,9 @@ class JsonAggAccumulator(CollectingAccumulator):
                 f"JSON_OBJECTAGG got the key {twice!r} more than once in a group; keys are unique "
                 "in an object: group by the key, too, or aggregate its values first"
             )
-        shown = (
-            f"{json_text(key)}:{text or 'null'}"
+        shown = {
+            str(key): Raw("null" if text is None else text)
             for key, text in pairs
             if text is not None or not self._absent
-        )
-        return "{" + ",".join(shown) + "}"
+        }
+        return json_text(shown)  # which sorts the keys

@@ -122,13 +122,13 @@ AGGREGATES: tuple[FunctionDefinition, ...] = (
     ),
     _aggregate(
         "JSON_OBJECTAGG",
-        fixed("STRING NOT NULL"),
+        fixed("VARCHAR(2000) NOT NULL"),
         "A JSON object of keys, each once, and values; `ABSENT ON NULL` leaves NULLs out.",
         ("<CHARACTER_STRING>", "<ANY>"),
     ),
     _aggregate(
         "JSON_ARRAYAGG",
-        fixed("STRING NOT NULL"),
+        fixed("VARCHAR(2000) NOT NULL"),
         "A JSON array of values; `NULL ON NULL` keeps NULLs.",
         ("<ANY>",),
     ),

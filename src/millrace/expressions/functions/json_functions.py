@@ -7,16 +7,17 @@ ValueLiteral(0))``, ``("RETURNING", IntType(), None)`` or ``("NULL", "ABSENT", N
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Callable
-from datetime import date, datetime, time
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.expressions.casting.text_of import double_text
+from millrace.expressions.casting.from_text import parser_of
 from millrace.expressions.columns import CallSite, Datum, per_value
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import (
@@ -27,25 +28,22 @@ from millrace.expressions.function_definition import (
     Signature,
 )
 from millrace.expressions.functions.json_paths import is_strict, walk
+from millrace.expressions.functions.json_writing import Raw, json_text, jsonable
 from millrace.expressions.functions.strings import TEXT
+from millrace.expressions.json_document import parsed_document, well_formed
 from millrace.expressions.result_types import always, fixed
 
-__all__ = ["JSON_FUNCTIONS", "Raw", "json_text"]
+__all__ = ["JSON_FUNCTIONS"]
 
 CATEGORY = "JSON"
 
 
-class Raw(str):
-    """JSON that is put into other JSON as it is."""
-
-
-def _loads(text: str) -> Any:
-    return json.loads(text, parse_float=_number, parse_constant=_refused)
-
-
 def _number(text: str) -> Decimal:
     """Keeps the digits it was written with; zero has no sign."""
-    made = Decimal(text)
+    try:
+        made = Decimal(text)
+    except InvalidOperation:
+        raise ValueError("a number is beyond what can be computed with") from None
     return made if made else made.copy_abs()
 
 
@@ -53,34 +51,16 @@ def _refused(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 
-def json_text(value: Any) -> str:
-    """JSON without blanks, keys in their order.
+_DECODER = json.JSONDecoder(parse_float=_number, parse_constant=_refused)
 
-    >>> json_text({"b": Raw("{}"), "a": [1, None, "x"]})
-    '{"a":[1,null,"x"],"b":{}}'
+
+def _loads(text: str) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        ValueError: it is none.
     """
-    if isinstance(value, Raw):
-        return str(value)
-    if isinstance(value, dict):
-        pairs = (f"{json_text(str(key))}:{json_text(each)}" for key, each in sorted(value.items()))
-        return "{" + ",".join(pairs) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(json_text, value)) + "]"
-    if isinstance(value, float):
-        return str(Decimal(double_text(value)))
-    if isinstance(value, Decimal):
-        return str(value)
-    if isinstance(value, datetime):
-        return json.dumps(_time_text(value))
-    if isinstance(value, date | time):
-        return json.dumps(value.isoformat())
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _time_text(value: datetime) -> str:
-    """As ISO 8601 has it, with the fraction's zeros left out."""
-    local = value.replace(tzinfo=None).isoformat()
-    return (local.rstrip("0") if value.microsecond else local) + ("Z" if value.tzinfo else "")
+    return parsed_document(text, _DECODER)
 
 
 def _clauses(site: CallSite) -> dict[str, Any]:
@@ -152,13 +132,45 @@ def _value(site: CallSite, text: Datum, path: Datum) -> Datum:
 
 
 def _scalar_maker(kind: LogicalType) -> Callable[[Any], Any]:
+    """Makes a value of a type; ValueError of what is none of it, or beyond it."""
     if isinstance(kind, logical.BooleanType):
         return lambda v: v if isinstance(v, bool) else str(v).lower() == "true"
     if isinstance(kind, logical.IntegralType):
-        return int
+        return lambda v: _of_text(v, kind) if isinstance(v, str) else _whole(v, kind)
     if isinstance(kind, (logical.DoubleType, logical.FloatType)):
-        return float
-    return lambda v: v if isinstance(v, str) else json_text(v)
+        most = _MOST[type(kind)]
+        return lambda v: _of_text(v, kind) if isinstance(v, str) else _floating(v, most)
+    return lambda v: well_formed(v) if isinstance(v, str) else json_text(v)
+
+
+_MOST: dict[type[LogicalType], float] = {
+    logical.DoubleType: sys.float_info.max,
+    logical.FloatType: 2.0**128 - 2.0**103,
+}
+
+
+def _of_text(text: str, kind: LogicalType) -> Any:
+    parse = parser_of(kind)
+    assert parse is not None
+    return parse(text)
+
+
+def _whole(value: Any, kind: logical.IntegralType) -> int:
+    # compared first: an integer of 1E999999999 would fill the memory
+    if abs(value) < _BEYOND_INTEGERS:
+        made = int(value)
+        if kind.holds(made):
+            return made
+    raise ValueError(f"{str(value)[:100]} is beyond the range of {kind.NAME}")
+
+
+_BEYOND_INTEGERS = 2**64
+
+
+def _floating(value: Any, most: float) -> float:
+    if not abs(value) <= most:
+        raise ValueError(f"{str(value)[:100]} is beyond the range of the type")
+    return float(value)
 
 
 _RETURNED = (
@@ -196,6 +208,7 @@ def _query(site: CallSite, text: Datum, path: Datum) -> Datum:
         return empties.get(choice)
 
     wrapper = clauses.get("WRAPPER", "WITHOUT")
+    returns_array = isinstance(site.result_type, logical.ArrayType)
 
     def query(document: str, where: str) -> str | None:
         try:
@@ -209,40 +222,19 @@ def _query(site: CallSite, text: Datum, path: Datum) -> Datum:
         if not isinstance(value, dict | list):
             kind = "ERROR" if is_strict(where) else "EMPTY"
             return otherwise(kind, f"what is at {where!r} is no object and no array")
+        if returns_array and not isinstance(value, list):
+            return otherwise("ERROR", f"what is at {where!r} is no array")
         return json_text(value)
 
     made = per_value(query, pa.string(), text, path)
-    if isinstance(site.result_type, logical.ArrayType):
-        return per_value(_texts, site.arrow, made)
-    return made
+    return per_value(_texts, site.arrow, made) if returns_array else made
 
 
 def _texts(text: str) -> list[str | None] | None:
     items = _loads(text)
-    if not isinstance(items, list):
+    if not isinstance(items, list):  # EMPTY OBJECT
         return None
     return [e if e is None or isinstance(e, str) else json_text(e) for e in items]
-
-
-def jsonable(kind: LogicalType) -> Callable[[Any], Any]:
-    """Makes what `json_text` takes of a Python value of a type."""
-    if isinstance(kind, logical.RowType):
-        parts = [jsonable(field.type) for field in kind.fields]
-        return lambda row: (
-            row
-            and {name: part(value) for part, (name, value) in zip(parts, row.items(), strict=True)}
-        )
-    if isinstance(kind, logical.MapType):
-        inner = jsonable(kind.value_type)
-        return lambda pairs: pairs and {str(key): inner(value) for key, value in pairs}
-    if isinstance(kind, logical.ArrayType):
-        element = jsonable(kind.element_type)
-        return lambda items: items and [element(item) for item in items]
-    if isinstance(kind, (logical.BinaryType, logical.VarBinaryType)):
-        import base64
-
-        return lambda raw: raw and base64.b64encode(raw).decode()
-    return lambda value: value
 
 
 def _makers(site: CallSite) -> list[Callable[[Any], Any]]:
@@ -260,9 +252,17 @@ def _object(site: CallSite, *datums: Datum) -> Datum:
 
     def made(*values: Any) -> str:
         pairs = zip(values[::2], values[1::2], makers[1::2], strict=True)
-        return json_text({k: make(v) for k, v, make in pairs if not (absent and v is None)})
+        members = {_member(k): make(v) for k, v, make in pairs if not (absent and v is None)}
+        return json_text(members)
 
     return per_value(made, pa.string(), *datums, with_nulls=True)
+
+
+def _member(key: Any) -> str:
+    if not isinstance(key, str):
+        shown = "NULL" if key is None else f"{key!r}"[:_SHOWN]
+        raise EvaluationError(f"JSON_OBJECT: a key is a text, not {shown}")
+    return key
 
 
 def _array(site: CallSite, *datums: Datum) -> Datum:
@@ -285,22 +285,52 @@ def _quoted(text: str) -> str:
     return json.dumps(text).replace("/", "\\/")
 
 
-def _json(text: str) -> str:
+def _json(text: str) -> str | None:
+    """NULL of nothing but blanks."""
+    if not text.strip(_JAVA_BLANKS):
+        return None
     try:
         return json_text(_loads(text))
     except ValueError as error:
-        raise EvaluationError(f"JSON: {error}") from None
+        raise EvaluationError(f"JSON: {error}: {text[:_SHOWN]!r}") from None
+
+
+_JAVA_BLANKS = "".join(map(chr, range(33)))
+_SHOWN = 200
 
 
 def _unquoted(text: str) -> str:
-    """A JSON string as text; anything else as it is."""
-    if not text.startswith('"'):
+    """What is between quotes, without its escapes; text that has none, or others, as it is. Quotes
+    may be within, as Flink looks only at the first text in it."""
+    if len(text) < 2 or not (text.startswith('"') and text.endswith('"')):
         return text
     try:
-        made = json.loads(text)
+        _DECODER.raw_decode(text)
     except ValueError:
         return text
-    return made if isinstance(made, str) else text
+    inner = text[1:-1]
+    made = []
+    place = 0
+    while (found := inner.find("\\", place)) >= 0:
+        made.append(inner[place:found])
+        letter = inner[found + 1 : found + 2]
+        digits = inner[found + 2 : found + 6]
+        if letter == "u" and _HEXADECIMAL.fullmatch(digits):
+            made.append(chr(int(digits, 16)))
+            place = found + 6
+        elif letter and letter in _ESCAPED:
+            made.append(_ESCAPED[letter])
+            place = found + 2
+        else:
+            return text
+    joined = "".join(made) + inner[place:]
+    if joined.isascii():
+        return joined
+    return well_formed(joined.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
+
+
+_HEXADECIMAL = re.compile("[0-9a-fA-F]{4}")
+_ESCAPED = dict(zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True))
 
 
 def _function(

@@ -1,62 +1,299 @@
-"""SQL's JSON paths: ``lax $.a[0].b`` over parsed JSON."""
+"""SQL's JSON paths: ``lax $.a[0].b`` over parsed JSON, as the library JsonPath (Jayway) reads them,
+which Flink uses.
+
+A path is definite if it leads to one value: by names, and by one place in an array. Any other leads
+to a list. In strict mode, which is the default, a definite path, and the definite beginning of
+another, must lead somewhere.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from millrace.expressions.evaluation_error import EvaluationError
+from millrace.expressions.functions.json_filters import JsonPathSyntaxError, Test, parse_filter
+from millrace.expressions.functions.json_path_functions import PATH_FUNCTIONS
 
 __all__ = ["PathMissingError", "is_strict", "walk"]
 
-_STEP = re.compile(
-    r"\.\s*(\*|[\w\-@$]+)|\.?\[\s*(?:(\*)|(-?\d+(?:\s*,\s*-?\d+)*)|(-?\d*)\s*:\s*(-?\d*)"
-    r"|'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\s*\]|\.\.([\w\-]+)"
-)
-Step = tuple[str, Any]
+_MODE = re.compile(r"\s*(strict|lax)\s+(.+)$", re.IGNORECASE | re.DOTALL)
+_NAME = re.compile(r"\*|[^.\[\s(]+")
+_CALL = re.compile(r"([a-zA-Z]+)\(\s*\)")
+_PLACES = re.compile(r"\[\s*(-?\d{1,9}(?:\s*,\s*-?\d{1,9})*)\s*\]")
+_SLICE = re.compile(r"\[\s*(-?\d{1,9})?\s*:\s*(-?\d{1,9})?\s*\]")
+_EVERY = re.compile(r"\[\s*\*\s*\]")
+_QUOTED = re.compile(r"\s*(?:'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\")\s*([,\]])", re.DOTALL)
+_FILTER = re.compile(r"\[\s*\?")
 
 
 class PathMissingError(EvaluationError):
     """In strict mode, the path leads nowhere."""
 
 
+class Step:
+    """A part of a path."""
+
+    definite = False
+    """Whether it leads to one value."""
+
+    def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
+        """The values that it leads to.
+
+        Args:
+            root: the whole document, for filters.
+            must: whether a value that it does not go with is an error.
+
+        Raises:
+            PathMissingError: it does not go with the value, and must.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Names(Step):
+    """Members of an object; of several at the end of a path, an object of them."""
+
+    names: tuple[str, ...]
+    last: bool = False
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return len(self.names) == 1 or self.last
+
+    def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
+        if not isinstance(value, dict):
+            return _nowhere(must, f"{self.names[0]!r} of what is no object")
+        if len(self.names) > 1:
+            found = {name: value[name] for name in self.names if name in value}
+            return [found] if self.last else list(found.values())
+        (name,) = self.names
+        return [value[name]] if name in value else _nowhere(must, f"no member {name!r}")
+
+
+class Every(Step):
+    """All members of an object, all items of an array."""
+
+    def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
+        if isinstance(value, dict):
+            return list(value.values())
+        return value if isinstance(value, list) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Places(Step):
+    """Items of an array by their places; from its end if they are negative."""
+
+    places: tuple[int, ...]
+
+    @property
+    def definite(self) -> bool:  # type: ignore[override]
+        return len(self.places) == 1
+
+    def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
+        if not isinstance(value, list):
+            return _nowhere(must, "a place in what is no array")
+        return [value[place] for place in self.places if -len(value) <= place < len(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class Slice(Step):
+    """Items of an array from one place to before another. Each is counted from the end if it is
+    negative and alone."""
+
+    first: int | None
+    last: int | None
+
+    def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
+        if not isinstance(value, list):
+            return _nowhere(must, "places in what is no array")
+        if self.first is None or self.last is None:
+            return value[self.first : self.last]
+        places = range(self.first, min(self.last, len(value)))
+        return [value[place] for place in places if place >= -len(value)]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFilter(Step):
+    """Items of an array that pass a test, or an object that does."""
+
+    test: Test
+
+    def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
+        if isinstance(value, list):
+            return [item for item in value if self.test(item, root)]
+        if isinstance(value, dict):
+            return [value] if self.test(value, root) else []
+        return _nowhere(must, "a filter of what is no array and no object")
+
+
+@dataclass(frozen=True, slots=True)
+class Deep(Step):
+    """What a step leads to from every object and every array, however deep."""
+
+    step: Step
+
+    def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
+        takes_objects = isinstance(self.step, (Names, Every, ItemFilter))
+        takes_arrays = isinstance(self.step, (Places, Slice, Every))
+        return [
+            found
+            for each in _containers(value)
+            if (takes_objects if isinstance(each, dict) else takes_arrays)
+            for found in self.step.taken(each, root, False)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class PathCall(Step):
+    """A function of what the path has led to."""
+
+    name: str
+    definite = True
+
+    def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
+        return [PATH_FUNCTIONS[self.name](value)]
+
+
+def _nowhere(must: bool, what: str) -> list[Any]:
+    if must:
+        raise PathMissingError(f"the JSON path leads nowhere: {what}")
+    return []
+
+
+def _containers(value: Any) -> Iterator[Any]:
+    """Objects and arrays, the outer ones first; with a list in place of recursion."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, (dict, list)):
+            yield each
+            parts = list(each.values()) if isinstance(each, dict) else each
+            waiting.extend(reversed(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path that was read."""
+
+    lax: bool
+    steps: tuple[Step, ...]
+
+    def read(self, document: Any, missing: Any = None) -> Any:
+        """What it leads to in a document; `missing` if it is definite and leads nowhere.
+
+        Raises:
+            PathMissingError: it is strict and leads nowhere.
+        """
+        values, definite = [document], True
+        for step in self.steps:
+            if isinstance(step, PathCall) and not definite:
+                values, definite = step.taken(values, document, False), True
+                continue
+            must = definite and not self.lax
+            values = [made for value in values for made in step.taken(value, document, must)]
+            definite = definite and step.definite
+        return (values[0] if values else missing) if definite else values
+
+
 @lru_cache(maxsize=512)
-def _steps(path: str) -> tuple[bool, tuple[Step, ...]]:
-    text = path.strip()
-    mode, _, rest = text.partition(" ")
-    lax = mode.lower() == "lax"
-    if mode.lower() in ("lax", "strict"):
-        text = rest.strip()
-    if not text.startswith("$"):
-        raise EvaluationError(f"the JSON path {path!r} does not begin with $")
-    position, steps = 1, list[Step]()
-    while position < len(text):
-        found = _STEP.match(text.rstrip(), position if text[position] != " " else position + 1)
-        if not found:
-            raise EvaluationError(f"the JSON path {path!r} is wrong at {text[position:]!r}")
-        steps.append(_step(found))
-        position = found.end()
-    return lax, tuple(steps)
+def _path(text: str) -> Path:
+    found = _MODE.match(text)
+    mode, rest = (found[1].lower(), found[2]) if found else ("strict", text)
+    try:
+        steps = tuple(_PathText(rest.strip()).steps())
+    except RecursionError:
+        raise EvaluationError(f"the JSON path {text[:100]!r} is nested too deep") from None
+    except JsonPathSyntaxError as error:
+        raise EvaluationError(f"the JSON path {text!r} is wrong at {error.at!r}") from None
+    return Path(mode == "lax", steps)
 
 
-def _step(found: re.Match[str]) -> Step:
-    name, star, places, first, last, single, double, deep = found.groups()
-    if star or name == "*":
-        return "every", None
-    if places is not None:
-        return "places", tuple(map(int, places.split(",")))
-    if first is not None:
-        return "slice", (int(first) if first else None, int(last) if last else None)
-    if deep is not None:
-        return "deep", deep
-    return "name", next(each for each in (name, single, double) if each is not None)
+class _PathText:
+    """Reads the steps of a path."""
+
+    def __init__(self, text: str) -> None:
+        if not text:
+            raise JsonPathSyntaxError(text)
+        self._text = text if text[0] in "$@" else f"$.{text}"
+        self._place = 1
+
+    def steps(self) -> Iterator[Step]:
+        while self._place < len(self._text):
+            yield self._step()
+
+    def _step(self) -> Step:
+        if self._text.startswith("..", self._place):
+            self._place += 2
+            return Deep(self._bracket() if self._at("[") else self._named())
+        if self._at("."):
+            self._place += 1
+            return self._bracket() if self._at("[") else self._named()
+        return self._bracket()
+
+    def _at(self, text: str) -> bool:
+        return self._text.startswith(text, self._place)
+
+    def _taken(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        found = pattern.match(self._text, self._place)
+        if found:
+            self._place = found.end()
+        return found
+
+    def _named(self) -> Step:
+        call = self._taken(_CALL)
+        if call and call[1] in PATH_FUNCTIONS:
+            return PathCall(call[1])
+        name = None if call else self._taken(_NAME)
+        if not name:
+            raise JsonPathSyntaxError(self._text[self._place :])
+        return Every() if name[0] == "*" else Names((name[0],))
+
+    def _bracket(self) -> Step:
+        if places := self._taken(_PLACES):
+            return Places(tuple(map(int, places[1].split(","))))
+        if bounds := self._taken(_SLICE):
+            first, last = (None if bound is None else int(bound) for bound in bounds.groups())
+            if first is None and last is None:
+                raise JsonPathSyntaxError(bounds[0])
+            return Slice(first, last)
+        if self._taken(_EVERY):
+            return Every()
+        if self._taken(_FILTER):
+            test, self._place = parse_filter(self._text, self._place, _relative)
+            return ItemFilter(test)
+        if not self._at("["):
+            raise JsonPathSyntaxError(self._text[self._place :])
+        return self._quoted_names()
+
+    def _quoted_names(self) -> Step:
+        self._place += 1
+        names: list[str] = []
+        while True:
+            found = self._taken(_QUOTED)
+            if not found:
+                raise JsonPathSyntaxError(self._text[self._place :])
+            name = found[1] if found[1] is not None else found[2]
+            names.append(re.sub(r"\\(.)", r"\1", name, flags=re.DOTALL))
+            if found[3] == "]":
+                return Names(tuple(names), self._place == len(self._text))
+
+
+def _relative(text: str) -> Callable[[Any, Any], Any]:
+    """What reads a path within a filter.
+
+    Raises:
+        JsonPathSyntaxError: it is none.
+    """
+    return Path(False, tuple(_PathText(text).steps())).read
 
 
 def is_strict(path: str) -> bool:
     """Whether a path that leads nowhere is an error, as it is unless it begins with ``lax``."""
-    return not _steps(path)[0]
+    return not _path(path).lax
 
 
 def walk(text: str, path: str, parse: Callable[[str], Any]) -> Any:
@@ -70,48 +307,16 @@ def walk(text: str, path: str, parse: Callable[[str], Any]) -> Any:
     Raises:
         PathMissingError: the path is strict and leads nowhere, or to null.
         ValueError: the path is strict and the text is no JSON.
+        EvaluationError: it is no path.
     """
-    lax, steps = _steps(path)
+    read = _path(path)
     try:
-        values = [parse(text)]
+        document = parse(text)
     except ValueError:
-        if lax:
+        if read.lax:
             return None
         raise
-    for kind, what in steps:
-        values = [made for value in values for made in _taken(value, kind, what)]
-    if any(_is_of_several(step) for step in steps):
-        return values
-    value = next(iter(values), None)
-    if value is None and not lax:
+    value = read.read(document)
+    if value is None and not read.lax:
         raise PathMissingError(f"no results for the JSON path {path!r}")
     return value
-
-
-def _is_of_several(step: Step) -> bool:
-    kind, what = step
-    return len(what) > 1 if kind == "places" else kind != "name"
-
-
-def _taken(value: Any, kind: str, what: Any) -> list[Any]:
-    if kind == "name":
-        return [value[what]] if isinstance(value, dict) and what in value else []
-    if kind == "deep":
-        return _deep(value, what)
-    if kind == "every" and isinstance(value, dict):
-        return list(value.values())
-    if not isinstance(value, list):
-        return []
-    if kind == "every":
-        return value
-    if kind == "slice":
-        return value[what[0] : what[1]]
-    return [value[place] for place in what if -len(value) <= place < len(value)]
-
-
-def _deep(value: Any, name: str) -> list[Any]:
-    found = []
-    if isinstance(value, dict):
-        found = [value[name]] if name in value else []
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return found + [each for part in parts for each in _deep(part, name)]

@@ -54,12 +54,11 @@ def are_near(values: Sequence[Any], kind: DecimalType) -> bool:
     """Whether pyarrow may be given the values for a type: one with far more digits behind the point
     than the type has ends the process, or gives any number."""
     plus = _bounds(kind.scale).plus
-    present = [value for value in values if value is not None]
     try:
         try:
-            deque(map(plus, present), 0)
-        except TypeError:  # there are other values among them
-            deque(map(plus, [value for value in present if isinstance(value, Decimal)]), 0)
+            deque(map(plus, values), 0)
+        except TypeError:  # there are nulls, or other values, among them
+            deque(map(plus, [value for value in values if isinstance(value, Decimal)]), 0)
     except DecimalException:
         return False
     return True
