@@ -19,7 +19,9 @@ from millrace.expressions.function_definition import (
     FunctionDefinition,
     FunctionResolutionError,
 )
+from millrace.expressions.functions.java_regex import JavaPattern, java_pattern
 from millrace.expressions.functions.lists import key_of
+from millrace.expressions.functions.sql_patterns import like_regex, similar_regex
 from millrace.expressions.parameters import BYTES, CHARACTERS, NUMBERS
 from millrace.expressions.result_types import always, fixed
 from millrace.expressions.type_merging import common_type
@@ -161,69 +163,45 @@ def _value_set(arrow: Any, values: tuple[Any, ...]) -> Any:
 
 
 def _like(site: CallSite, text: Datum, pattern: Datum, escape: Datum | None = None) -> Datum:
-    if is_scalar(pattern) and pattern.is_valid and escape is None and "\\" not in pattern.as_py():
-        return pc.match_like(text, pattern.as_py())
-    if escape is None:
-        return per_value(
-            lambda t, p: bool(_like_regex(p, None).fullmatch(t)), pa.bool_(), text, pattern
-        )
-    return per_value(
-        lambda t, p, e: bool(_like_regex(p, e).fullmatch(t)), pa.bool_(), text, pattern, escape
-    )
+    others = (pattern,) if escape is None else (pattern, escape)
+    if is_scalar(text) or not all(is_scalar(each) and each.is_valid for each in others):
+        return per_value(_is_like, pa.bool_(), text, *others)
+    sample = pattern.as_py()
+    if escape is None and "\\" not in sample and "_" not in sample:
+        return pc.match_like(text, sample)
+    return pc.match_substring_regex(text, _whole(like_regex(*(each.as_py() for each in others))))
 
 
-def _require_one(escape: str | None) -> None:
-    if escape is not None and len(escape) != 1:
-        raise EvaluationError(f"Invalid escape character {escape!r}: ESCAPE takes one character")
+def _is_like(text: str, pattern: str, escape: str | None = None) -> bool:
+    return bool(_compiled(like_regex(pattern, escape)).fullmatch(text))
 
 
-@lru_cache(maxsize=1024)
-def _like_regex(pattern: str, escape: str | None) -> re.Pattern[str]:
-    _require_one(escape)
-    made, position = "", 0
-    while position < len(pattern):
-        character = pattern[position]
-        if escape is not None and character == escape:
-            position += 1
-            if position == len(pattern) or pattern[position] not in ("%", "_", escape):
-                raise EvaluationError(
-                    f"LIKE: {pattern!r} has its escape {escape!r} before no % or _"
-                )
-            made += re.escape(pattern[position])
-        else:
-            made += {"%": ".*", "_": "."}.get(character, re.escape(character))
-        position += 1
-    return re.compile(made, re.DOTALL)
+_compiled = lru_cache(maxsize=1024)(re.compile)
+
+
+def _whole(regex: str) -> str:
+    """For RE2, which looks for a part otherwise."""
+    return f"\\A(?:{regex})\\z"
 
 
 def _similar(site: CallSite, text: Datum, pattern: Datum, escape: Datum | None = None) -> Datum:
-    if escape is None:
-        return per_value(
-            lambda t, p: bool(_similar_regex(p, None).fullmatch(t)), pa.bool_(), text, pattern
-        )
-    return per_value(
-        lambda t, p, e: bool(_similar_regex(p, e).fullmatch(t)), pa.bool_(), text, pattern, escape
-    )
+    others = (pattern,) if escape is None else (pattern, escape)
+    if not is_scalar(text) and all(is_scalar(each) and each.is_valid for each in others):
+        linear = _similar_pattern(*(each.as_py() for each in others)).linear
+        if linear is not None:
+            return pc.match_substring_regex(text, _whole(linear))
+    return per_value(_is_similar, pa.bool_(), text, *others)
 
 
-@lru_cache(maxsize=1024)
-def _similar_regex(pattern: str, escape: str | None) -> re.Pattern[str]:
-    """SQL's regular expressions: % and _ are wild, a dot is a dot, the rest is as in others."""
-    _require_one(escape)
-    made, skip, bracket = "", False, False
-    for character in pattern:
-        if skip:
-            made, skip = made + re.escape(character), False
-        elif escape is not None and character == escape:
-            skip = True
-        elif bracket or character == "[":
-            bracket = character != "]"
-            made += character
-        else:
-            made += {"%": ".*", "_": ".", ".": r"\.", "^": r"\^", "$": r"\$"}.get(
-                character, character
-            )
-    return re.compile(made, re.DOTALL)
+def _is_similar(text: str, pattern: str, escape: str | None = None) -> bool:
+    return bool(_similar_pattern(pattern, escape).compiled.fullmatch(text))
+
+
+def _similar_pattern(pattern: str, escape: str | None = None) -> JavaPattern:
+    try:
+        return java_pattern(similar_regex(pattern, escape))
+    except EvaluationError as error:
+        raise EvaluationError(f"SIMILAR TO: {pattern!r} is no pattern: {error}") from None
 
 
 def _null_test(site: CallSite, value: Datum) -> Datum:

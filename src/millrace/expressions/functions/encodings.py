@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import codecs
 import re
 import uuid
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.columns import CallSite, Datum, Frame, per_value
 from millrace.expressions.evaluation_error import EvaluationError
-from millrace.expressions.function_definition import FunctionDefinition, Signature
+from millrace.expressions.function_definition import (
+    CallContext,
+    FunctionDefinition,
+    FunctionResolutionError,
+    Signature,
+)
+from millrace.expressions.functions.java_formatter import (
+    FormatError,
+    JavaFloat,
+    JavaInteger,
+    java_format,
+)
+from millrace.expressions.functions.java_regex import java_pattern
 from millrace.expressions.functions.strings import CATEGORY, TEXT, python, string_function
+from millrace.expressions.parameters import BYTES
 from millrace.expressions.result_types import always, fixed
+from millrace.expressions.type_merging import common_type
 
 __all__ = ["ENCODINGS"]
 
+_BLANK = re.compile(r"[^\S\x85\xa0\u2007\u202f]")
+"""``Character.isWhitespace``."""
+_HEX = re.compile(rb"[0-9a-fA-F]*")
+_EPOCH = date(1970, 1, 1)
 _STRING = always("STRING")
 _ONE: tuple[Signature, ...] = ((TEXT,),)
 _TWO: tuple[Signature, ...] = ((TEXT, TEXT),)
@@ -28,9 +50,11 @@ def _split_index(text: str, separator: Any, index: int) -> str | None:
     if not text:
         return None
     if isinstance(separator, int):
+        if not 1 <= separator <= 255:
+            return None
         separator = chr(separator)
     # Flink: without a separator it is any blank that separates
-    parts = text.split(separator) if separator else re.split(r"\s", text)
+    parts = text.split(separator) if separator else _BLANK.split(text)
     return parts[index] if 0 <= index < len(parts) else None
 
 
@@ -39,21 +63,57 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _from_base64(text: str) -> str | None:
+    """As Java's decoder, which does without the padding, but takes no other characters."""
+    padded = text if "=" in text else text + "=" * (-len(text) % 4)
     try:
-        return base64.b64decode(text).decode("utf-8", "replace")
-    except binascii.Error:
+        return base64.b64decode(padded, validate=True).decode("utf-8", "replace")
+    except ValueError:
         return None
 
 
+@lru_cache(maxsize=64)
 def _codec(name: str) -> str:
     try:
-        return codecs.lookup("utf-16-be" if name.upper() == "UTF-16" else name).name
-    except LookupError:
-        raise EvaluationError(f"there is no character set {name!r}; UTF-8 is one") from None
+        known = codecs.lookup("utf-32-be" if name.upper() in ("UTF-32", "UTF32") else name).name
+        made = "a".encode(known)  # others take bytes: base64, for example
+    except (LookupError, ValueError):
+        known, made = "", b""
+    if not made or known in _NOT_OF_JAVA:
+        raise EvaluationError(f"there is no character set {name!r}; UTF-8 is one")
+    return known
 
 
-def _elt(index: int, *items: Any) -> Any:
-    return items[index - 1] if 1 <= index <= len(items) else None
+_NOT_OF_JAVA = frozenset(
+    ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7", "utf-8-sig")
+)
+
+
+def _encoded(text: str, name: str) -> bytes:
+    """UTF-16 is written as Java does: a byte order mark, then the high byte first."""
+    codec = _codec(name)
+    if codec == "utf-16":
+        return b"\xfe\xff" + text.encode("utf-16-be", "replace") if text else b""
+    return text.encode(codec, "replace")
+
+
+def _decoded(raw: bytes, name: str) -> str:
+    codec = _codec(name)
+    if codec == "utf-16" and raw[:2] not in (b"\xff\xfe", b"\xfe\xff"):
+        codec = "utf-16-be"
+    return raw.decode(codec, "replace")
+
+
+def _elt(index: int | None, *items: Any) -> Any:
+    return items[index - 1] if index is not None and 1 <= index <= len(items) else None
+
+
+def _elt_type(context: CallContext) -> LogicalType:
+    index = context.literals[0] if context.literals else None
+    if isinstance(index, int) and index < 0:
+        raise FunctionResolutionError(f"ELT: the index is a whole number from 0 on, not {index}")
+    kind = common_type(context.types[1:])
+    assert kind is not None
+    return kind.with_nullable(True)
 
 
 def _inet_aton(text: str) -> int | None:
@@ -72,24 +132,89 @@ def _inet_ntoa(number: int) -> str | None:
     return ".".join(map(str, number.to_bytes(4, "big")))
 
 
-def _printf(template: str, *items: Any) -> str | None:
-    try:
-        return template.replace("%n", "\n") % items
-    except (TypeError, ValueError):
-        return None
+def _printf(site: CallSite, template: Datum, *items: Datum) -> Datum:
+    """Flink gives Java's formatter its internal values: a DATE is its number of days."""
+    makers = [_java_value(kind) for kind in site.argument_types[1:]]
+
+    def printf(text: str | None, *values: Any) -> str | None:
+        if text is None:
+            return None
+        given = [
+            None if value is None else make(value)
+            for make, value in zip(makers, values, strict=True)
+        ]
+        try:
+            return java_format(text, given)
+        except FormatError:
+            return None
+
+    return per_value(printf, site.arrow, template, *items, with_nulls=True)
+
+
+def _java_value(kind: LogicalType) -> Callable[[Any], Any]:
+    """Makes what `java_format` takes of a value of a type."""
+    if isinstance(kind, logical.IntegralType):
+        return lambda value: JavaInteger(value, kind.BITS)
+    if isinstance(kind, logical.DateType):
+        return lambda value: JavaInteger((value - _EPOCH).days, 32)
+    if isinstance(kind, logical.TimeType):
+        return lambda value: JavaInteger(
+            ((value.hour * 60 + value.minute) * 60 + value.second) * 1000
+            + value.microsecond // 1000,
+            32,
+        )
+    if isinstance(kind, logical.YearMonthIntervalType):
+        return lambda value: JavaInteger(value, 32)
+    if isinstance(kind, logical.DayTimeIntervalType):
+        return lambda value: JavaInteger(value // timedelta(milliseconds=1), 64)
+    if isinstance(kind, logical.DecimalType):
+        return lambda value: f"{value:f}"
+    if isinstance(kind, logical.FloatType):
+        return JavaFloat
+    if isinstance(kind, (logical.TimestampType, logical.LocalZonedTimestampType)):
+        return _local_date_time
+    if isinstance(kind, BYTES):
+        return bytes.hex
+    return lambda value: value
+
+
+def _local_date_time(value: Any) -> str:
+    """Java's text of it, which has seconds and their parts only if there are any."""
+    nanos = 0
+    if isinstance(value, int):
+        seconds, nanos = divmod(value, 10**9)
+        value = datetime(1970, 1, 1) + timedelta(seconds=seconds)
+    nanos = nanos or value.microsecond * 1000
+    text = f"{value.year:04d}-{value:%m-%dT%H:%M}"
+    if value.second or nanos:
+        text += f":{value.second:02d}"
+    if nanos:
+        digits = f"{nanos:09d}"
+        while digits.endswith("000"):
+            digits = digits[:-3]
+        text += f".{digits}"
+    return text
 
 
 def _unhex(text: str) -> bytes | None:
-    try:
-        return bytes.fromhex(text if len(text) % 2 == 0 else "0" + text)
-    except ValueError:
+    """As Flink, which looks at the first of an odd number of digits and leaves it out."""
+    raw = text.encode()
+    if not _HEX.fullmatch(raw):
         return None
+    odd = len(raw) % 2
+    return (b"\0" if odd else b"") + bytes.fromhex(raw[odd:].decode())
 
 
 def _hex(value: Any) -> str:
     if isinstance(value, int):
         return f"{value % 2**64:X}"
     return (value.encode() if isinstance(value, str) else value).hex().upper()
+
+
+def _ascii(text: str) -> int:
+    """Java's bytes have a sign."""
+    first = text[:1].encode()[0] if text else 0
+    return first - 256 if first > 127 else first
 
 
 def _chr(code: int) -> str:
@@ -101,10 +226,13 @@ def _uuid(site: CallSite, frame: Frame) -> Datum:
 
 
 def _str_to_map(text: str, pairs: str = ",", entry: str = "=") -> list[tuple[str, str | None]]:
+    """Both delimiters are regular expressions; a part without one is a key without a value."""
+    if not text:
+        return []
     found: dict[str, str | None] = {}
-    for each in text.split(pairs):
-        key, _, value = each.partition(entry)
-        found[key] = value if _ else None
+    for each in java_pattern(pairs).split(text):
+        key, *value = java_pattern(entry).split(each, 2)
+        found[key if value else each] = value[0] if value else None
     return list(found.items())
 
 
@@ -113,8 +241,8 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         "ASCII",
         _ONE,
         always("INT"),
-        python(lambda text: text.encode()[0] if text else 0),
-        "The number of the first character.",
+        python(_ascii),
+        "The number of the first byte, from -128 to 127.",
         ("ASCII('abc')", "97"),
     ),
     string_function(
@@ -146,8 +274,9 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         ((TEXT, f"{TEXT}?", f"{TEXT}?"),),
         fixed("MAP<STRING, STRING>"),
         python(_str_to_map),
-        "A map of keys and values in a text.",
+        "A map of keys and values in a text; the delimiters are regular expressions of Java.",
         ("STR_TO_MAP('k1=v1,k2=v2')", "{k1=v1, k2=v2}"),
+        may_fail=True,
     ),
     string_function(
         "TO_BASE64",
@@ -169,7 +298,7 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         "ENCODE",
         _TWO,
         always("BYTES"),
-        python(lambda text, name: text.encode(_codec(name), "replace")),
+        python(_encoded),
         "The bytes of a text in a character set.",
         ("ENCODE('abc', 'UTF-8')", "abc"),
         may_fail=True,
@@ -178,25 +307,29 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
         "DECODE",
         (("<BINARY_STRING>", TEXT),),
         _STRING,
-        python(lambda raw, name: raw.decode(_codec(name), "replace")),
+        python(_decoded),
         "The text of bytes in a character set.",
         ("DECODE(x'616263', 'UTF-8')", "abc"),
         may_fail=True,
     ),
     string_function(
         "ELT",
-        (("<INTEGER_NUMERIC>", TEXT, f"{TEXT}*"),),
-        lambda c: c.types[1].with_nullable(True),
+        (
+            ("<INTEGER_NUMERIC>", TEXT, f"{TEXT}*"),
+            ("<INTEGER_NUMERIC>", "<BINARY_STRING>", "<BINARY_STRING>*"),
+        ),
+        _elt_type,
         lambda site, *datums: per_value(_elt, site.arrow, *datums, with_nulls=True),
-        "The text of a number, from 1, in a list.",
+        "The text, or the bytes, of a number, from 1, in a list.",
         ("ELT(2, 'a', 'b')", "b"),
     ),
     string_function(
         "PRINTF",
         ((TEXT, "<ANY>*"),),
         fixed("STRING"),
-        python(_printf),
-        "A text with values in the places of %d, %s and their kin.",
+        _printf,
+        "A text with values in the places of %d, %s and their kin, as Java's `Formatter` writes "
+        "them; NULL where it would throw.",
         ("PRINTF('%d %s', 5, 'x')", "5 x"),
     ),
     string_function(

@@ -4,104 +4,104 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus, urlsplit
 
-from millrace.expressions.evaluation_error import EvaluationError
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.expressions.columns import CallSite, Datum, is_scalar, per_value
 from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.functions.java_regex import (
+    JavaPattern,
+    PatternSyntaxError,
+    java_pattern,
+)
 from millrace.expressions.functions.strings import TEXT, python, string_function
+from millrace.expressions.functions.utf16 import code_units
 from millrace.expressions.result_types import always, fixed
 
-__all__ = ["REGULAR_EXPRESSIONS", "java_pattern"]
+__all__ = ["REGULAR_EXPRESSIONS"]
 
-_CLASSES = {
-    "Lower": "a-z",
-    "Upper": "A-Z",
-    "Alpha": "a-zA-Z",
-    "Digit": "0-9",
-    "Alnum": "a-zA-Z0-9",
-    "Punct": r"!-/:-@\[-`{-~",
-    "XDigit": "0-9a-fA-F",
-    "Space": r"\s",
-    "Blank": r" \t",
-    "ASCII": r"\x00-\x7f",
-    "L": r"^\W\d_",
-    "IsAlphabetic": r"^\W\d_",
-    "N": r"\d",
-}
-_JAVA = re.compile(r"\\(.)(?:\{(\w+)\})?|\(\?<(?=[A-Za-z])|\[|\]")
+_WRONG_PERCENT = re.compile("%(?![0-9a-fA-F]{2})")
 
 
-@lru_cache(maxsize=1024)
-def java_pattern(pattern: str) -> re.Pattern[str]:
-    """A pattern of ``java.util.regex`` as one of Python's.
-
-    Raises:
-        EvaluationError: it is no regular expression, or Python has nothing like it.
-
-    >>> bool(java_pattern(r"\\p{Alpha}+").fullmatch("abc"))
-    True
-    """
-    depth = 0
-
-    def piece(found: re.Match[str]) -> str:
-        nonlocal depth
-        text, letter, name = found[0], found[1], found[2]
-        if text in "[]":
-            depth = depth + 1 if text == "[" else max(depth - 1, 0)
-            return text
-        if text.startswith("(?<"):
-            return "(?P<"
-        if letter in ("p", "P") and name in _CLASSES:
-            members = _CLASSES[name]
-            if depth and letter == "p" and members[0] != "^":
-                return members
-            negated = (letter == "P") != (members[0] == "^")
-            return f"[{'^' if negated else ''}{members.lstrip('^')}]"
-        if letter == "z":
-            return r"\Z"
-        if letter == "Z":
-            return r"(?=\n?\Z)"
-        if letter == "h":
-            return r"[ \t]"
-        return text
-
-    try:
-        unicode = r"\p{L}" in pattern or r"\p{IsAlphabetic}" in pattern
-        return re.compile(_JAVA.sub(piece, pattern), 0 if unicode else re.ASCII)
-    except re.error as error:
-        raise EvaluationError(f"{pattern!r} is no regular expression: {error}") from None
-
-
-def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Null where the pattern is wrong, as Flink's newer functions have it."""
+def _guarded(function: Callable[..., Any], otherwise: Any = None) -> Callable[..., Any]:
+    """Null, or something else, where the pattern or the number of a group is wrong, as in Flink."""
 
     def guarded(*arguments: Any) -> Any:
         try:
             return function(*arguments)
-        except (EvaluationError, IndexError):
-            return None
+        except (PatternSyntaxError, IndexError):
+            return otherwise
 
     return guarded
 
 
-def _extract(text: str, pattern: str, group: int = 0) -> str | None:
-    found = java_pattern(pattern).search(text)
-    return found[group] if found else None
+def _constant(text: Datum, pattern: Datum) -> JavaPattern | None:
+    """The pattern that all texts of a column are searched for."""
+    if is_scalar(text) or not is_scalar(pattern) or not pattern.is_valid or not pattern.as_py():
+        return None
+    try:
+        return java_pattern(pattern.as_py())
+    except PatternSyntaxError:
+        return None
 
 
-def _extract_all(text: str, pattern: str, group: int = 1) -> list[str | None]:
-    return [found[group] for found in java_pattern(pattern).finditer(text)]
+def _has(text: str, pattern: str) -> bool:
+    return bool(pattern and java_pattern(pattern).search(text))
+
+
+def _regexp(site: CallSite, text: Datum, pattern: Datum) -> Datum:
+    found = _constant(text, pattern)
+    if found is not None and found.linear is not None:
+        try:
+            return pc.match_substring_regex(text, found.linear)
+        except pa.ArrowInvalid:  # it is too large for RE2
+            pass
+    return per_value(_guarded(_has, False), site.arrow, text, pattern)
 
 
 def _replace(text: str, pattern: str, new: str) -> str:
-    return java_pattern(pattern).sub(lambda found: new, text)
+    return java_pattern(pattern).replaced(text, new)
+
+
+def _regexp_replace(site: CallSite, text: Datum, pattern: Datum, new: Datum) -> Datum:
+    found = _constant(text, pattern)
+    if found is not None and found.replaces and is_scalar(new) and new.is_valid:
+        try:
+            kept = new.as_py().replace("\\", "\\\\")
+            return pc.replace_substring_regex(text, found.linear, kept)
+        except pa.ArrowInvalid:
+            pass
+    return per_value(_guarded(_replace), site.arrow, text, pattern, new)
+
+
+def _extract(text: str, pattern: str, group: int = 0) -> str | None:
+    found = java_pattern(pattern).search(text)
+    return found[_known(found, group)] if found else None
+
+
+def _extract_all(text: str, pattern: str, group: int = 1) -> list[str | None]:
+    known = java_pattern(pattern)
+    if group > known.compiled.groups:
+        raise IndexError(group)
+    return [found[_known(found, group)] for found in known.matches(text)]
+
+
+def _known(found: re.Match[str], group: int) -> int:
+    if group < 0:
+        raise IndexError(group)
+    return group
+
+
+def _count(text: str, pattern: str) -> int:
+    return sum(1 for _ in java_pattern(pattern).matches(text))
 
 
 def _instr(text: str, pattern: str) -> int:
     found = java_pattern(pattern).search(text)
-    return found.start() + 1 if found else 0
+    return code_units(text[: found.start()]) + 1 if found else 0
 
 
 def _url_part(url: str, part: str, key: str | None = None) -> str | None:
@@ -134,10 +134,8 @@ def _url_part(url: str, part: str, key: str | None = None) -> str | None:
 
 
 def _decoded(text: str) -> str | None:
-    try:
-        return unquote_plus(text, errors="strict")
-    except UnicodeDecodeError:
-        return None
+    """As ``URLDecoder``: bytes that are no UTF-8 become U+FFFD, and a wrong % is an error."""
+    return None if _WRONG_PERCENT.search(text) else unquote_plus(text, errors="replace")
 
 
 _TWO = ((TEXT, TEXT),)
@@ -148,8 +146,9 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         "REGEXP",
         _TWO,
         always("BOOLEAN"),
-        python(lambda text, pattern: bool(pattern and java_pattern(pattern).search(text))),
-        "Whether a part of the text matches a regular expression of Java, an empty one: never.",
+        _regexp,
+        "Whether a part of the text matches a regular expression of Java; an empty or wrong one: "
+        "never.",
         ("REGEXP('abc', 'b')", "TRUE"),
         may_fail=True,
     ),
@@ -157,8 +156,9 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         "REGEXP_REPLACE",
         ((TEXT, TEXT, TEXT),),
         always("STRING"),
-        python(_replace),
-        "The text with each match replaced; the new text is taken as it is.",
+        _regexp_replace,
+        "The text with each match replaced; the new text is taken as it is. NULL if the regular "
+        "expression is wrong.",
         ("REGEXP_REPLACE('foobar', 'oo|ar', '')", "fb"),
         may_fail=True,
     ),
@@ -169,6 +169,7 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         python(_guarded(_extract)),
         "A group of the first match; 0 is all of it.",
         ("REGEXP_EXTRACT('foothebar', 'foo(.*?)(bar)', 2)", "bar"),
+        may_fail=True,
     ),
     string_function(
         "REGEXP_EXTRACT_ALL",
@@ -177,14 +178,16 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         python(_guarded(_extract_all)),
         "A group of each match; 1 unless told.",
         ("REGEXP_EXTRACT_ALL('a1b2', '([a-z])([0-9])', 2)", "[1, 2]"),
+        may_fail=True,
     ),
     string_function(
         "REGEXP_COUNT",
         _TWO,
         fixed("INT"),
-        python(_guarded(lambda text, pattern: len(list(java_pattern(pattern).finditer(text))))),
+        python(_guarded(_count)),
         "How many matches there are.",
         ("REGEXP_COUNT('aXbXc', 'X')", "2"),
+        may_fail=True,
     ),
     string_function(
         "REGEXP_INSTR",
@@ -193,6 +196,7 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         python(_guarded(_instr)),
         "Where the first match is, from 1; 0: nowhere.",
         ("REGEXP_INSTR('abcabc', 'c')", "3"),
+        may_fail=True,
     ),
     string_function(
         "REGEXP_SUBSTR",
@@ -201,6 +205,7 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         python(_guarded(_extract)),
         "The first match.",
         ("REGEXP_SUBSTR('abc123', '[0-9]+')", "123"),
+        may_fail=True,
     ),
     string_function(
         "PARSE_URL",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import reduce
 from typing import Any
@@ -19,12 +20,20 @@ from millrace.expressions.function_definition import (
     ResultStrategy,
     Signature,
 )
+from millrace.expressions.functions.utf16 import in_code_units
+from millrace.expressions.parameters import CHARACTERS, NUMBERS
 from millrace.expressions.result_types import always, argument, fixed, forced_nullable, varying
 
 __all__ = ["CATEGORY", "STRINGS", "TEXT", "python", "require_length", "string_function"]
 
 CATEGORY = "String"
 TEXT = "<CHARACTER_STRING>"
+_BLANKS = "".join(map(chr, range(33)))
+_JAVA_DOUBLE = re.compile(
+    r"[+-]?(NaN|Infinity|((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"
+    r"|0[xX]([0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?)",
+    re.ASCII,
+)
 LONGEST = 2**26
 """Characters of a text that a function makes of a short one and a number."""
 Kernel = Callable[..., Datum]
@@ -71,7 +80,9 @@ def _trim(site: CallSite, text: Datum, characters: Datum | None = None) -> Datum
 
 
 def _concat(site: CallSite, *texts: Datum) -> Datum:
-    return pc.binary_join_element_wise(*texts, "")
+    if pa.types.is_binary(site.arrow):  # BINARY(n) are bytes of one length
+        texts = tuple(each.cast(site.arrow) for each in texts)
+    return pc.binary_join_element_wise(*texts, pa.scalar("", site.arrow))
 
 
 def _joined(kind: LogicalType) -> int:
@@ -146,7 +157,7 @@ def _repeated(text: str, count: int) -> str:
     return text * max(count, 0)
 
 
-def _padded(left: bool) -> Callable[[str, int, str], str | None]:
+def _padded(left: bool) -> Callable[..., str | None]:
     def pad(text: str, length: int, filler: str) -> str | None:
         if length < 0 or not filler:
             return None
@@ -155,7 +166,7 @@ def _padded(left: bool) -> Callable[[str, int, str], str | None]:
         fill = (filler * (missing // len(filler) + 1))[:missing]
         return fill + text if left and missing else (text + fill)[:length]
 
-    return pad
+    return in_code_units(pad)
 
 
 def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
@@ -166,25 +177,43 @@ def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
     return text[: start - 1] + new + (text[end:] if end >= 0 else "")
 
 
-def _translate(text: str, old: str, new: str) -> str:
+def _translate(text: str | None, old: str | None, new: str | None) -> str | None:
+    """What is to be replaced may be NULL: nothing is; NULL instead of it leaves it out."""
+    if text is None or not old:
+        return text
     table: dict[int, str | None] = {}
     for position, character in enumerate(old):
-        table.setdefault(ord(character), new[position] if position < len(new) else None)
+        instead = new[position] if new is not None and position < len(new) else None
+        table.setdefault(ord(character), instead)
     return text.translate(table)
 
 
-def _every(test: Callable[[str], bool]) -> Kernel:
-    return lambda site, value: per_value(
-        lambda v: v is not None and test(str(v)), pa.bool_(), value, with_nulls=True
-    )
+def _is_of(numbers: tuple[type[LogicalType], ...], test: Callable[[str], bool]) -> Kernel:
+    """A test of texts; of other values, those of some types pass it."""
+
+    def kernel(site: CallSite, value: Datum) -> Datum:
+        if isinstance(site.argument_types[0], CHARACTERS):
+            found = per_value(
+                lambda v: v is not None and test(v), pa.bool_(), value, with_nulls=True
+            )
+            return found
+        passes = isinstance(site.argument_types[0], numbers)
+        return pc.is_valid(value) if passes else pa.scalar(False)
+
+    return kernel
+
+
+def _in_plane(test: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Java looks at units of UTF-16, of which none beyond the first plane is a letter or digit."""
+    return lambda text: test(text) and max(text) <= "\uffff"
 
 
 def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    """What ``Integer``, ``Long`` or ``Double`` of Java read."""
+    if _JAVA_DOUBLE.fullmatch(text.strip(_BLANKS)):
+        return True
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    return digits.isdecimal() and -(2**63) <= int(text) < 2**63
 
 
 def string_function(
@@ -212,10 +241,12 @@ _STRING = always("STRING")
 _ONE: tuple[Signature, ...] = ((TEXT,),)
 _TWO: tuple[Signature, ...] = ((TEXT, TEXT),)
 
+_PAIRS: tuple[Signature, ...] = (*_TWO, ("<BINARY_STRING>", "<BINARY_STRING>"))
+
 STRINGS: tuple[FunctionDefinition, ...] = (
     string_function(
         "||",
-        (("<STRING>", "<STRING>"),),
+        _PAIRS,
         _bars_type,
         _concat,
         "Two texts as one.",
@@ -400,7 +431,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
             min(_joined(c.types[0]) + _joined(c.types[1]), logical.MAX_LENGTH),
             nullable=c.any_nullable,
         ),
-        python(_overlay),
+        python(in_code_units(_overlay)),
         "The text with a part of it replaced.",
         ("OVERLAY('xxxxx' PLACING 'yy' FROM 2 FOR 3)", "xyyx"),
     ),
@@ -408,13 +439,13 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         "TRANSLATE",
         ((TEXT, TEXT, TEXT),),
         _STRING,
-        python(_translate),
+        lambda site, *datums: per_value(_translate, site.arrow, *datums, with_nulls=True),
         "Each character of one list replaced by that of another.",
         ("TRANSLATE('hello', 'el', 'ip')", "hippo"),
     ),
     string_function(
         "STARTSWITH",
-        (("<STRING>", "<STRING>"),),
+        _PAIRS,
         always("BOOLEAN"),
         python(lambda text, part: text.startswith(part)),
         "Whether a text begins with another.",
@@ -422,30 +453,30 @@ STRINGS: tuple[FunctionDefinition, ...] = (
     ),
     string_function(
         "ENDSWITH",
-        (("<STRING>", "<STRING>"),),
+        _PAIRS,
         always("BOOLEAN"),
         python(lambda text, part: text.endswith(part)),
         "Whether a text ends with another.",
         ("ENDSWITH('hello', 'lo')", "TRUE"),
     ),
     *(
-        string_function(name, (("<ANY>",),), fixed("BOOLEAN NOT NULL"), _every(test), text, example)
-        for name, test, text, example in (
+        string_function(name, (("<ANY>",),), fixed("BOOLEAN NOT NULL"), kernel, text, example)
+        for name, kernel, text, example in (
             (
                 "IS_ALPHA",
-                str.isalpha,
+                _is_of((), _in_plane(str.isalpha)),
                 "Whether all characters are letters.",
                 ("IS_ALPHA('abc')", "TRUE"),
             ),
             (
                 "IS_DIGIT",
-                str.isdigit,
+                _is_of((logical.IntegralType,), _in_plane(str.isdecimal)),
                 "Whether all characters are digits.",
                 ("IS_DIGIT('12')", "TRUE"),
             ),
             (
                 "IS_DECIMAL",
-                _is_number,
+                _is_of(NUMBERS, _is_number),
                 "Whether the text is a number.",
                 ("IS_DECIMAL('1.5')", "TRUE"),
             ),

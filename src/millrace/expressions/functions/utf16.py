@@ -1,0 +1,57 @@
+"""Texts as Java has them, in units of UTF-16, which some functions of Flink count.
+
+CHAR_LENGTH, SUBSTRING, LEFT, RIGHT, POSITION, LOCATE, INSTR, REVERSE, SPLIT and TRANSLATE count
+characters; LPAD, RPAD, OVERLAY and REGEXP_INSTR count units.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+__all__ = ["code_units", "in_code_units"]
+
+_BEYOND = "\uffff"
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def code_units(text: str) -> int:
+    """The length of a text in Java.
+
+    >>> code_units("a😀")
+    3
+    """
+    return len(text) if text.isascii() else len(text) + sum(c > _BEYOND for c in text)
+
+
+def in_code_units(function: Callable[..., str | None]) -> Callable[..., str | None]:
+    """The function over texts whose characters are units; half of a character becomes ``?``.
+
+    >>> in_code_units(lambda text: text[:2])("a😀")
+    'a?'
+    """
+
+    @wraps(function)
+    def wrapped(*arguments: Any) -> str | None:
+        if not any(isinstance(each, str) and _is_beyond(each) for each in arguments):
+            return function(*arguments)
+        units = (_split(each) if isinstance(each, str) else each for each in arguments)
+        made = function(*units)
+        return None if made is None else _joined(made)
+
+    return wrapped
+
+
+def _is_beyond(text: str) -> bool:
+    return not text.isascii() and max(text) > _BEYOND
+
+
+def _split(text: str) -> str:
+    return "".join(map(chr, memoryview(text.encode("utf-16-le")).cast("H")))
+
+
+def _joined(units: str) -> str:
+    text = units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return _HALF.sub("?", text)
