@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from millrace.common.time.nanosecond_datetime import datetime_of
 from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
@@ -45,6 +46,20 @@ CASES: list[tuple[str, Any, str, str]] = [
         "2024-01-02T03:04:05Z",
         "2024-01-02 04:04:05",
     ),
+    (
+        "TIMESTAMP(9)",
+        datetime_of(1_704_067_200_123_456_789),
+        "2024-01-01T00:00:00.123456789",
+        "2024-01-01 00:00:00.123456789",
+    ),
+    (
+        "TIMESTAMP_LTZ(9)",
+        datetime_of(1_704_067_200_000_000_089, utc=True),
+        "2024-01-01T00:00:00.000000089Z",
+        "2024-01-01 01:00:00.000000089",
+    ),
+    ("TIMESTAMP(0)", datetime(1, 1, 1), "0001-01-01T00:00", "0001-01-01 00:00:00"),
+    ("MAP<ARRAY<INT>, STRING>", {(1,): "x"}, "{[1]=x}", "{[1]=x}"),
     ("INTERVAL DAY TO SECOND", timedelta(1, 3661), "1 day, 1:01:01", "+1 01:01:01.000"),
     ("INTERVAL YEAR TO MONTH", 14, "14", "+1-02"),
     ("ARRAY<INT>", [1, None], "[1, null]", "[1, NULL]"),

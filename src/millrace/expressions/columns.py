@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from millrace.common.types.logical.arrow_type import counted_nanoseconds
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.evaluation_error import ValueCountError
 from millrace.expressions.session_settings import SessionSettings
@@ -251,19 +251,5 @@ def _per_entry(
 def _values(datum: Datum) -> list[Any]:
     """Python values; timestamps of nanoseconds, which Python lacks, as numbers."""
     array = array_of(datum, 1)
-    counted = _counted(array.type)
+    counted = counted_nanoseconds(array.type)
     return list((array if counted == array.type else conformed(array, counted)).to_pylist())
-
-
-@lru_cache(maxsize=1024)
-def _counted(kind: Any) -> Any:
-    """The type with numbers in place of timestamps of nanoseconds, within others, too."""
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return pa.int64()
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_counted(field.type)) for field in kind])
-    if pa.types.is_map(kind):
-        return pa.map_(_counted(kind.key_type), kind.item_field.with_type(_counted(kind.item_type)))
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_counted(kind.value_type)))
-    return kind

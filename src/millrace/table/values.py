@@ -65,8 +65,10 @@ def _java_text(value: Any, kind: LogicalType) -> str:
     if isinstance(value, datetime):
         if value.tzinfo is not None:
             text = value.astimezone(UTC).replace(tzinfo=None)
-            return f"{text.isoformat(timespec=_digits(text.microsecond))}Z"
-        return _without_zero_seconds(value)
+            return (
+                f"{_with_nanos(value, text) or text.isoformat(timespec=_digits(text.microsecond))}Z"
+            )
+        return _with_nanos(value, value) or _without_zero_seconds(value)
     if isinstance(value, time_of_day):
         return _without_zero_seconds(value)
     if isinstance(value, bytes):
@@ -89,6 +91,12 @@ def _without_zero_seconds(value: datetime | time_of_day) -> str:
     if value.second == 0 and value.microsecond == 0:
         return value.isoformat(timespec="minutes")
     return value.isoformat(timespec=_digits(value.microsecond))
+
+
+def _with_nanos(value: datetime, shown: datetime) -> str:
+    """A time with nine digits of a second if it has so many; otherwise nothing."""
+    rest = getattr(value, "nanosecond", 0)
+    return f"{shown.isoformat(timespec='microseconds')}{rest:03d}" if rest else ""
 
 
 def _digits(microsecond: int) -> str:
@@ -120,11 +128,13 @@ def _cell(value: Any, kind: LogicalType, zone: ZoneInfo) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(kind, (logical.TimestampType, logical.LocalZonedTimestampType)):
         local = value if value.tzinfo is None else value.astimezone(zone)
-        text = local.strftime("%Y-%m-%d %H:%M:%S")
-        return _fraction(text, value.microsecond, kind.precision)
+        text = local.replace(tzinfo=None).isoformat(" ", "seconds")
+        nanos = value.microsecond * 1000 + getattr(value, "nanosecond", 0)
+        return _fraction(text, nanos, kind.precision)
     if isinstance(kind, logical.TimeType):
-        return _fraction(value.strftime("%H:%M:%S"), value.microsecond, kind.precision)
-    if isinstance(value, (Row, list, dict)):
+        text = value.isoformat("seconds")
+        return _fraction(text, value.microsecond * 1000, kind.precision)
+    if isinstance(value, (Row, list, tuple, dict)):
         return _nested_cell(value, kind, zone)
     if isinstance(value, bytes):
         return f"x'{value.hex()}'"
@@ -161,8 +171,8 @@ def _map_cell(value: dict[Any, Any], key: LogicalType, item: LogicalType, zone: 
     return f"{{{', '.join(pairs)}}}"
 
 
-def _fraction(text: str, microsecond: int, precision: int) -> str:
-    return f"{text}.{f'{microsecond:06}000'[:precision]}" if precision else text
+def _fraction(text: str, nanosecond: int, precision: int) -> str:
+    return f"{text}.{f'{nanosecond:09}'[:precision]}" if precision else text
 
 
 def _day_time(value: timedelta) -> str:

@@ -18,7 +18,13 @@ from millrace.common.types.logical.logical_type import LogicalType
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["arrow_schema", "arrow_type", "logical_row_type", "logical_type_of"]
+__all__ = [
+    "arrow_schema",
+    "arrow_type",
+    "counted_nanoseconds",
+    "logical_row_type",
+    "logical_type_of",
+]
 
 
 def arrow_type(logical_type: LogicalType) -> pyarrow.DataType:
@@ -101,6 +107,23 @@ _MAKERS: dict[type, Callable[[Any, Any], Any]] = {
     logical.StructuredType: lambda pa, kind: pa.struct(_fields(kind)),
     logical.RawType: lambda pa, kind: pa.binary(),
 }
+
+
+@lru_cache(maxsize=1024)
+def counted_nanoseconds(kind: Any) -> Any:
+    """An Arrow type with numbers in place of timestamps of nanoseconds, within others, too."""
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.int64()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(counted_nanoseconds(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        item = kind.item_field.with_type(counted_nanoseconds(kind.item_type))
+        return pa.map_(counted_nanoseconds(kind.key_type), item)
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(counted_nanoseconds(kind.value_type)))
+    return kind
 
 
 def logical_row_type(schema: pyarrow.Schema) -> logical.RowType:

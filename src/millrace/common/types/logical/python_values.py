@@ -22,7 +22,12 @@ from typing import Any
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.time.amounts import Instant
-from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.time.nanosecond_datetime import (
+    NanosecondDatetime,
+    datetime_of,
+    nanoseconds_of,
+)
+from millrace.common.types.logical.arrow_type import arrow_type, counted_nanoseconds
 from millrace.common.types.logical.fitted_decimal import are_near, decimal_fitter
 from millrace.common.types.logical.logical_type import (
     ArrayType,
@@ -33,6 +38,7 @@ from millrace.common.types.logical.logical_type import (
     MapType,
     MultisetType,
     RowType,
+    TimestampType,
 )
 from millrace.common.types.row import named_row
 
@@ -48,13 +54,11 @@ def python_values(column: Any, kind: LogicalType) -> list[Any]:
     Raises:
         JobExecutionError: a date or time is one that Python does not have.
     """
-    import pyarrow as pa
 
-    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
-        # Python has no nanoseconds, and pyarrow would want pandas for them
-        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    # Python has no nanoseconds, and pyarrow would want pandas for them
+    counted = counted_nanoseconds(column.type)
     try:
-        values = _listed(column)
+        values = _listed(column if counted == column.type else column.cast(counted))
     except (OverflowError, ValueError) as error:
         raise JobExecutionError(
             f"Python has no value of type {kind} for one of a column's ({error}): its dates and "
@@ -74,15 +78,47 @@ def _python_converter(kind: LogicalType) -> Convert | None:
             [convert(value[name]) for name, convert in zip(names, converters, strict=True)],
         )
     if isinstance(kind, MultisetType):
-        element = _optional(kind.element_type)
+        element = _as_key(kind.element_type)
         return lambda value: {element(key): count for key, count in value}
     if isinstance(kind, MapType):
-        key, item = _optional(kind.key_type), _optional(kind.value_type)
+        key, item = _as_key(kind.key_type), _optional(kind.value_type)
         return lambda value: {key(name): item(each) for name, each in value}
     if isinstance(kind, ArrayType) and _python_converter(kind.element_type) is not None:
         element = _optional(kind.element_type)
         return lambda value: [element(each) for each in value]
+    if isinstance(kind, TimestampType | LocalZonedTimestampType) and kind.unit == "ns":
+        zoned = isinstance(kind, LocalZonedTimestampType)
+        return lambda value: datetime_of(value, zoned)
     return None
+
+
+class _MapKey(dict[Any, Any]):
+    """A map that is a key of another one."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+def _as_key(kind: LogicalType) -> Convert:
+    """Makes values that have a hash: tuples in place of lists."""
+    if isinstance(kind, ArrayType):
+        element = _as_key(kind.element_type)
+        return lambda value: None if value is None else tuple(map(element, value))
+    if isinstance(kind, RowType):
+        names, converters = kind.names, [_as_key(field.type) for field in kind.fields]
+        return lambda value: (
+            None
+            if value is None
+            else named_row(
+                names, [made(value[name]) for name, made in zip(names, converters, strict=True)]
+            )
+        )
+    if isinstance(kind, MapType):
+        key, item = _as_key(kind.key_type), _as_key(kind.value_type)
+        return lambda value: (
+            None if value is None else _MapKey({key(name): item(each) for name, each in value})
+        )
+    return _optional(kind)
 
 
 def _optional(kind: LogicalType) -> Convert:
@@ -149,9 +185,18 @@ def arrow_converter(kind: LogicalType) -> Convert | None:
         element = _nested_converter(kind.element_type)
         if element is not None:
             return lambda value: None if value is None else list(map(element, value))
+    if isinstance(kind, TimestampType | LocalZonedTimestampType) and kind.unit == "ns":
+        return _nanoseconds
     if isinstance(kind, LocalZonedTimestampType):
         return _point_in_time
     return None
+
+
+def _nanoseconds(value: Any) -> Any:
+    """A time with nanoseconds as Arrow takes it."""
+    if isinstance(value, Instant):
+        return value.seconds * 10**9 + value.nanos
+    return nanoseconds_of(value) if isinstance(value, NanosecondDatetime) else value
 
 
 def _point_in_time(value: Any) -> Any:
