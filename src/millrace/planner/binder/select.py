@@ -6,8 +6,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from millrace.common.types.logical.logical_type import RowField, RowType
-from millrace.expressions.resolved import FieldReference, ResolvedExpression, SortKey
+from millrace.common.types.logical.logical_type import BooleanType, RowField, RowType
+from millrace.expressions.resolved import (
+    FieldReference,
+    ResolvedExpression,
+    SortKey,
+    ValueLiteral,
+)
 from millrace.planner.binder.aggregate_calls import bind_order
 from millrace.planner.binder.aggregation import Aggregation, UngroupedError
 from millrace.planner.binder.context import BindingContext, CommonTables
@@ -48,6 +53,11 @@ def bind_select(
     return _Select(context, node, outer, common).bind()
 
 
+_TRUE = ValueLiteral(True, BooleanType(nullable=False))
+_NO_TABLE = Values(((_TRUE,),), RowType((RowField("$one", _TRUE.type),), nullable=False))
+"""The one row that a SELECT without FROM reads. It has a column: rows without any have no number."""
+
+
 class _Select:
     def __init__(
         self,
@@ -57,7 +67,7 @@ class _Select:
         common: CommonTables,
     ) -> None:
         self.context, self.node, self.common = context, node, common
-        self.rows: RelNode = Values(((),), RowType((), nullable=False))
+        self.rows: RelNode = _NO_TABLE
         self.scope = Scope(parent=outer)
         self.outer = outer
         self.window_call: exp.Expr | None = None
@@ -287,7 +297,7 @@ class _Select:
 def _projected(
     rows: RelNode, expressions: tuple[ResolvedExpression, ...], names: tuple[str, ...]
 ) -> RelNode:
-    if isinstance(rows, Values) and not rows.row_type.fields:
+    if rows is _NO_TABLE:
         pairs = zip(names, expressions, strict=True)
         kind = RowType(
             tuple(RowField(name, each.output_type) for name, each in pairs), nullable=False

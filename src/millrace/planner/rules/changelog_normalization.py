@@ -14,6 +14,8 @@ from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize, Wat
 
 __all__ = ["SourceChangelogs", "with_normalized_changes"]
 
+_KINDS = ("+I", "-U", "+U", "-D")
+
 
 @dataclass(frozen=True)
 class SourceChangelogs:
@@ -21,7 +23,7 @@ class SourceChangelogs:
 
     Attributes:
         duplicates: whether full changelogs may tell a change more than once.
-        batch: whether only the final rows are wanted.
+        batch: whether the query runs in batch mode, whose sources only insert.
     """
 
     duplicates: bool = False
@@ -32,7 +34,8 @@ def with_normalized_changes(rows: RelNode, changelogs: SourceChangelogs) -> RelN
     """The tree in which every changelog has what was before each update.
 
     Raises:
-        UnsupportedQueryError: a table lacks the primary key that this takes.
+        UnsupportedQueryError: a table lacks the primary key that this takes, or there are
+            changes in batch mode.
     """
 
     def changed(node: RelNode) -> RelNode:
@@ -50,18 +53,19 @@ def _is_normalized(scan: TableScan, changelogs: SourceChangelogs) -> bool:
     if not table.changes - {"+I"}:
         return False
     name = ".".join(table.path)
-    if not table.primary_key:
-        if "-U" not in table.changes or changelogs.duplicates:
-            raise scan.refusal(
-                f"table {name} gives rows that replace others: declare by PRIMARY KEY (...) NOT "
-                "ENFORCED which columns tell them apart"
-            )
-        if changelogs.batch:
-            raise scan.refusal(
-                f"table {name} gives updates and deletes: to read its final rows in batch mode, "
-                "declare a PRIMARY KEY (...) NOT ENFORCED; or use a streaming environment"
-            )
-    return changelogs.batch or changelogs.duplicates or "-U" not in table.changes
+    if changelogs.batch:
+        kinds = ", ".join(kind for kind in _KINDS if kind in table.changes)
+        raise scan.refusal(
+            "Querying a table in batch mode is currently only possible for INSERT-only table "
+            f"sources, but the source of table {name} gives {kinds}: use a streaming environment"
+        )
+    whole = "-U" in table.changes and not changelogs.duplicates
+    if not whole and not table.primary_key:
+        raise scan.refusal(
+            f"table {name} gives rows that replace others: declare by PRIMARY KEY (...) NOT "
+            "ENFORCED which columns tell them apart"
+        )
+    return not whole
 
 
 def _normalized(rows: RelNode, scan: TableScan) -> RelNode:

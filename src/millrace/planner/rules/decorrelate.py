@@ -52,7 +52,9 @@ class Decorrelated:
     Attributes:
         rows: the query's columns first, then those that the predicates read.
         predicates: over ``rows``, with level-1 references to the row around it.
-        counts: columns that are 0, not null, where no row is found.
+        counts: columns that are 0, not null, for a row around the query that it finds nothing
+            for. A query without references has none: over a stream a count of no rows gives no
+            row, in batch mode always one.
     """
 
     rows: RelNode
@@ -67,7 +69,7 @@ def decorrelated(rows: RelNode) -> Decorrelated:
         UnsupportedQueryError: a reference stands where it cannot be pulled out.
     """
     if not has_outer(rows, 1):
-        return Decorrelated(rows, counts=_counts(rows))
+        return Decorrelated(rows)
     if isinstance(rows, Filter):
         return _filter(rows)
     if isinstance(rows, Project):
@@ -89,12 +91,6 @@ def is_outer(expression: ResolvedExpression) -> bool:
     if isinstance(expression, OuterReference):
         return expression.level == 1
     return any(is_outer(child) for child in expression.children())
-
-
-def _counts(rows: RelNode) -> frozenset[int]:
-    if isinstance(rows, Aggregate) and not rows.groups:
-        return frozenset(i for i, call in enumerate(rows.calls) if call.function == "COUNT")
-    return frozenset()
 
 
 def _filter(rows: Filter) -> Decorrelated:

@@ -18,6 +18,7 @@ from millrace.expressions.resolved import (
     ValueLiteral,
 )
 from millrace.planner.binder.names import unique_names
+from millrace.planner.relational.outer_references import has_outer
 from millrace.planner.relational.rel_node import (
     Aggregate,
     Filter,
@@ -222,7 +223,7 @@ def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression
         place=relation.place,
     )
     value: ResolvedExpression = join.field(width)
-    if 0 in inner.counts:
+    if 0 in inner.counts or query.kind is SubqueryKind.EXISTS:
         kind = value.output_type.with_nullable(False)
         value = Call("COALESCE", (value, ValueLiteral(0, kind)), kind)
     if query.kind is SubqueryKind.EXISTS:
@@ -259,7 +260,8 @@ def _lateral(node: Join) -> RelNode:
     made = decorrelated(node.right)
     conditions = joined_condition(made.predicates, left)
     # an aggregate without keys gives a row for every outer row, also where it finds none
-    padded = node.kind is JoinKind.INNER and (bool(made.counts) or _one_row(node.right))
+    correlated = node.kind is JoinKind.INNER and has_outer(node.right, 1)
+    padded = correlated and (bool(made.counts) or _one_row(node.right))
     kind = JoinKind.LEFT if padded else node.kind
     if not padded:  # it reads the left row and the query's own columns, which come first
         conditions += conjuncts(node.condition)
