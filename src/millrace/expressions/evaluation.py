@@ -43,6 +43,7 @@ from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.failing_row import tell_row
 from millrace.expressions.function_context import open_functions
 from millrace.expressions.function_definition import FunctionDefinition, FunctionResolutionError
+from millrace.expressions.functions.utf16 import encodable
 from millrace.expressions.registry import function
 from millrace.expressions.resolved import (
     Call,
@@ -214,8 +215,10 @@ class _Compiler:
             index = expression.index
             return ExpressionNode(lambda frame: frame.column(index))
         if isinstance(expression, ValueLiteral):
-            arrow = arrow_type(expression.type)
-            return ExpressionNode(_unreachable, constant=pa.scalar(expression.value, arrow))
+            value, arrow = expression.value, arrow_type(expression.type)
+            if isinstance(value, str):
+                value = encodable(value)
+            return ExpressionNode(_unreachable, constant=pa.scalar(value, arrow))
         if isinstance(expression, Cast):
             return self._cast(expression)
         if isinstance(expression, Call):

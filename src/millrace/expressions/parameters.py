@@ -99,11 +99,12 @@ def accepted(parameter: str, kind: LogicalType) -> LogicalType | None:
     >>> accepted("<NUMERIC>", logical.BooleanType()) is None
     True
     """
-    if isinstance(kind, logical.NullType):
-        return _OF_NULL.get(parameter, kind)
+    if isinstance(kind, logical.NullType):  # of arrays, maps and rows it would have no parts
+        return None if parameter in _WITH_PARTS else _OF_NULL.get(parameter, kind)
     return PARAMETERS[parameter](kind)
 
 
+_WITH_PARTS = ("ARRAY", "MAP", "MULTISET", "ROW", "<CONSTRUCTED>")
 _OF_NULL: dict[str, LogicalType] = {
     "<CHARACTER_STRING>": logical.VarCharType(),
     "<STRING>": logical.VarCharType(),

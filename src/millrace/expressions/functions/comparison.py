@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.columns import CallSite, Datum, Frame, is_scalar, per_value
-from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import (
     CallContext,
     FunctionDefinition,
@@ -41,6 +40,8 @@ _MEET_TEXTS = (
 _EQUALITIES = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 """As in Flink, these do not read numbers from texts; the others do."""
 
+_ORDERS = ("<", "<=", ">", ">=", "BETWEEN")
+
 
 def comparable(context: CallContext) -> tuple[LogicalType, ...] | None:
     """Casts to the type in which values are compared; text meets others as one of them."""
@@ -60,6 +61,10 @@ def comparable(context: CallContext) -> tuple[LogicalType, ...] | None:
         kind = common_type(context.types)
     if kind is None:
         return None
+    if context.name in _ORDERS and kind.children():
+        raise FunctionResolutionError(
+            f"rows, arrays and maps have no order: {context.name} does not take {kind}"
+        )
     if isinstance(kind, logical.NullType):  # NULL = NULL: of a type that can be compared
         kind = logical.BooleanType()
     return tuple(_compared(each, kind) for each in context.types)
@@ -92,11 +97,7 @@ def equality(left: Datum, right: Datum) -> Datum:
 
 
 def _nested_compare(name: str) -> Callable[[Any, Any], bool]:
-    if name == "=":
-        return _same
-    if name == "<>":
-        return lambda left, right: not _same(left, right)
-    raise EvaluationError(f"rows, arrays and maps have no order: {name} does not take them")
+    return _same if name == "=" else lambda left, right: not _same(left, right)
 
 
 def _same(left: Any, right: Any) -> bool:
@@ -198,10 +199,7 @@ def _is_similar(text: str, pattern: str, escape: str | None = None) -> bool:
 
 
 def _similar_pattern(pattern: str, escape: str | None = None) -> JavaPattern:
-    try:
-        return java_pattern(similar_regex(pattern, escape))
-    except EvaluationError as error:
-        raise EvaluationError(f"SIMILAR TO: {pattern!r} is no pattern: {error}") from None
+    return java_pattern(similar_regex(pattern, escape))
 
 
 def _null_test(site: CallSite, value: Datum) -> Datum:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-__all__ = ["code_units", "in_code_units"]
+__all__ = ["code_units", "encodable", "in_code_units"]
 
 _BEYOND = "\uffff"
 _HALF = re.compile("[\ud800-\udfff]")
@@ -24,6 +24,16 @@ def code_units(text: str) -> int:
     3
     """
     return len(text) if text.isascii() else len(text) + sum(c > _BEYOND for c in text)
+
+
+def encodable(text: str) -> str:
+    """The text with ``?``, as Java writes it, in place of halves of characters, which UTF-8 has no
+    bytes for.
+
+    >>> encodable("a\\ud83d")
+    'a?'
+    """
+    return text if text.isascii() else _HALF.sub("?", text)
 
 
 def in_code_units(function: Callable[..., str | None]) -> Callable[..., str | None]:
@@ -53,5 +63,6 @@ def _split(text: str) -> str:
 
 
 def _joined(units: str) -> str:
-    text = units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return _HALF.sub("?", text)
+    return encodable(
+        units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    )
