@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from millrace.common import Row, Types
 from millrace.common.errors import JobDefinitionError, SerializationError
+from millrace.common.types.composite_types import RowTypeInfo
 from millrace.datastream.formats.csv import (
     CsvRowDeserializationSchema,
     CsvRowSerializationSchema,
@@ -37,14 +40,14 @@ VALUES = st.builds(
     Row,
     st.text(),
     st.booleans(),
-    st.integers(),
+    st.integers(-(2**63), 2**63 - 1),
     st.floats(allow_nan=False, allow_infinity=False),
     st.decimals(allow_nan=False, allow_infinity=False),
     st.dates(),
     st.times(),
     st.datetimes(),
     st.binary(min_size=1),
-    st.lists(st.integers(), min_size=1),
+    st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1),
 )
 
 
@@ -151,3 +154,45 @@ def test_a_broken_message_is_a_malformed_record(
         builder.build().deserialize(message)
     assert (found.value.column, found.value.raw) == (column, message)
     assert builder.set_ignore_parse_errors(True).build().deserialize(message) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Types.BOOLEAN(), "1", False),
+        (Types.BOOLEAN(), "no", False),
+        (Types.BOOLEAN(), " TRUE ", True),
+        (Types.INT(), " 7 ", 7),
+        (Types.DOUBLE(), "NaN", math.nan),
+        (Types.DOUBLE(), "-Infinity", -math.inf),
+        (Types.BIG_DEC(), "1e3", Decimal("1E+3")),
+    ],
+    ids=repr,
+)
+def test_values_are_read_as_flink_does(kind: Any, text: str, value: Any) -> None:
+    schema = CsvRowDeserializationSchema.Builder(Types.ROW([kind])).build()
+    found = schema.deserialize(text.encode())
+    assert found is not None
+    assert repr(found[0]) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Types.INT(), "99999999999"),
+        (Types.BYTE(), "128"),
+        (Types.INT(), "1.0"),
+        (Types.INT(), "1_0"),
+        (Types.DOUBLE(), "nan"),
+        (Types.BIG_DEC(), "NaN"),
+        (Types.ROW([Types.INT(), Types.INT()]), "1"),
+    ],
+    ids=repr,
+)
+def test_what_is_not_of_a_type_is_none_if_that_is_wanted(kind: Any, text: str) -> None:
+    builder = CsvRowDeserializationSchema.Builder(Types.ROW([Types.STRING(), kind]))
+    with pytest.raises(MalformedRecordError, match="field 'f1'"):
+        builder.build().deserialize(f"a,{text}".encode())
+    found = builder.null_for_wrong_fields().build().deserialize(f"a,{text}".encode())
+    assert found is not None
+    assert items(found) == ("a", (1, None) if isinstance(kind, RowTypeInfo) else None)

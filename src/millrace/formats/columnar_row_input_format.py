@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from millrace.common.errors import SerializationError
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.row import Row
 from millrace.formats.file_format import BulkFormat
 from millrace.formats.records import require_record_type
 
-__all__ = ["ColumnarRowInputFormat"]
+__all__ = ["ColumnarRowInputFormat", "with_missing_columns"]
 
 
 class ColumnarRowInputFormat(BulkFormat[Any]):
@@ -19,7 +18,7 @@ class ColumnarRowInputFormat(BulkFormat[Any]):
 
     Args:
         row_type: the columns to read, by name; None for all. The values have the types that the
-            file gives them.
+            file gives them; those of a column that a file does not have are None.
         batch_size: rows handed on at a time.
         record_type: ``Row`` or ``dict``.
         columnar: keep the rows in columns for `DataStream.map_batches`; whoever wants them one by
@@ -42,8 +41,21 @@ class ColumnarRowInputFormat(BulkFormat[Any]):
         self._record_type = require_record_type(record_type)
 
     def _names(self, available: Sequence[str]) -> tuple[str, ...]:
-        """The columns to read, of those that a file has."""
-        for name in self._columns or ():
-            if name not in available:
-                raise SerializationError(f"no column {name!r}; it has {', '.join(available)}")
+        """The columns to read, those among them that a file may not have."""
         return self._columns or tuple(available)
+
+
+def with_missing_columns(batch: Any, names: Sequence[str]) -> Any:
+    """A record batch with these columns: null where it has none, as of a file that is older than a
+    column. Flink: ``ParquetVectorizedInputFormat``, ``OrcColumnarRowInputFormat``."""
+    import pyarrow as pa
+
+    known = batch.schema.names
+    if list(known) == list(names):
+        return batch
+    fields = [
+        batch.schema.field(name) if name in known else pa.field(name, pa.null()) for name in names
+    ]
+    columns = [batch.column(name) if name in known else pa.nulls(batch.num_rows) for name in names]
+    # of a struct, for a batch of no columns has no number of rows
+    return pa.RecordBatch.from_struct_array(pa.StructArray.from_arrays(columns, fields=fields))

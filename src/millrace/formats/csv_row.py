@@ -8,16 +8,20 @@ import csv
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.types.composite_types import ListTypeInfo, RowTypeInfo, TupleTypeInfo
 from millrace.common.types.result_type_queryable import ResultTypeQueryable
-from millrace.common.types.row import Row
-from millrace.common.types.type_information import TypeInformation
+from millrace.common.types.row import Row, named_row
+from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
+from millrace.common.types.value_types import TimestampTypeInfo, TimeTypeInfo
 from millrace.formats.csv_fields import csv_options
 from millrace.formats.csv_schema import CsvDialect
+from millrace.formats.csv_texts import clock_text, java_text
+from millrace.formats.json_reading import number_reader, or_none
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
@@ -30,12 +34,13 @@ B = TypeVar("B", bound="_Builder")
 
 @dataclass(frozen=True, slots=True)
 class RowDialect:
-    """The CSV dialect of rows: also the separator within arrays, and whether malformed lines are
-    skipped."""
+    """The CSV dialect of rows: also the separator within arrays, whether malformed lines are
+    skipped, and whether fields that are not of their type, or missing, are None."""
 
     csv: CsvDialect
     array_delimiter: str = ";"
     ignore_parse_errors: bool = False
+    null_for_wrong_fields: bool = False
 
 
 class _Builder:
@@ -109,6 +114,12 @@ class CsvRowDeserializationSchemaBuilder(_Builder):
         self._dialect = replace(self._dialect, ignore_parse_errors=ignore_parse_errors)
         return self
 
+    def null_for_wrong_fields(self) -> CsvRowDeserializationSchemaBuilder:
+        """Give None for fields that are not of their type (``csv.ignore-parse-errors`` of
+        tables)."""
+        self._dialect = replace(self._dialect, null_for_wrong_fields=True)
+        return self
+
 
 class CsvRowSerializationSchema(SerializationSchema[Row]):
     """Writes rows of a type as lines of CSV.
@@ -167,8 +178,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         self._type_info = type_info
         self._dialect = dialect
         self._names = type_info.get_field_names()
-        null = dialect.csv.null_value
-        self._readers = [_reader(t, dialect.array_delimiter, null) for t in type_info.types]
+        self._readers = [_reader(kind, dialect) for kind in type_info.types]
 
     def deserialize(self, message: bytes) -> Row | None:
         """A line of CSV as a row; None for a comment, and for a malformed line if parse errors
@@ -182,7 +192,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
             text = message.decode()
             if self._dialect.csv.allow_comments and text.startswith("#"):
                 return None
-            (fields,) = csv.reader([text], **csv_options(self._dialect.csv))
+            fields = self._fields(text)
             items = [read(field) for read, field in zip(self._readers, fields, strict=True)]
         except (ValueError, ArithmeticError, csv.Error) as error:
             if self._dialect.ignore_parse_errors:
@@ -192,11 +202,21 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         row.set_field_names(self._names)
         return row
 
+    def _fields(self, text: str) -> list[str | None]:
+        """The texts of the fields; None for those that are missing and may be."""
+        fields: list[str | None] = [""]  # of an empty line
+        if text:
+            (found,) = csv.reader([text], **csv_options(self._dialect.csv))
+            fields = list(found)
+        if self._dialect.null_for_wrong_fields:
+            fields += [None] * (len(self._readers) - len(fields))
+        return fields
+
     def _malformed(self, message: bytes, error: Exception) -> MalformedRecordError:
         """The error, with the field that it is about."""
         reason, column = str(error), None
         with contextlib.suppress(ValueError, csv.Error):
-            (fields,) = csv.reader([message.decode()], **csv_options(self._dialect.csv))
+            fields = self._fields(message.decode())
             if len(fields) != len(self._names):
                 reason = f"it has {len(fields)} fields, not {len(self._names)}"
             elif (wrong := self._wrong_field(fields)) is not None:
@@ -209,7 +229,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
             column=column,
         )
 
-    def _wrong_field(self, fields: list[str]) -> int | None:
+    def _wrong_field(self, fields: list[str | None]) -> int | None:
         for index, (read, field) in enumerate(zip(self._readers, fields, strict=True)):
             try:
                 read(field)
@@ -243,42 +263,71 @@ def _writer_of_non_null(
     fields = _field_types(type_info)
     if fields is not None:
         writers = [_writer(field, delimiter, null) for field in fields]
-        return lambda value: delimiter.join(w(i) for w, i in zip(writers, value, strict=True))
+
+        def write_row(value: Any) -> str:
+            items = value.values() if isinstance(value, dict) else value  # Arrow gives dicts
+            return delimiter.join(w(item) for w, item in zip(writers, items, strict=True))
+
+        return write_row
     if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
         write = _writer(type_info.element_type, delimiter, null)
         return lambda value: delimiter.join(map(write, value))
-    return scalar_text(type_info).write
+    if isinstance(type_info, BasicTypeInfo) and type_info.label in ("FLOAT", "DOUBLE"):
+        return java_text
+    return clock_text if isinstance(type_info, _CLOCKS) else scalar_text(type_info).write
 
 
-def _reader(
-    type_info: TypeInformation[Any], delimiter: str, null: str | None
-) -> Callable[[str], Any]:
+_CLOCKS = (TimeTypeInfo, TimestampTypeInfo)
+
+
+def _reader(type_info: TypeInformation[Any], dialect: RowDialect) -> Callable[[str | None], Any]:
+    """Reads a field; None is one that is missing."""
+    read = _reader_of_non_null(type_info, dialect)
+    if dialect.null_for_wrong_fields:
+        read = or_none(read)
+    # an empty field is the empty string for texts, None for other types
+    null = dialect.csv.null_value
+    is_text = isinstance(type_info, BasicTypeInfo) and type_info.label in ("STRING", "CHAR")
+    nested = _field_types(type_info) is not None or _is_list(type_info)
+    empty = {null, None} if is_text or nested else {null, None, ""}
+    return lambda text: None if text in empty else read(text)
+
+
+def _reader_of_non_null(
+    type_info: TypeInformation[Any], dialect: RowDialect
+) -> Callable[[Any], Any]:
+    delimiter = dialect.array_delimiter
     fields = _field_types(type_info)
     if fields is not None:
-        readers = [_reader(field, delimiter, null) for field in fields]
-        make = tuple if isinstance(type_info, TupleTypeInfo) else _row
-
-        def read(text: str) -> Any:
-            pairs = zip(readers, text.split(delimiter), strict=True)
-            return None if text == null else make([r(item) for r, item in pairs])
-
-        return read
+        return _row_reader(type_info, fields, dialect)
     if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
-        element = _reader(type_info.element_type, delimiter, null)
-        return lambda text: (
-            None if text == null else [element(item) for item in text.split(delimiter) if text]
-        )
-    scalar = scalar_text(type_info)
-    # an empty field is the empty string for texts, None for other types
-    empty = {null} if scalar.read is str else {null, ""}
-    return lambda text: None if text in empty else scalar.read(text)
+        element = _reader(type_info.element_type, dialect)
+        return lambda text: [element(item) for item in text.split(delimiter) if text]
+    return number_reader(type_info) or scalar_text(type_info).read
+
+
+def _row_reader(
+    type_info: TypeInformation[Any], fields: list[TypeInformation[Any]], dialect: RowDialect
+) -> Callable[[str], Any]:
+    readers = [_reader(field, dialect) for field in fields]
+    make: Callable[[list[Any]], Any] = tuple
+    if isinstance(type_info, RowTypeInfo):
+        make = partial(named_row, tuple(type_info.get_field_names()))
+
+    def read(text: str) -> Any:
+        items: list[str | None] = [*text.split(dialect.array_delimiter)]
+        if dialect.null_for_wrong_fields:
+            items += [None] * (len(readers) - len(items))
+        return make([r(item) for r, item in zip(readers, items, strict=True)])
+
+    return read
+
+
+def _is_list(type_info: TypeInformation[Any]) -> bool:
+    return isinstance(type_info, ListTypeInfo) and not is_bytes(type_info)
 
 
 def _field_types(type_info: TypeInformation[Any]) -> list[TypeInformation[Any]] | None:
     if isinstance(type_info, (RowTypeInfo, TupleTypeInfo)):
         return list(type_info.types)
     return None
-
-
-def _row(items: list[Any]) -> Row:
-    return Row(*items)

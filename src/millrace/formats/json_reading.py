@@ -29,7 +29,15 @@ from millrace.formats.json_tokens import (
 )
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
-__all__ = ["READING_ERRORS", "Read", "field_reader", "nullable", "row_reader"]
+__all__ = [
+    "READING_ERRORS",
+    "Read",
+    "field_reader",
+    "nullable",
+    "number_reader",
+    "or_none",
+    "row_reader",
+]
 
 Read = Callable[[Any], Any]
 READING_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
@@ -58,7 +66,7 @@ class FieldReaders:
     def nullable(self, kind: TypeInformation[Any]) -> Read:
         """Reads a value of a type, or null."""
         read = self.values(kind)
-        return nullable(_or_none(read) if self._lenient else read)
+        return nullable(or_none(read) if self._lenient else read)
 
     def values(self, kind: TypeInformation[Any]) -> Read:
         """Reads a value of a type that is not null."""
@@ -94,20 +102,24 @@ class FieldReaders:
         return read
 
     def _scalars(self, kind: TypeInformation[Any]) -> Read:
-        label = kind.label if isinstance(kind, BasicTypeInfo) else ""
-        if label in _BITS:
-            return _whole_reader(_BITS[label])
-        if label == "STRING":
+        if isinstance(kind, BasicTypeInfo) and kind.label == "STRING":
             has_decimals = self._has_decimals
             return lambda value: _text(value, has_decimals)
-        if label in _READERS:
-            return _READERS[label]
-        if isinstance(kind, BigDecTypeInfo):
-            return _decimal
+        number = number_reader(kind)
+        if number is not None:
+            return number
         read = scalar_text(kind).read
         if isinstance(kind, TIMES):
             return lambda value: read(without_utc(_token(value)))
         return lambda value: read(_token(value))
+
+
+def number_reader(kind: TypeInformation[Any]) -> Read | None:
+    """Reads numbers and booleans, of text too; None: the type is another."""
+    label = kind.label if isinstance(kind, BasicTypeInfo) else ""
+    if label in _BITS:
+        return _whole_reader(_BITS[label])
+    return _decimal if isinstance(kind, BigDecTypeInfo) else _READERS.get(label)
 
 
 def row_reader(kind: RowTypeInfo, strict: bool = False, lenient: bool = False) -> Read:
@@ -125,7 +137,9 @@ def nullable(read: Read) -> Read:
     return lambda value: None if value is None else read(value)
 
 
-def _or_none(read: Read) -> Read:
+def or_none(read: Read) -> Read:
+    """Reads what is not of the type as None."""
+
     def lenient(value: Any) -> Any:
         try:
             return read(value)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
-from millrace.expressions.casting.text_of import double_text
 from millrace.expressions.json_document import (
     json_document,
     parsed_document,
@@ -116,6 +115,8 @@ def _scalar_text(value: Any, fraction: Callable[[str], str]) -> str:
 
 
 def _double_text(digits: str) -> str:
+    from millrace.expressions.casting.text_of import double_text  # which loads pyarrow
+
     value = float(digits)
     text = double_text(value)
     return text if math.isfinite(value) else quoted(text)

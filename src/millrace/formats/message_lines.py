@@ -17,6 +17,7 @@ class MessageLinesFormat(LineFormat[Any]):
 
     Args:
         schema: reads the messages; they must be text without line feeds, such as JSON.
+        empty_lines: whether empty lines are messages, too.
 
     Example:
         >>> from millrace.common import SimpleStringSchema
@@ -27,15 +28,18 @@ class MessageLinesFormat(LineFormat[Any]):
         JobDefinitionError: it is no `DeserializationSchema`.
     """
 
-    def __init__(self, schema: DeserializationSchema[Any]) -> None:
+    def __init__(self, schema: DeserializationSchema[Any], empty_lines: bool = False) -> None:
         if not isinstance(schema, DeserializationSchema):
             raise JobDefinitionError(
                 f"MessageLinesFormat takes a DeserializationSchema, not {schema!r}"
             )
         self._schema = schema
+        self._empty_lines = empty_lines
 
     def decode(self, lines: list[bytes]) -> list[Any]:
-        messages = list(filter(None, [line.rstrip(b"\r\n") for line in lines]))
+        messages = [line.rstrip(b"\r\n") for line in lines]
+        if not self._empty_lines:
+            messages = list(filter(None, messages))
         records = self._schema.deserialize_flat(messages)[0].to_rows().values
         return [record for record in records if record is not None]
 

@@ -12,7 +12,10 @@ from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.common.types.row import Row
 from millrace.filesystem.registry import file_system_of
 from millrace.formats.arrow_damage import damage, invalidity
-from millrace.formats.columnar_row_input_format import ColumnarRowInputFormat
+from millrace.formats.columnar_row_input_format import (
+    ColumnarRowInputFormat,
+    with_missing_columns,
+)
 from millrace.formats.file_format import FileRange, FormatReader
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.orc_times import in_microseconds
@@ -105,8 +108,11 @@ class OrcReader(FormatReader[Any]):
         """Read the stripe; False: it is damaged, and left behind."""
         try:
             with damage("damaged ORC"):
-                batch = self._file.read_stripe(self._stripe, columns=list(self._names))
-                batch = in_microseconds(batch.select(list(self._names)))
+                known = set(self._file.schema.names)
+                # a stripe of no columns has no number of rows
+                names = [name for name in self._names if name in known] or self._file.schema.names
+                batch = self._file.read_stripe(self._stripe, columns=names)
+                batch = in_microseconds(with_missing_columns(batch, self._names))
                 reason = invalidity(batch)
                 if reason is not None:
                     raise SerializationError(f"damaged ORC: {reason}")

@@ -12,7 +12,10 @@ from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.filesystem.location import LOCAL_SCHEME, scheme_of
 from millrace.filesystem.registry import file_system_of
 from millrace.formats.arrow_damage import damage, invalidity
-from millrace.formats.columnar_row_input_format import ColumnarRowInputFormat
+from millrace.formats.columnar_row_input_format import (
+    ColumnarRowInputFormat,
+    with_missing_columns,
+)
 from millrace.formats.file_format import FileRange, FormatReader
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.parquet_writer import ParquetBulkWriters
@@ -127,12 +130,13 @@ class ParquetReader(FormatReader[Any]):
 
     def _batches_of(self, groups: list[int], skipped: int) -> Iterator[Any]:
         """The batches of row groups but for the first rows."""
-        names = list(self._names)
+        known = set(self._file.schema_arrow.names)
+        names = [name for name in self._names if name in known]
         for batch in self._file.iter_batches(self._batch_size, row_groups=groups, columns=names):
             rest = batch.slice(min(skipped, batch.num_rows))
             skipped -= batch.num_rows - rest.num_rows
             if rest.num_rows:
-                yield rest
+                yield with_missing_columns(rest, self._names)
 
     def _all_records(self) -> Iterator[Any]:
         row = self._first_row + self._position

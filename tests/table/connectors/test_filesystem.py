@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -64,8 +65,76 @@ def test_a_dialect_of_csv(t_env: TableEnvironment, tmp_path: Path) -> None:
         "id INT, name STRING, tags ARRAY<STRING>",
     )
     assert [tuple(row) for row in t_env.execute_sql("SELECT * FROM files").collect()] == [
-        (1, "a|b", ["x", "y"])
+        (1, "a|b", ["x", "y"]),
+        (None, None, None),
     ]
+
+
+def test_fields_of_csv_that_cannot_be_read_are_null(
+    t_env: TableEnvironment, tmp_path: Path
+) -> None:
+    """A line with too many fields is left out."""
+    (tmp_path / "a.csv").write_text("99999999999\ta b\n1.0\tc x\n2\td 3\n3\te\n4\tf 5\tg\n")
+    options = "'format' = 'csv', 'csv.field-delimiter' = '\\t', 'csv.array-element-delimiter' = ' '"
+    declare(
+        t_env,
+        tmp_path,
+        f"{options}, 'csv.ignore-parse-errors' = 'true'",
+        "n INT, r ROW<x STRING, y INT>",
+    )
+    found = [tuple(row) for row in t_env.execute_sql("SELECT n, r.x, r.y FROM files").collect()]
+    assert found == [(None, "a", None), (None, "c", None), (2, "d", 3), (3, "e", None)]
+
+
+def test_times_and_what_is_no_number_in_csv(t_env: TableEnvironment, tmp_path: Path) -> None:
+    """As Flink writes them; they are read back."""
+    declare(
+        t_env,
+        tmp_path / "t",
+        "'format' = 'csv', 'csv.array-element-delimiter' = ' '",
+        "a TIMESTAMP_LTZ(3), b TIMESTAMP(3), c TIME(3), d DOUBLE, e FLOAT, "
+        "r ROW<x DOUBLE, y STRING>",
+    )
+    t_env.execute_sql(
+        "INSERT INTO files SELECT TO_TIMESTAMP_LTZ(1500, 3), TIMESTAMP '1970-01-01 00:00:01', "
+        "TIME '10:00:00', CAST('NaN' AS DOUBLE), CAST('-Infinity' AS FLOAT), "
+        "CAST(ROW(1.5, 'p') AS ROW<x DOUBLE, y STRING>)"
+    ).wait()
+    (written,) = [path for path in (tmp_path / "t").iterdir() if path.is_file()]
+    assert written.read_text() == (
+        "1970-01-01 00:00:01.5Z,1970-01-01 00:00:01,10:00:00,NaN,-Infinity,1.5 p\n"
+    )
+    query = "SELECT CAST(a AS STRING), b, CAST(d AS STRING), e, r.y FROM files"
+    point = "1970-01-01 00:00:01.500"
+    at = datetime(1970, 1, 1, 0, 0, 1)
+    assert rows(t_env, query) == [(point, at, "NaN", float("-inf"), "p")]
+
+
+def test_an_empty_line_is_a_row_of_one_column(t_env: TableEnvironment, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("\n1\n\n")
+    declare(t_env, tmp_path, "'format' = 'csv', 'csv.null-literal' = ''", "n INT")
+    found = [tuple(row) for row in t_env.execute_sql("SELECT n FROM files").collect()]
+    assert found == [(None,), (1,), (None,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("csv", "1\n99999999999\n", 2),
+        ("csv", "1\n1.0\n", 2),
+        ("json", '{"id": 1}\n{"id": 99999999999}\n', 2),
+        ("json", '{"id": 1}\n{"id": 1e999999999}\n', 2),
+        ("json", '{"id": 1}\n\n' + "[" * 100_000 + "\n", 3),
+    ],
+    ids=range(5),
+)
+def test_what_cannot_be_read_is_told_with_its_place(
+    t_env: TableEnvironment, tmp_path: Path, name: str, text: str, line: int
+) -> None:
+    (tmp_path / "a.txt").write_text(text)
+    declare(t_env, tmp_path, f"'format' = '{name}'", "id INT")
+    with pytest.raises(Exception, match=f"cannot read .*a.txt: line {line}"):
+        list(t_env.execute_sql("SELECT * FROM files").collect())
 
 
 def test_lines_of_raw_text(t_env: TableEnvironment, tmp_path: Path) -> None:
@@ -144,3 +213,38 @@ def test_one_bad_byte(t_env: TableEnvironment, tmp_path: Path, name: str, line: 
         rows(t_env, "SELECT * FROM files")
     skipped = f"/*+ OPTIONS('{name}.ignore-parse-errors' = 'true') */"
     assert rows(t_env, f"SELECT * FROM files {skipped}") == [(1,), (3,)]
+
+
+@pytest.mark.parametrize("name", ["parquet", "orc"])
+@pytest.mark.parametrize("query", ["SELECT a, b, c FROM files", "SELECT b, c, 1 FROM files"])
+def test_files_that_are_older_than_a_column_have_null(
+    t_env: TableEnvironment, tmp_path: Path, name: str, query: str
+) -> None:
+    import pyarrow as pa
+    from pyarrow import orc, parquet
+
+    write = {"parquet": parquet.write_table, "orc": orc.write_table}[name]
+    write(pa.table({"a": [1]}), tmp_path / f"old.{name}")
+    write(pa.table({"b": ["x"], "a": [2]}), tmp_path / f"new.{name}")
+    declare(t_env, tmp_path, f"'format' = '{name}'", "a BIGINT, b STRING, c ROW<d ARRAY<INT>>")
+    found = [tuple(row) for row in t_env.execute_sql(query).collect()]
+    all_columns = [(1, None, None), (2, "x", None)]
+    assert sorted(found, key=repr) == sorted(
+        all_columns if "a," in query else [(None, None, 1), ("x", None, 1)], key=repr
+    )
+
+
+@pytest.mark.parametrize("name", ["parquet", "orc"])
+def test_values_that_do_not_fit_a_column_are_told_with_their_file(
+    t_env: TableEnvironment, tmp_path: Path, name: str
+) -> None:
+    """And without what pyarrow was about."""
+    import pyarrow as pa
+    from pyarrow import orc, parquet
+
+    write = {"parquet": parquet.write_table, "orc": orc.write_table}[name]
+    write(pa.table({"a": ["x"]}), tmp_path / f"f.{name}")
+    declare(t_env, tmp_path, f"'format' = '{name}'", "a INT")
+    with pytest.raises(Exception, match=rf"cannot read .*f\.{name}.*'a' as string") as found:
+        list(t_env.execute_sql("SELECT * FROM files").collect())
+    assert "pyarrow" not in str(found.value)

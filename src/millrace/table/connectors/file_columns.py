@@ -10,7 +10,7 @@ import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from millrace.common.errors import SerializationError
+from millrace.common.errors import JobExecutionError, SerializationError
 from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.common.types.columns import kinds_of
 from millrace.common.types.logical.arrow_type import arrow_type
@@ -93,7 +93,7 @@ class _TableFileReader(FormatReader[Any]):
         if not len(batch):
             return RowBatch([])
         # of rows that are only counted it does not matter what they have
-        found = self._convert(batch) if self._read_names else None
+        found = self._converted(batch) if self._read_names else None
         columns = [
             found.data.column(field.name)
             if found is not None and field.name in self._read_names
@@ -102,6 +102,12 @@ class _TableFileReader(FormatReader[Any]):
         ]
         data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         return ColumnBatch(data, None, _kinds(batch), "row")
+
+    def _converted(self, batch: RowBatch[Any] | ColumnBatch) -> ColumnBatch:
+        try:
+            return self._convert(batch)
+        except JobExecutionError as error:  # which the source tells with the file's name
+            raise SerializationError(str(error)) from None
 
     def position(self) -> Any:
         return self._reader.position()

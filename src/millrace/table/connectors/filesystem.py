@@ -135,10 +135,11 @@ def _reading(request: ScanRequest, options: OptionValues) -> FileSourceBuilder[A
     if name in BULK_FORMATS:
         # a table without columns would be one of all columns: rows are to be counted
         bulk = BULK_FORMATS[name].reader(wanted or in_files.names[:1])
-        builder = FileSource.for_bulk_file_format(_with_file_columns(bulk, request), path)
+        builder = FileSource.for_bulk_file_format(_with_file_columns(bulk, request, True), path)
     else:
         choice = FormatChoice(keys.FORMAT.key, name, options.get)
-        lines = MessageLinesFormat(choice.deserializer(in_files, wanted))
+        empty_lines = choice.has_empty_messages(in_files)
+        lines = MessageLinesFormat(choice.deserializer(in_files, wanted), empty_lines)
         builder = FileSource.for_record_stream_format(_with_file_columns(lines, request), path)
         builder.set_error_policy(choice.error_policy)
     if request.filter is not None:
@@ -147,8 +148,15 @@ def _reading(request: ScanRequest, options: OptionValues) -> FileSourceBuilder[A
     return builder
 
 
-def _with_file_columns(inner: FileFormat[Any], request: ScanRequest) -> FileFormat[Any]:
-    """The format that adds what the query wants to know of paths and files."""
+def _with_file_columns(
+    inner: FileFormat[Any], request: ScanRequest, converts: bool = False
+) -> FileFormat[Any]:
+    """The format that adds what the query wants to know of paths and files.
+
+    Args:
+        converts: give columns of the table's types even if nothing is added: the reader's errors
+            name the file.
+    """
     table, names = request.table, request.columns.names
     for column, key in request.metadata.items():
         if key not in FILE_METADATA:
@@ -157,7 +165,7 @@ def _with_file_columns(inner: FileFormat[Any], request: ScanRequest) -> FileForm
                 f"there are {', '.join(FILE_METADATA)}"
             )
     in_paths = any(name in names for name in table.partition_keys)
-    if not in_paths and not request.metadata:
+    if not (in_paths or request.metadata or converts):
         return inner
     return TableFileFormat(
         inner,

@@ -108,6 +108,10 @@ class FormatChoice:
         """Reads rows that have the wanted columns of all physical ones."""
         return self.format.deserializer(physical, wanted, self._read)
 
+    def has_empty_messages(self, physical: RowType) -> bool:
+        """Whether an empty line of a file is a row."""
+        return self.format.has_empty_messages(physical)
+
     def serializer(self, columns: RowType) -> SerializationSchema[Any]:
         """Writes rows of these columns."""
         return self.format.serializer(columns, self._read)

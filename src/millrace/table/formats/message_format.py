@@ -6,6 +6,7 @@ Format", "JSON Format", "Raw Format".
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -69,6 +70,10 @@ class MessageFormat(ABC):
         fields = tuple(each for each in physical.fields if each.name in wanted)
         return RowType(fields or physical.fields)
 
+    def has_empty_messages(self, physical: RowType) -> bool:
+        """Whether an empty line is a row."""
+        return False
+
     @abstractmethod
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
@@ -96,6 +101,10 @@ class CsvFormat(MessageFormat):
     options = (FIELD_DELIMITER, QUOTE, NO_QUOTE, COMMENTS, CSV_IGNORES, ARRAYS, ESCAPE, NULL)
     ignores = CSV_IGNORES
 
+    def has_empty_messages(self, physical: RowType) -> bool:
+        """Of one column, an empty line is an empty field."""
+        return len(physical.fields) == 1
+
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
@@ -104,12 +113,15 @@ class CsvFormat(MessageFormat):
                 "'csv.disable-quote-character' is for writing; to read, choose a "
                 "'csv.quote-character' that the text does not have"
             )
-        builder = CsvRowDeserializationSchema.Builder(row_type_info(physical))
+        builder = CsvRowDeserializationSchema.Builder(row_type_info(physical, rows=True))
         _set_dialect(builder, read)
+        if read(CSV_IGNORES):
+            builder.null_for_wrong_fields()
         return builder.set_allow_comments(read(COMMENTS)).build()
 
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
-        builder = CsvRowSerializationSchema.Builder(row_type_info(columns)).set_line_delimiter("")
+        builder = CsvRowSerializationSchema.Builder(row_type_info(columns, rows=True))
+        builder.set_line_delimiter("")
         _set_dialect(builder, read)
         if read(NO_QUOTE):
             builder.disable_quote_character()
@@ -117,12 +129,23 @@ class CsvFormat(MessageFormat):
 
 
 def _set_dialect(builder: Any, read: Read) -> None:
-    builder.set_field_delimiter(read(FIELD_DELIMITER)).set_quote_character(read(QUOTE))
+    builder.set_field_delimiter(_unescaped(read(FIELD_DELIMITER)))
+    builder.set_quote_character(read(QUOTE))
     builder.set_array_element_delimiter(read(ARRAYS))
     if read(ESCAPE) is not None:
         builder.set_escape_character(read(ESCAPE))
     if read(NULL) is not None:
         builder.set_null_literal(read(NULL))
+
+
+_ESCAPED = {"\\t": "\t", "\\n": "\n", "\\r": "\r", "\\b": "\b", "\\f": "\f", "\\\\": "\\"}
+_UNICODE = re.compile(r"\\u+([0-9a-fA-F]{4})")
+
+
+def _unescaped(delimiter: str) -> str:
+    """The character that a delimiter stands for: a tab of ``\\\\t``, as Java writes it."""
+    code = _UNICODE.fullmatch(delimiter)
+    return chr(int(code[1], 16)) if code else _ESCAPED.get(delimiter, delimiter)
 
 
 MISSING = ConfigOptions.key("json.fail-on-missing-field").boolean_type().default_value(False)

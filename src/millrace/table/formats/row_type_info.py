@@ -32,13 +32,17 @@ _TYPES: tuple[tuple[Any, TypeInformation[Any]], ...] = (
 
 
 def row_type_info(
-    row_type: RowType, holder: str = "text of csv or json", nested: bool = False
+    row_type: RowType,
+    holder: str = "text of csv or json",
+    nested: bool = False,
+    rows: bool = False,
 ) -> RowTypeInfo:
     """The type of rows of these columns.
 
     Args:
         holder: what is to hold them, for the message.
-        nested: whether it holds rows and maps, too.
+        nested: whether it holds rows and maps, too, in each other.
+        rows: whether it holds rows of scalar types, too.
 
     Raises:
         JobDefinitionError: a column is of a type that it cannot hold.
@@ -47,8 +51,17 @@ def row_type_info(
         >>> row_type_info(RowType.of(("n", logical.BigIntType()))).get_field_names()
         ['n']
     """
-    types = [_type_information(each.type, each.name, holder, nested) for each in row_type.fields]
+    types = [
+        row_type_info(each.type, holder)
+        if rows and isinstance(each.type, RowType) and _is_flat(each.type)
+        else _type_information(each.type, each.name, holder, nested)
+        for each in row_type.fields
+    ]
     return Types.ROW_NAMED(list(row_type.names), types)
+
+
+def _is_flat(kind: RowType) -> bool:
+    return not any(field.type.children() for field in kind.fields)
 
 
 def _type_information(
