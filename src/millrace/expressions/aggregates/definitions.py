@@ -10,9 +10,11 @@ from millrace.expressions.function_definition import (
     CallContext,
     FunctionDefinition,
     FunctionKind,
+    FunctionResolutionError,
     ResultStrategy,
     Signature,
 )
+from millrace.expressions.parameters import NUMBERS
 from millrace.expressions.result_types import fixed
 
 __all__ = ["AGGREGATES"]
@@ -42,12 +44,24 @@ def _argument(context: CallContext) -> LogicalType:
     return context.types[0].with_nullable(True)
 
 
+def _ordered(context: CallContext) -> LogicalType:
+    kind = _argument(context)
+    if kind.children():
+        raise FunctionResolutionError(
+            f"{context.name} takes values that have an order; arrays, maps and rows have none"
+        )
+    return kind
+
+
 def _count_of(made: Callable[[LogicalType], LogicalType]) -> ResultStrategy:
     return lambda context: made(context.types[0])
 
 
 def _percentile(context: CallContext) -> LogicalType:
-    if isinstance(context.types[1], logical.ArrayType):
+    shares = context.types[1]
+    if isinstance(shares, logical.ArrayType):
+        if not isinstance(shares.element_type, NUMBERS):
+            raise FunctionResolutionError(f"PERCENTILE: shares are numbers, not {shares}")
         return logical.ArrayType(logical.DoubleType())
     return logical.DoubleType()
 
@@ -83,8 +97,8 @@ AGGREGATES: tuple[FunctionDefinition, ...] = (
     _aggregate("SUM", _sum, "The sum of the values, NULL of none.", ("<NUMERIC>",)),
     _aggregate("SUM0", lambda c: _sum(c).not_null(), "The sum, 0 of none.", ("<NUMERIC>",)),
     _aggregate("AVG", _average, "The mean; of integers an integer.", ("<NUMERIC>",)),
-    _aggregate("MIN", _argument, "The least value.", ("<ANY>",)),
-    _aggregate("MAX", _argument, "The greatest value.", ("<ANY>",)),
+    _aggregate("MIN", _ordered, "The least value.", ("<ANY>",)),
+    _aggregate("MAX", _ordered, "The greatest value.", ("<ANY>",)),
     _aggregate("STDDEV_POP", _spread, "The population standard deviation.", ("<NUMERIC>",)),
     _aggregate("STDDEV_SAMP", _spread, "The sample standard deviation.", ("<NUMERIC>",)),
     _aggregate("VAR_POP", _spread, "The population variance.", ("<NUMERIC>",)),

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from millrace.expressions.aggregates.accumulator import Columns, Slots
 from millrace.expressions.aggregates.collecting import CollectingAccumulator
+from millrace.expressions.evaluation_error import EvaluationError
 
 __all__ = ["PercentileAccumulator"]
 
@@ -22,19 +23,41 @@ class PercentileAccumulator(CollectingAccumulator):
     def _items(self, arguments: list[pa.Array]) -> list[Any]:
         values = arguments[0].cast(pa.float64(), safe=False).to_pylist()
         shares = [
-            tuple(map(float, each)) if isinstance(each, list) else float(each)
+            tuple(map(_share, each)) if isinstance(each, list) else _share(each)
             for each in arguments[1].to_pylist()
         ]
         times = arguments[2].to_pylist() if len(arguments) > 2 else [1] * len(values)
+        if any(each < 0 for each in times):
+            raise EvaluationError(f"PERCENTILE: a value cannot be there {min(times)} times")
         return list(zip(values, shares, times, strict=True))
 
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
         return pa.array([_of(each) for each in columns[0][slots].tolist()], self.arrow)
 
 
+def _share(given: Any) -> float:
+    if given is None or not 0 <= given <= 1:
+        raise EvaluationError(f"PERCENTILE: a share is a number from 0 to 1, not {given}")
+    return float(given)
+
+
 def _of(items: tuple[Any, ...] | None) -> Any:
     if not items:
         return None
-    values, shares, times = zip(*items, strict=True)
-    spread = np.repeat(np.array(values), np.array(times, np.int64))
-    return np.quantile(spread, shares[-1]).tolist() if len(spread) else None
+    values, shares, times = (list(each) for each in zip(*items, strict=True))
+    order = np.argsort(values, kind="stable")
+    ordered, ends = np.array(values)[order], np.cumsum(np.array(times, np.float64)[order])
+    if not ends[-1]:
+        return None
+    share = shares[-1]
+    if isinstance(share, tuple):
+        return [_at(ordered, ends, each) for each in share]
+    return _at(ordered, ends, share)
+
+
+def _at(ordered: Any, ends: Any, share: float) -> float:
+    """Between the values on both sides of a place, each as often as its end is behind the last."""
+    place = (ends[-1] - 1) * share
+    low, high = np.floor(place), np.ceil(place)
+    below, above = ordered[np.searchsorted(ends, (low, high), side="right")].tolist()
+    return float(below if low == high else (high - place) * below + (place - low) * above)

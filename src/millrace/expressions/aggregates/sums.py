@@ -124,7 +124,8 @@ class SumAccumulator(ColumnAccumulator):
             self._add_decimals(slots, columns, values, signs)
             return
         numbers = values.to_numpy(zero_copy_only=False).astype(columns[1].dtype, copy=False)
-        np.add.at(columns[1], slots, numbers if signs is None else numbers * signs)
+        with np.errstate(invalid="ignore", over="ignore"):  # of infinities
+            np.add.at(columns[1], slots, numbers if signs is None else numbers * signs)
 
     def running(
         self,
@@ -185,7 +186,7 @@ class SumAccumulator(ColumnAccumulator):
         none = columns[0][slots] == 0
         if not none.any():
             return made
-        filler = pa.scalar(self._empty).cast(self.arrow)
+        filler = pa.array([self._empty], self.arrow)[0]
         return pc.if_else(pa.array(none), filler, made)
 
     def totals(self, slots: Slots, columns: Columns) -> pa.Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator, Columns, Signs, Slots
+from millrace.expressions.casting.numbers import to_decimal
 
 __all__ = ["VarianceAccumulator"]
 
@@ -77,15 +77,13 @@ class VarianceAccumulator(ColumnAccumulator):
     def _of_type(self, made: Any, none: Any) -> pa.Array:
         kind = self.result_type
         if isinstance(kind, logical.DecimalType):
-            step = Decimal(1).scaleb(-kind.scale)
-            pairs = zip(made.tolist(), none.tolist(), strict=True)
-            exact = [None if empty else Decimal(one).quantize(step) for one, empty in pairs]
-            return pa.array(exact, self.arrow)
+            return to_decimal(pa.array(made, mask=none), kind)
         if isinstance(kind, logical.IntegralType):
             made = np.trunc(np.round(made, _DIGITS))
         return pa.array(made, mask=none).cast(self.arrow, safe=False)
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def _moments(slots: Slots, numbers: Any) -> tuple[Any, Any, Any, Any]:
     """The slots of a batch, each once, with number, mean and squared differences."""
     unique, places = np.unique(slots, return_inverse=True)
@@ -95,6 +93,7 @@ def _moments(slots: Slots, numbers: Any) -> tuple[Any, Any, Any, Any]:
     return unique, counts, means, squares
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def _put(columns: Columns, moments: tuple[Any, Any, Any, Any], sign: int) -> None:
     """Add the moments of different slots, or take them out."""
     slots, counts, means, squares = moments
