@@ -111,6 +111,20 @@ def test_numbers_of_rows(order: str) -> None:
         check(f"SELECT i, {', '.join(calls)} FROM t", False)
 
 
+@pytest.mark.parametrize(
+    ("frame", "same"),
+    [
+        ("-1 FOLLOWING AND 10 FOLLOWING", "1 PRECEDING AND 10 FOLLOWING"),
+        ("-2 PRECEDING AND 5 FOLLOWING", "2 FOLLOWING AND 5 FOLLOWING"),
+        ("UNBOUNDED PRECEDING AND -1 FOLLOWING", "UNBOUNDED PRECEDING AND 1 PRECEDING"),
+    ],
+)
+def test_a_negative_distance_goes_the_other_way(frame: str, same: str) -> None:
+    query = "SELECT i, SUM(v) OVER (ORDER BY i RANGE BETWEEN {}) AS s FROM t"
+    expected = rounded(duck().execute(query.format(same)).fetchall())
+    assert result(query.format(frame), False) == expected
+
+
 def test_ranks_of_peers() -> None:
     calls = ["RANK()", "DENSE_RANK()", "PERCENT_RANK()", "CUME_DIST()"]
     over = "OVER (PARTITION BY g ORDER BY v NULLS LAST)"

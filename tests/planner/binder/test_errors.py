@@ -39,7 +39,7 @@ def test_what_an_aggregate_would_not_heed_is_refused(call: str, message: str) ->
 @pytest.mark.parametrize("bound_of_frame", ["-1 PRECEDING", "-2 FOLLOWING"])
 def test_a_bound_of_over_is_not_negative(bound_of_frame: str) -> None:
     frame = f"ROWS BETWEEN {bound_of_frame} AND UNBOUNDED FOLLOWING"
-    with pytest.raises(SqlValidationError, match="a bound of OVER cannot be negative"):
+    with pytest.raises(SqlValidationError, match="a bound of ROWS cannot be negative"):
         bound(f"SELECT COUNT(*) OVER (ORDER BY a {frame}) FROM t")
 
 

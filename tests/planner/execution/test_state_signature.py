@@ -52,7 +52,7 @@ SIGNED: list[tuple[type[Any], str, str]] = [
     (
         RankSpec,
         "input_type partition order start end kind latest_first retracts window_end clock",
-        "output_type updates emits_update_before state_ttl",
+        "output_type updates emits_update_before state_ttl batch",
     ),
     (
         SessionAggregateSpec,
@@ -66,7 +66,7 @@ SIGNED: list[tuple[type[Any], str, str]] = [
     ),
     (TemporalJoinSpec, "types keys times shown condition padded", "output_type state_ttl"),
     (LookupJoinSpec, "types keys shown columns there condition", "padded output_type"),
-    (CorrelateSpec, "function arguments payload pads input_type", "output_type"),
+    (CorrelateSpec, "function arguments payload pads input_type made", "output_type"),
 ]
 
 

@@ -277,6 +277,6 @@ def _bound(binder: CallBinder, bound: exp.Expr, ordered: LogicalType | None) -> 
         if isinstance(value.value, timedelta)
         else value.value
     )
-    if amount < 0:
-        raise binder.context.refusal(bound, "a bound of OVER cannot be negative")
+    if amount < 0 and ordered is None:
+        raise binder.context.refusal(bound, "a bound of ROWS cannot be negative")
     return -amount if kind == "PRECEDING" else amount

@@ -55,7 +55,7 @@ def bind_select(
 
 _TRUE = ValueLiteral(True, BooleanType(nullable=False))
 _NO_TABLE = Values(((_TRUE,),), RowType((RowField("$one", _TRUE.type),), nullable=False))
-"""The one row that a SELECT without FROM reads. It has a column: rows without any have no number."""
+"""The row that a SELECT without FROM reads. It has a column: rows without any have no number."""
 
 
 class _Select:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import FieldReference, OuterReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
@@ -11,10 +12,12 @@ from millrace.planner.execution.state_digest import digest, function_identity
 from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.translation import Translator
 from millrace.planner.relational.rel_node import Join, JoinKind, TableFunctionScan
+from millrace.planner.relational.rewriting import conjunction
 from millrace.planner.relational.table_functions import REPLICATE_ROWS, UNNEST
 from millrace.runtime.table.correlate import (
     CorrelateOperator,
     CorrelateSpec,
+    MadeOfRows,
     TableFunction,
     replicate_rows,
     unnest,
@@ -25,8 +28,18 @@ __all__ = ["correlate"]
 FUNCTIONS: dict[str, TableFunction] = {UNNEST: unnest, REPLICATE_ROWS: replicate_rows}
 
 
-def correlate(node: Join, scan: TableFunctionScan, translator: Translator) -> Transformation:
+def correlate(
+    node: Join,
+    scan: TableFunctionScan,
+    columns: list[ResolvedExpression],
+    conditions: list[ResolvedExpression],
+    translator: Translator,
+) -> Transformation:
     """It runs where its left input does.
+
+    Args:
+        columns: what is made of the function's rows, over the left row followed by the function's.
+        conditions: over the same, of the rows that count.
 
     Raises:
         UnsupportedQueryError: it is a function of the user.
@@ -44,6 +57,7 @@ def correlate(node: Join, scan: TableFunctionScan, translator: Translator) -> Tr
         bool(scan.payload),
         node.kind is JoinKind.LEFT,
         node.row_type,
+        _made(node, scan, columns, conditions),
     )
     given, rows = ", ".join(map(str, spec.arguments)), translator.input(node.left)
     return translator.stateless(
@@ -52,6 +66,23 @@ def correlate(node: Join, scan: TableFunctionScan, translator: Translator) -> Tr
         [rows],
         _gives(scan, spec, translator.provenance(rows)),
         f"Correlate(invocation=[{scan.function}({given})], joinType=[{node.kind.value}])",
+    )
+
+
+def _made(
+    node: Join,
+    scan: TableFunctionScan,
+    columns: list[ResolvedExpression],
+    conditions: list[ResolvedExpression],
+) -> MadeOfRows | None:
+    """None: the function's rows come as they are."""
+    if node.right is scan:
+        return None
+    joined = (*node.left.row_type.fields, *scan.row_type.fields)
+    return MadeOfRows(
+        RowType.of(*((f"f{index}", each.type) for index, each in enumerate(joined))),
+        tuple(columns),
+        conjunction(conditions) if conditions else None,
     )
 
 
@@ -64,7 +95,11 @@ def _gives(scan: TableFunctionScan, spec: CorrelateSpec, rows: Provenance) -> Pr
         spec.pads,
     )
     added = (digest(call, index) for index in range(len(scan.row_type)))
-    return rows.with_columns((*rows.columns, *added), call)
+    joined = rows.with_columns((*rows.columns, *added), call)
+    if spec.made is None:
+        return joined
+    made = map(joined.column, spec.made.columns)
+    return joined.with_columns((*rows.columns, *made), joined.expression(spec.made.condition))
 
 
 def _own(expression: ResolvedExpression) -> ResolvedExpression:

@@ -16,10 +16,11 @@ from millrace.planner.execution.temporal_join import temporal_join
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.execution.window_join import window_join
 from millrace.planner.inference.time_attributes import interval_of, time_attributes
-from millrace.planner.relational.rel_node import Join, JoinKind, TableFunctionScan
+from millrace.planner.relational.rel_node import Join, JoinKind
 from millrace.planner.relational.snapshots import snapshot_side
 from millrace.planner.relational.stream_rel_nodes import TimeAttribute
 from millrace.planner.relational.windows import window_join_columns
+from millrace.planner.rules.table_functions import function_rows
 from millrace.runtime.table.streaming_join import StreamingJoinOperator, StreamingJoinSpec
 
 __all__ = ["translate_join"]
@@ -29,8 +30,9 @@ __all__ = ["translate_join"]
 def translate_join(node: Join, translator: Translator) -> Transformation:
     """Rows of both sides go to the subtask of their key; without a key to one."""
     kind = node.kind
-    if node.lateral and isinstance(node.right, TableFunctionScan):
-        return correlate(node, node.right, translator)
+    function = function_rows(node.right, len(node.left.row_type)) if node.lateral else None
+    if function is not None:
+        return correlate(node, *function, translator)
     if node.lateral:
         return _lateral(node, translator)
     if not translator.settings.batch:  # there no row waits for time

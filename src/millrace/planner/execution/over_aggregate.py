@@ -187,7 +187,7 @@ def _operator_of(call: AggregateCall) -> str:
 
 def _numbered(group: OverGroup, number: str) -> OverGroup:
     """ROW_NUMBER and RANK count rows, DENSE_RANK the values of the order."""
-    if group.following != 0:
+    if group.following != 0 or (group.preceding or 0) < 0:
         raise UnsupportedQueryError(
             "OVER RANGE FOLLOWING windows are not supported yet: in stream mode a frame ends with "
             "the current row",

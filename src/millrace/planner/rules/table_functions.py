@@ -26,7 +26,7 @@ from millrace.planner.relational.rel_node import (
 )
 from millrace.planner.relational.rewriting import conjunction, conjuncts, filtered
 
-__all__ = ["with_table_functions"]
+__all__ = ["function_rows", "with_table_functions"]
 
 _ONE = IntType(nullable=False)
 _ONE_ROW = Values(((ValueLiteral(1, _ONE),),), RowType((RowField("$one", _ONE),), nullable=False))
@@ -71,13 +71,43 @@ def _flat(node: Join) -> RelNode:
     if node.kind is JoinKind.LEFT and (
         conditions or not all(isinstance(each, FieldReference) for each in outputs)
     ):
-        raise node.refusal(
-            "a LEFT JOIN with a table function or UNNEST takes ON TRUE only, and its columns as "
-            "they are; filter and compute in a query above it"
-        )
+        return _padded(node, scan, outputs, conditions)
     if only_renamed:
         return filtered(replace(join, names=node.names), conditions)
     return Project(filtered(join, conditions), tuple(row), node.names)
+
+
+def _padded(
+    node: Join,
+    scan: TableFunctionScan,
+    outputs: list[ResolvedExpression],
+    conditions: list[ResolvedExpression],
+) -> Join:
+    """What is made of the function's rows stays on the right: rows without any are padded then."""
+    left = len(node.left.row_type)
+    right = filtered(scan, [_of_the_right(each, left) for each in conditions])
+    made = tuple(_of_the_right(each, left) for each in outputs)
+    right = Project(right, made, node.right.row_type.names)
+    return replace(node, right=right, condition=conjunction(()))
+
+
+def _of_the_right(expression: ResolvedExpression, left: int) -> ResolvedExpression:
+    """An expression over the left row followed by the function's, over the latter."""
+    if isinstance(expression, FieldReference):
+        if expression.index < left:
+            return OuterReference(1, expression.index, expression.type, expression.name)
+        return replace(expression, index=expression.index - left)
+    children = expression.children()
+    return expression.with_children(tuple(_of_the_right(each, left) for each in children))
+
+
+def function_rows(
+    rows: RelNode, left: int
+) -> tuple[TableFunctionScan, list[ResolvedExpression], list[ResolvedExpression]] | None:
+    """The function below a join's right side; with the columns that are made of its rows and the
+    conditions that they satisfy, over the left row followed by the function's. None: none is."""
+    scan = _function(rows)
+    return None if scan is None else (scan, *_above(rows, left))
 
 
 def _are_renamed(outputs: list[ResolvedExpression], left: int, scan: TableFunctionScan) -> bool:

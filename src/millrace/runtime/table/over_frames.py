@@ -61,7 +61,7 @@ class OverFrames:
     def bounds(
         self, bounds: FrameBounds, order: pa.Array | None, ascending: bool
     ) -> tuple[Numbers, Numbers]:
-        """The first and the last row of each row's frame.
+        """The first and the last row of each row's frame; the last before the first: none.
 
         Args:
             order: the only column of the order, for bounds of values.
@@ -80,7 +80,8 @@ class OverFrames:
             last = self.ends - 1
         elif bounds.following:
             last = self._found(order, ascending, bounds.following, "right") - 1
-        return first, last
+        # distances may be negative: where the last row would be before the first, there is none
+        return first, np.maximum(last, first - 1)
 
     def _found(self, order: pa.Array | None, ascending: bool, distance: int, side: str) -> Numbers:
         """Where in each row's partition a value would stand that is so far from its own; of rows
