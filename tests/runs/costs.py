@@ -40,10 +40,17 @@ class Cost:
 
 @dataclass
 class ProcessTree:
-    """The processor time of this process and all it has started, living or dead."""
+    """The processor time of this process and all it has started, living or dead.
 
-    _used: dict[psutil.Process, float] = field(default_factory=dict)
+    A process that has ended is in the time of the parent that has waited for it. One whose parent
+    was killed is an orphan: nobody waits for it but the system.
+    """
+
+    _known: set[psutil.Process] = field(default_factory=set)
+    """Those that lived when it was looked last."""
     _orphans: dict[psutil.Process, float] = field(default_factory=dict)
+    _lost_s: float = 0.0
+    """Of orphans that have ended."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def processor_s(self) -> float:
@@ -51,16 +58,33 @@ class ProcessTree:
             return self._total()
 
     def _total(self) -> float:
-        me = psutil.Process()
-        used = {process: _used(process) for process in [me, *me.children(recursive=True)]}
-        for process in self._used.keys() - used.keys():
-            # one whose parent has waited for it is in the parent's time
-            if process in self._orphans or process.is_running():
-                self._orphans[process] = self._used[process]
-        for process in self._orphans:
-            self._orphans[process] = _used(process) or self._orphans[process]
-        self._used = used
-        return sum(used.values()) + sum(self._orphans.values())
+        roots = [psutil.Process(), *self._orphans]
+        living = {process for root in roots for process in _family(root)}
+        for process in self._known - living:
+            if process in self._orphans:
+                self._lost_s += self._orphans.pop(process)
+            elif _is_at_work(process):
+                living.update(_family(process))
+                self._orphans[process] = 0.0
+        self._known = living
+        used = {process: _used(process) for process in living}
+        self._orphans = {process: used.get(process, 0.0) for process in self._orphans}
+        return sum(used.values()) + self._lost_s
+
+
+def _family(process: psutil.Process) -> list[psutil.Process]:
+    """The process and all below it; nothing if it has ended."""
+    try:
+        return [process, *process.children(recursive=True)] if _is_at_work(process) else []
+    except psutil.Error:
+        return []
+
+
+def _is_at_work(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
 
 
 def _used(process: psutil.Process) -> float:
