@@ -106,6 +106,7 @@ def test_runs_that_are_killed_are_made_good_by_the_next(
         assert set(os.listdir(tmp_path / "read")) == {f"{n}.csv" for n in range(files)}
         assert os.listdir(tmp_path / "in") == []
 
-    finish(kills)
+    if kills > 1:  # else the run that follows the kill has new lines at once
+        finish(kills)
     put(tmp_path / "in", f"{kills}.csv", lines[400 * kills :])
     finish(kills + 1)

@@ -67,7 +67,9 @@ def test_killed_anywhere(seed: int, live_and_die: Drivers) -> None:
 RESCALING = ("rescale-begins", "rescale-ends", "during-savepoint")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.torture) for n in range(2, 12))]
+)
 def test_killed_while_it_is_operated(seed: int, live_and_die: Drivers, tmp_path: Path) -> None:
     """Rescaled and copied to savepoints all the time, killed in the middle of that; what was
     completed as a savepoint can be opened."""

@@ -48,8 +48,7 @@ def die_and_resume(
 
 
 def test_killed_and_resumed(tmp_path: Path) -> None:
-    """Two deaths, in different places."""
-    die_and_resume(tmp_path, seed=11, deaths=2, count=1200)
+    die_and_resume(tmp_path, seed=11, deaths=1, count=800)
 
 
 @pytest.mark.torture

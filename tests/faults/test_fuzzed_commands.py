@@ -15,7 +15,7 @@ from fault_lives import fuzz, fuzz_seeds
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", fuzz_seeds(20261122), ids=["known", "other"])
 def test_commands_end_in_words(seed: int, tmp_path: Path) -> None:
-    fuzz("fuzz_commands.py", tmp_path, seed, 60)
+    fuzz("fuzz_commands.py", tmp_path, seed, 30)
 
 
 @pytest.mark.torture

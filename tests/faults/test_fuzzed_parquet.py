@@ -16,7 +16,7 @@ from fault_lives import fuzz, fuzz_seeds
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", fuzz_seeds(20261122), ids=["known", "other"])
 def test_damaged_files_beside_good_ones(seed: int, tmp_path: Path) -> None:
-    fuzz("fuzz_parquet.py", tmp_path, seed, 80)
+    fuzz("fuzz_parquet.py", tmp_path, seed, 40)
 
 
 @pytest.mark.torture

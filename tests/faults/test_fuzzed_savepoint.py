@@ -17,7 +17,7 @@ from fault_lives import fuzz, fuzz_seeds
 @pytest.mark.fuzz
 @pytest.mark.parametrize("seed", fuzz_seeds(20261121), ids=["known", "other"])
 def test_tampered_savepoints_are_read_or_refused(seed: int, tmp_path: Path) -> None:
-    fuzz("fuzz_savepoint.py", tmp_path, seed, 120)
+    fuzz("fuzz_savepoint.py", tmp_path, seed, 60)
     assert not (tmp_path / "exploded").exists()
 
 

@@ -11,7 +11,7 @@ from fault_spark import SparkDriver, reap
 
 from millrace.filesystem.local_lock import lock_file
 
-pytestmark = [pytest.mark.fault, pytest.mark.spark]
+pytestmark = [pytest.mark.fault, pytest.mark.spark, pytest.mark.torture]
 
 COUNT = 900
 

@@ -85,6 +85,7 @@ def test_driver_and_server_die(postgresql: PostgreSQL, pipeline: Make) -> None:
     job.check()
 
 
+@pytest.mark.torture
 @pytest.mark.spark
 def test_drivers_and_workers_are_killed_on_spark(pipeline: Make) -> None:
     job = pipeline(1_000, "spark")

@@ -165,6 +165,7 @@ def test_driver_and_server_are_killed(database: CapturedDatabase, tmp_path: Path
         assert job.check() > 2_000
 
 
+@pytest.mark.torture
 @pytest.mark.spark
 def test_drivers_and_workers_are_killed_on_spark(
     database: CapturedDatabase, tmp_path: Path

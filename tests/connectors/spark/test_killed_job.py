@@ -44,7 +44,6 @@ def start(root: Path, batches: int, trap: str) -> subprocess.Popen[bytes]:
     environment = {
         **os.environ,
         "MILLRACE_CRASH": trap,
-        "MILLRACE_CLASS_ARCHIVE": "off",
         "XDG_STATE_HOME": str(root / "state"),
         "PYTHONPATH": sources,
     }

@@ -1,0 +1,54 @@
+"""What a test changes of Python's logging is undone after it.
+
+A command that runs in the process of the tests routes the loggers of Millrace to its own log, as in
+a process of its own; `caplog` would see nothing of them in the tests that follow.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from dataclasses import dataclass
+
+import pytest
+
+_NEW = (logging.NOTSET, True, False)
+
+
+@dataclass(frozen=True)
+class LoggingState:
+    """The levels and ways of all loggers, and the handlers of those that pass records on."""
+
+    disabled: int
+    loggers: dict[logging.Logger, tuple[int, bool, bool]]
+    handlers: dict[logging.Logger, list[logging.Handler]]
+
+    @staticmethod
+    def now() -> LoggingState:
+        manager = logging.root.manager
+        known = list(manager.loggerDict.values())
+        loggers = [logging.root, *(one for one in known if isinstance(one, logging.Logger))]
+        return LoggingState(
+            manager.disable,
+            {logger: (logger.level, logger.propagate, logger.disabled) for logger in loggers},
+            {logger: list(logger.handlers) for logger in loggers if logger.handlers},
+        )
+
+    def restore(self) -> None:
+        """A logger that was made since is left as a new one is."""
+        now = LoggingState.now()
+        if now == self:
+            return
+        logging.disable(self.disabled)
+        for logger in now.loggers:
+            level, logger.propagate, logger.disabled = self.loggers.get(logger, _NEW)
+            logger.setLevel(level)
+            logger.handlers[:] = self.handlers.get(logger, [])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    before = LoggingState.now()
+    result = yield
+    before.restore()
+    return result
