@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent / "stores"))
 sys.path.insert(0, str(Path(__file__).parent / "services"))
 sys.path.insert(0, str(Path(__file__).parent / "runs"))
 
+import logging_state
 import watchdog
 from azurite import Azurite
 from cassandra_node import CassandraNode
@@ -60,6 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     record_costs(config)
     watchdog.pytest_configure(config)
+    config.pluginmanager.register(logging_state)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import pytest
 
 _NEW = (logging.NOTSET, True, False)
+_OF_THE_SESSION = ("py4j",)
+"""Quietened when Spark is started, which is once for many tests."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class LoggingState:
     def now() -> LoggingState:
         manager = logging.root.manager
         known = list(manager.loggerDict.values())
-        loggers = [logging.root, *(one for one in known if isinstance(one, logging.Logger))]
+        made = [one for one in known if isinstance(one, logging.Logger)]
+        loggers = [logging.root, *(one for one in made if one.name not in _OF_THE_SESSION)]
         return LoggingState(
             manager.disable,
             {logger: (logger.level, logger.propagate, logger.disabled) for logger in loggers},
