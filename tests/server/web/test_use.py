@@ -172,6 +172,20 @@ def test_branch_from_a_savepoint_with_an_uploaded_program(window, fake) -> None:
     ]
 
 
+def test_a_program_uploaded_while_the_list_is_on_its_way_is_shown(window, fake) -> None:
+    page = window().page
+    held = []
+    page.route("**/jars", lambda route: held.append((route, route.fetch())), times=1)
+    page.goto(f"{fake.url}#/submit")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "late_orders.py", "mimeType": "text/x-python", "buffer": b"print()"}
+    )
+    expect(page.get_by_text("late_orders.py is uploaded.")).to_be_visible()
+    [(route, of_before)] = held
+    route.fulfill(response=of_before)
+    expect(page.get_by_role("radio", name="late_orders.py")).to_be_checked()
+
+
 def test_a_failure_shows_the_users_own_line_first(window, fake) -> None:
     page = window().page
     page.goto(f"{fake.url}#/jobs/{job_named(fake, 'Fraud alerts').id}")

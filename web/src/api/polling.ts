@@ -30,11 +30,14 @@ export function usePolled<T>(path: string | null, everyMs: number = EVERY_MS): P
     let timer = 0;
     let failures = 0;
     let running = false;
+    let wanted = false;
     const next = (ms: number): void => {
       clearTimeout(timer);
       if (!abort.signal.aborted && !document.hidden && ms > 0) timer = window.setTimeout(run, ms);
     };
     const run = async (): Promise<void> => {
+      // the answer that is on its way may be of before whatever somebody wants to see now
+      wanted = running;
       if (running) return;
       running = true;
       try {
@@ -49,6 +52,7 @@ export function usePolled<T>(path: string | null, everyMs: number = EVERY_MS): P
       } finally {
         running = false;
       }
+      if (wanted) return void run();
       next(failures ? pauseAfter(failures, everyMs) : everyMs);
     };
     const onVisible = (): void => {
