@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from millrace.common.sink import CommitRequest
+from millrace.common.typed_json import decode_json
 
 __all__ = ["CommittedEpochs", "StagedEpoch", "whole_epochs"]
 
@@ -73,7 +74,7 @@ class CommittedEpochs:
         """
         raw = b"{}" if mark is None else mark
         try:
-            return CommittedEpochs(msgspec.json.decode(raw, type=dict[str, int]))
+            return CommittedEpochs(decode_json(raw, dict[str, int]))
         except msgspec.DecodeError as error:
             raise ValueError("not a mark of committed epochs") from error
 

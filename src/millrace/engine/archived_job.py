@@ -17,6 +17,7 @@ from millrace.common.config import restart_strategy
 from millrace.common.config.configuration import Configuration
 from millrace.common.config.restart_strategy import RestartStrategyConfiguration
 from millrace.common.errors import CheckpointError
+from millrace.common.typed_json import decode_json
 from millrace.engine.job_config import JobConfig
 from millrace.engine.job_details import JobDetails
 from millrace.plan.job_graph import JobGraph
@@ -168,7 +169,7 @@ def read_archive(job_dir: StrPath) -> ArchivedJob | None:
     """What a job directory tells; None: nothing that can be read."""
     try:
         with opened(os.path.join(job_dir, ARCHIVE)) as file:
-            return msgspec.json.decode(file.read(MAX_BYTES), type=ArchivedJob)
+            return decode_json(file.read(MAX_BYTES), ArchivedJob)
     except (CheckpointError, msgspec.MsgspecError, ValueError, RecursionError):
         return None
 

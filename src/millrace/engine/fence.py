@@ -15,6 +15,7 @@ from contextlib import suppress
 import msgspec
 
 from millrace.common.errors import LeaseError, LeaseLostError
+from millrace.common.typed_json import decode_json
 from millrace.filesystem.file_system import Version
 from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.files import StrPath, reading, writing
@@ -87,7 +88,7 @@ class Fence:
         if found is None:
             return 0, None
         try:
-            return msgspec.json.decode(found[0], type=_Record).token, found[1]
+            return decode_json(found[0], _Record).token, found[1]
         except msgspec.MsgspecError as error:
             raise LeaseError(
                 f"{self._path} is damaged ({error}); make sure that only the job server that leads "

@@ -16,6 +16,7 @@ import msgspec
 
 from millrace.common.errors import CheckpointError, LeaseLostError, UserFunctionError
 from millrace.common.job import JobStatus
+from millrace.common.typed_json import decode_json
 from millrace.engine.executor import ApplicationLostError
 from millrace.engine.job_observer import JobObserver
 from millrace.state.checkpoint.files import StrPath, opened, write_file
@@ -124,7 +125,7 @@ def read_record(job_dir: StrPath) -> JobRecord | None:
     """The record of a job directory; None: there is none that can be read."""
     try:
         with opened(os.path.join(job_dir, RECORD)) as file:
-            return msgspec.json.decode(file.read(_MAX_BYTES), type=JobRecord)
+            return decode_json(file.read(_MAX_BYTES), JobRecord)
     except (CheckpointError, msgspec.MsgspecError, ValueError, RecursionError):
         return None
 

@@ -19,6 +19,8 @@ from threading import Lock
 
 import msgspec
 
+from millrace.common.typed_json import decode_json
+
 __all__ = ["SUFFIX", "DumpedSubtask", "StackDumps", "read_dump"]
 
 SUFFIX = ".dump"
@@ -136,7 +138,7 @@ def read_dump(path: str) -> tuple[DumpedSubtask, float, str] | None:
         header, dump = file.read(_HEADER), file.read(_MOST_BYTES).decode(errors="replace")
     if not dump:
         return None
-    subtask = msgspec.json.decode(header, type=DumpedSubtask)
+    subtask = decode_json(header, DumpedSubtask)
     return subtask, max(0.0, time.time() - subtask.started), _stack(dump)
 
 

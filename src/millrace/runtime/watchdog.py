@@ -24,6 +24,7 @@ from types import FrameType
 import msgspec
 
 from millrace.common.errors import CheckpointError
+from millrace.common.typed_json import decode_json
 from millrace.filesystem.location import is_local
 from millrace.runtime.failure import operator_of
 from millrace.runtime.reading_end import SUFFIX as READING_END
@@ -264,6 +265,6 @@ def _read_dump(path: str) -> SubtaskReport | None:
 def _read(path: str) -> SubtaskReport | None:
     try:
         with open(path, "rb") as file:
-            return msgspec.json.decode(file.read(_MAX_BYTES), type=SubtaskReport)
+            return decode_json(file.read(_MAX_BYTES), SubtaskReport)
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
         return None  # it has just been removed, or was not written by a worker

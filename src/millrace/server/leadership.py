@@ -12,6 +12,7 @@ from typing import Protocol
 
 import msgspec
 
+from millrace.common.typed_json import decode_json
 from millrace.engine.process_identity import has_died, process_space
 
 __all__ = ["Leadership", "ServerIdentity", "monotonic_ms"]
@@ -52,7 +53,7 @@ class ServerIdentity(msgspec.Struct, frozen=True):
     def decoded(text: str | bytes) -> ServerIdentity | None:
         """What `encoded` gave; None: this is something else."""
         try:
-            return msgspec.json.decode(text, type=ServerIdentity)
+            return decode_json(text, ServerIdentity)
         except msgspec.MsgspecError:
             return None
 

@@ -20,6 +20,7 @@ import msgspec
 
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
+from millrace.common.typed_json import decode_json
 from millrace.engine.archived_job import ArchivedStage
 from millrace.server.api_route import ApiError
 
@@ -55,7 +56,7 @@ def plan_of(program: Path, arguments: Sequence[str], parallelism: int | None) ->
         text = done.stderr.decode(errors="replace").strip()
         raise ApiError(400, f"{program.name} failed:\n{text[-_SHOWN:]}")
     try:
-        return msgspec.json.decode(done.stdout, type=ProgramPlan)
+        return decode_json(done.stdout, ProgramPlan)
     except msgspec.MsgspecError:
         raise ApiError(400, f"{program.name} has no job that it executes") from None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from millrace.common.typed_json import decode_json
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.api_route import ApiError, ApiRoute, UploadedFile
 from millrace.server.job_server import ServerSettings
@@ -38,7 +39,7 @@ async def parsed_body(request: Request, route: ApiRoute) -> Any:
         if len(data) > MAX_BYTES:
             raise ApiError(413, f"the body is longer than {MAX_BYTES:,} bytes")
     try:
-        return msgspec.json.decode(data or b"{}", type=route.body)
+        return decode_json(data or b"{}", route.body)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ApiError(400, f"the body is not what it should be: {error}") from None
 

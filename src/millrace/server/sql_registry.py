@@ -39,6 +39,7 @@ from sqlalchemy.exc import (
 
 from millrace.common.errors import ConfigurationError, StateError
 from millrace.common.job import JobStatus
+from millrace.common.typed_json import decode_json
 from millrace.filesystem.file_system import FileLock
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.registry import (
@@ -275,7 +276,7 @@ class SqlRegistry:
 def _job(row: RowMapping) -> RegisteredJob:
     return RegisteredJob(
         id=row["id"],
-        submission=msgspec.json.decode(row["submission"], type=Submission),
+        submission=decode_json(row["submission"], Submission),
         status=JobStatus[row["status"]],
         goal=Goal(row["goal"]),
         created=row["created"],

@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from millrace.cep.rules import forms
 from millrace.cep.rules.rule_error import RuleError
+from millrace.common.typed_json import learn
 
 __all__ = [
     "check_constant",
@@ -52,6 +53,7 @@ def read(value: Any, kind: Any, at: str) -> Any:
         ...
         millrace.cep.rules.rule_error.RuleError: pattern.skip.kind: expected text, got 5
     """
+    learn(kind)
     try:
         return msgspec.convert(value, kind)
     except UnicodeEncodeError:

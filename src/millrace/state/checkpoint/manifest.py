@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError, JobDefinitionError
+from millrace.common.typed_json import decode_json
 from millrace.common.types.logical.parser import parse_type
 from millrace.state.canonical.stored_state import StoredState, check_path
 from millrace.state.checkpoint.delta_file import DeltaFileRef, SubtaskKey
@@ -150,7 +151,7 @@ class Manifest:
         if _parts(data) > MAX_PARTS:
             raise CheckpointCorruptError(path, f"it has more than {MAX_PARTS:,} parts")
         try:
-            fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+            fields = decode_json(data, dict[str, msgspec.Raw])
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise CheckpointCorruptError(path, f"it is not the JSON that it was: {error}") from None
         body, _, checksum = data.rpartition(_CHECKSUM)
@@ -218,7 +219,7 @@ def _read(fields: dict[str, msgspec.Raw], name: str, hint: type[T]) -> T:
     if raw is None:
         raise ValueError(f"{name} is missing")
     try:
-        return msgspec.json.decode(raw, type=hint)
+        return decode_json(raw, hint)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ValueError(f"{name}: {str(error)[:_LONGEST_REASON]}") from None
 
