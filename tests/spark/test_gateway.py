@@ -8,7 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from millrace.spark.gateway import LEVEL_VARIABLE, LOG_VARIABLE, with_quiet_log
+from millrace.common.errors import ConfigurationError
+from millrace.spark.gateway import LEVEL_VARIABLE, LOG_VARIABLE, require_no_remote, with_quiet_log
 
 OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -39,7 +40,8 @@ def test_who_has_set_up_the_log_gets_it(tmp_path: Path) -> None:
 
 
 DRIVER = """
-from millrace.spark.gateway import ensure_gateway
+from millrace.common.errors import ConfigurationError
+from millrace.spark.gateway import LEVEL_VARIABLE, LOG_VARIABLE, require_no_remote, with_quiet_log
 ensure_gateway({})
 print("started", flush=True)
 input()
@@ -62,3 +64,9 @@ def test_the_jvm_ends_with_the_driver_and_not_by_its_signals() -> None:
         assert psutil.wait_procs([jvm], 0.5)[0] == [], "a signal for the driver has ended it"
         driver.kill()
         assert psutil.wait_procs([jvm], 60)[1] == [], "it outlives the driver"
+
+
+def test_spark_connect_is_refused_by_the_name_of_its_variable() -> None:
+    require_no_remote({})
+    with pytest.raises(ConfigurationError, match=r"SPARK_REMOTE \('sc://host'\).*Unset it"):
+        require_no_remote({"SPARK_REMOTE": "sc://host"})

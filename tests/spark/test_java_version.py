@@ -21,8 +21,18 @@ def test_the_java_of_java_home_goes_first(tmp_path: Path) -> None:
 
 def test_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    for environment in ({}, {"JAVA_HOME": str(tmp_path)}):
-        assert "none was found; install it" in str(find_java(environment).problem())
+    assert "none was found; install it" in str(find_java({}).problem())
+
+
+@pytest.mark.parametrize("executable", [None, False])
+def test_a_java_home_without_a_java_is_named(tmp_path: Path, executable: bool | None) -> None:
+    """Also where a java is on the path: Spark's scripts do not look there."""
+    if executable is not None:
+        (tmp_path / "bin").mkdir()
+        (tmp_path / "bin" / "java").write_text("no program")
+    problem = str(find_java({"JAVA_HOME": str(tmp_path)}).problem())
+    assert problem.startswith(f"JAVA_HOME is '{tmp_path}', but {tmp_path}/bin/java is no program")
+    assert "or unset it" in problem
 
 
 def test_one_that_spark_can_use() -> None:

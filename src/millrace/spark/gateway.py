@@ -59,6 +59,7 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
     with SparkContext._lock:
         if SparkContext._gateway is not None:
             return
+        require_no_remote()
         wanted = with_archive(with_quiet_log(settings))
         conf = SparkConf(loadDefaults=False).setAll(list(wanted.items()))
         with _output() as streams:
@@ -123,6 +124,17 @@ def _output() -> Iterator[dict[str, Any]]:
         return
     with open(path, "ab") as log:
         yield {"stdout": log, "stderr": log}
+
+
+def require_no_remote(environment: Mapping[str, str] = os.environ) -> None:
+    """Raises ConfigurationError if PySpark is told to use Spark Connect, which has no RDDs."""
+    remote = environment.get("SPARK_REMOTE")
+    if remote:
+        raise ConfigurationError(
+            f"the environment variable SPARK_REMOTE ({remote!r}) has PySpark use Spark Connect, on "
+            "which jobs cannot run: they need Spark's driver in this process. Unset it, and name "
+            "the cluster with --master or spark.master"
+        )
 
 
 def _not_started() -> str:

@@ -25,6 +25,8 @@ class Java:
     """The program; None: there is none."""
     version: int | None = None
     """The major version; None: it does not tell."""
+    home: str | None = None
+    """What ``JAVA_HOME`` says, if the program is not there or cannot be run."""
 
     def problem(self) -> str | None:
         """Why Spark cannot use it, and what to do; None: it can.
@@ -33,6 +35,12 @@ class Java:
             >>> Java("/java8/bin/java", 8).problem()
             'Spark needs Java 17 or newer; /java8/bin/java is Java 8. Set JAVA_HOME to a newer one'
         """
+        if self.home is not None:
+            return (
+                f"JAVA_HOME is {self.home!r}, but {os.path.join(self.home, 'bin', 'java')} is no "
+                f"program that can be run. Set JAVA_HOME to the directory of a Java "
+                f"{JAVA_MINIMUM} or newer, or unset it to use the java on the path"
+            )
         if self.path is None:
             return _MISSING
         if self.version is not None and self.version < JAVA_MINIMUM:
@@ -47,7 +55,9 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
     """The Java of ``JAVA_HOME``, or the first one on the path, as Spark's own scripts choose it."""
     home = environment.get("JAVA_HOME")
     path = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if path is None or not os.path.exists(path):
+    if home and not shutil.which(path or ""):
+        return Java(None, home=home)
+    if path is None:
         return Java(None)
     answer = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
     return Java(path, major_version(answer.stderr + answer.stdout))
