@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from millrace.engine.job_details import OperatorDetails
 from millrace.engine.job_history import JobHistory
 from millrace.engine.job_state import JobStateMachine
@@ -32,6 +34,19 @@ def test_records_are_counted_at_the_sources() -> None:
     assert progress.details().records_per_second == 210
     progress.accepted(0, acks, {0, 2}, epoch_ms=500)
     assert (progress.details().records, progress.details().epochs) == (210, 2)
+
+
+def test_the_throughput_is_that_of_the_last_seconds_and_the_same_everywhere() -> None:
+    """Not of the newest epoch alone, which may have had little to read."""
+    progress = history()
+    for _ in range(100):
+        progress.accepted(0, [ack(0, records_in=10), ack(1, records_in=99)], {0}, epoch_ms=1000)
+    for _ in range(10):
+        progress.accepted(0, [ack(0, records_in=100), ack(1, records_in=99)], {0}, epoch_ms=1000)
+    found = progress.details()
+    assert found.records_per_second == pytest.approx(100, rel=0.15)
+    [source] = [stage for stage in found.stages if stage.uid == PROGRAM.stages[0].uid]
+    assert found.records_per_second == source.records_in_per_second
 
 
 def test_the_watermark_is_the_lowest_there_is() -> None:

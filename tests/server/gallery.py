@@ -110,7 +110,7 @@ def details(status: JobStatus) -> JobDetails:
         epoch_ms=500.0,
         rescales=RESCALES,
         restarts=1,
-        exceptions=(ExceptionEntry(BEGUN + 80_000, 7, TRACEBACK, "count"),),
+        exceptions=(ExceptionEntry(BEGUN + 80_000, 7, TRACEBACK, "count", "{'word': None}"),),
         stages=(
             StageDetails(
                 "source",
@@ -173,6 +173,7 @@ def archive(status: JobStatus = JobStatus.RUNNING) -> ArchivedJob:
         run_id="r1",
         max_parallelism=128,
         checkpoint_interval=1_000,
+        retained_checkpoints=2,
         stages=(
             ArchivedStage("source", "Source: clicks", 2),
             ArchivedStage("count", "count -> Sink", 1, (ArchivedInput("source", "KEYED"),)),

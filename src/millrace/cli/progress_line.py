@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -15,8 +14,6 @@ SCREEN_INTERVAL = 0.1
 """Seconds between two changes of the live line."""
 LINE_INTERVAL = 5.0
 """Seconds between two lines where there is no terminal."""
-RATE_WINDOW = 5.0
-"""Seconds over which the rate is taken."""
 
 _EPOCH = datetime.fromtimestamp(0, UTC)
 
@@ -29,18 +26,14 @@ class ProgressLine:
         self._clock = clock
         self._interval = SCREEN_INTERVAL if terminal.interactive else LINE_INTERVAL
         self._shown = clock()
-        self._history: deque[tuple[float, int]] = deque()
 
     def __call__(self, progress: JobDetails) -> None:
         """An epoch was accepted."""
         now = self._clock()
-        if not self._history:
-            self._history.append((now - progress.epoch_ms / 1000, 0))
-        rate = self._rate(now, progress.records)
         if now - self._shown < self._interval:
             return
         self._shown = now
-        line = describe(progress, rate)
+        line = describe(progress)
         if self._terminal.interactive:
             fits = len(line) <= self._terminal.width
             self._terminal.show(line if fits else line.replace("checkpoint ", "chk-"))
@@ -64,23 +57,15 @@ class ProgressLine:
             self.look(details, int(time.time() * 1000))
             time.sleep(1)
 
-    def _rate(self, now: float, records: int) -> float:
-        history = self._history
-        history.append((now, records))
-        while len(history) > 2 and history[1][0] < now - RATE_WINDOW:
-            history.popleft()
-        start, before = history[0]
-        return (records - before) / (now - start) if start < now else 0.0
 
-
-def describe(progress: JobDetails, rate: float) -> str:
-    """All that is known of a job in one line; ``rate`` in records per second.
+def describe(progress: JobDetails) -> str:
+    """All that is known of a job in one line.
 
     Example:
-        >>> describe(JobDetails(epoch=7, records=12_000, watermark=0, checkpoint=6), 4_000.0)
-        '12,000 records  4,000/s  watermark 1970-01-01 00:00:00  epoch 7  checkpoint 6'
+        >>> describe(JobDetails(epoch=7, records=12_000, records_per_second=4_000, checkpoint=6))
+        '12,000 records  4,000/s  epoch 7  checkpoint 6'
     """
-    parts = [f"{progress.records:,} records", f"{rate:,.0f}/s"]
+    parts = [f"{progress.records:,} records", f"{progress.records_per_second:,.0f}/s"]
     if progress.watermark is not None:
         parts.append(f"watermark {time_text(progress.watermark)}")
     parts.append(f"epoch {progress.epoch}")

@@ -135,6 +135,8 @@ class ExceptionEntry:
     """In a sentence, or a user's traceback."""
     operator: str | None = None
     """The name of the operator whose function failed."""
+    record: str | None = None
+    """``repr`` of the record that it was called with."""
     fatal: bool = False
     """Whether the job ended by it; else it went on."""
 
@@ -293,7 +295,8 @@ class JobDetails:
     records: int = 0
     """Read from sources in this run."""
     records_per_second: float = 0.0
-    """In the last epoch."""
+    """Read from sources, over the last ten seconds (`millrace.engine.rates`): what every page and
+    command shows as a job's throughput."""
     watermark: int | None = None
     """The lowest of all stages that have one, ms since the epoch; None before the first."""
     epoch_ms: float = 0.0

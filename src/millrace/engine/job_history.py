@@ -123,7 +123,6 @@ class JobHistory:
         self.records += read
         self.running = None
         self._epoch_ms = epoch_ms
-        self._records_per_second = read / max(epoch_ms, 1e-3) * 1000
         marks = [mark for ack in acks if (mark := _watermark(ack)) is not None]
         if marks:
             self._watermark = min(marks)
@@ -138,6 +137,8 @@ class JobHistory:
         self._epoch_accepted = now
         self._latencies.accepted(acks, now)
         self._take_rates(acks, epoch_ms, elapsed)
+        readers = [(ack.stage, ack.subtask) for ack in acks if ack.stage in sources]
+        self._records_per_second = sum(self._rates.of(id).records_in for id in readers)
         self._take_stages(acks, now, state_bytes)
 
     def take_driver_metrics(self, uid: str, registry: MetricRegistry) -> None:
@@ -162,6 +163,7 @@ class JobHistory:
             epoch=self.running.number if self.running is not None else self.epoch,
             cause=str(error),
             operator=error.operator if isinstance(error, UserFunctionError) else None,
+            record=error.record if isinstance(error, UserFunctionError) else None,
             fatal=fatal,
         )
         self._exceptions.appendleft(entry)

@@ -30,6 +30,7 @@ from millrace.server.api_route import (
 from millrace.server.full_disk import full_disk
 from millrace.server.job_server import JobServer
 from millrace.server.kept_answers import AnswerKey, KeptAnswers
+from millrace.server.misspelt_names import refuse_misspelt
 from millrace.server.openapi import openapi_document
 from millrace.server.registry import LeadershipLostError
 from millrace.server.request_body import parsed_body, uploaded_file
@@ -212,6 +213,7 @@ def parsed_query(route: ApiRoute, given: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         ApiError: 400, one is missing or wrong.
     """
+    refuse_misspelt(given, [p.name for p in route.query], "parameter")
     missing = [p.name for p in route.query if p.required and p.name not in given]
     if missing:
         raise ApiError(400, f"the parameter {missing[0]} is missing")

@@ -68,14 +68,14 @@ def point_of(job: ObservedJob) -> HistoryPoint | None:
         return None
     details = job.details
     newest = next((each for each in details.checkpoints.recent if each.number is not None), None)
-    sources = {vertex.uid for vertex in job.vertices if not vertex.inputs}
-    read = [stage.records_in_per_second for stage in details.stages if stage.uid in sources]
     busy = [stage.busy_ms_per_second / 1_000 for stage in details.stages]
     latency = max((each.last for each in details.latencies), default=details.epoch_ms)
     has_lag = details.watermark is not None and job.is_running
     return HistoryPoint(
         time=job.now,
-        records_per_second=sum(read) if read and job.is_running else None,
+        records_per_second=details.records_per_second
+        if details.epochs and job.is_running
+        else None,
         epoch_ms=details.epoch_ms if details.epochs else None,
         checkpoint_ms=newest.duration if newest is not None else None,
         checkpoint_bytes=newest.full_size if newest is not None else None,

@@ -14,6 +14,7 @@ from millrace.common.typed_json import decode_json
 from millrace.filesystem.local_file_system import LocalFileSystem
 from millrace.server.api_route import ApiError, ApiRoute, UploadedFile
 from millrace.server.job_server import ServerSettings
+from millrace.server.misspelt_names import refuse_misspelt
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -39,9 +40,14 @@ async def parsed_body(request: Request, route: ApiRoute) -> Any:
         if len(data) > MAX_BYTES:
             raise ApiError(413, f"the body is longer than {MAX_BYTES:,} bytes")
     try:
-        return decode_json(data or b"{}", route.body)
+        given = msgspec.json.decode(data or b"{}")
+        body = decode_json(data or b"{}", route.body)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ApiError(400, f"the body is not what it should be: {error}") from None
+    if isinstance(body, msgspec.Struct):
+        fields = [field.encode_name for field in msgspec.structs.fields(body)]
+        refuse_misspelt(given, fields, "field")
+    return body
 
 
 @contextlib.asynccontextmanager

@@ -68,7 +68,7 @@ def archive(**members: str) -> bytes:
     return data.getvalue()
 
 
-def test_upload_list_run_delete(api, submitted) -> None:
+def test_upload_list_run_delete(api, submitted, tmp_path) -> None:
     id = upload(api, "../my job.py", COUNT.encode())
     (file,) = api.get("/jars").json()["files"]
     assert (file["id"], file["name"]) == (id, "my_job.py")
@@ -76,7 +76,7 @@ def test_upload_list_run_delete(api, submitted) -> None:
     body = {
         "programArgsList": ["--a", "b c"],
         "parallelism": 3,
-        "savepointPath": "/s/1",
+        "savepointPath": f"file://{tmp_path}",
         "allowNonRestoredState": True,
         "jobName": "-odd",
         "flinkConfiguration": {"state.backend.type": "rocksdb"},
@@ -85,7 +85,7 @@ def test_upload_list_run_delete(api, submitted) -> None:
     (submission,) = submitted
     assert submission.arguments == ("--a", "b c")
     assert submission.options == (
-        "--parallelism", "3", "--from-savepoint=/s/1", "--allow-non-restored-state",
+        "--parallelism", "3", f"--from-savepoint=file://{tmp_path}", "--allow-non-restored-state",
         "--conf=state.backend.type=rocksdb",
     )  # fmt: skip
     assert submission.name == "-odd"
@@ -182,6 +182,7 @@ def test_forms_that_are_none(api) -> None:
         {"flinkConfiguration": {"no.such.key": "1"}},
         {"flinkConfiguration": {"parallelism.default": "many"}},
         {"programArgs": "'"},
+        {"savepointPath": "/deleted/chk-7"},
         {"programArgsList": ["\0"]},
         [],
     ],
@@ -323,3 +324,28 @@ def test_each_option_is_known_to_be_harmless_or_not() -> None:
         "s3.path.style.access",
         "state.backend.rocksdb.localdir",
     }
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "told"),
+    [
+        ("", {"paralelism": 2}, "unknown field 'paralelism'; did you mean 'parallelism'?"),
+        ("", {"jobname": "x"}, "unknown field 'jobname'; did you mean 'jobName'?"),
+        ("?programArgs=x", {}, "unknown parameter 'programArgs'; did you mean 'programArg'?"),
+        (
+            "",
+            {"flinkConfiguration": {"paralelism.default": "2"}},
+            "unknown configuration key 'paralelism.default'; did you mean 'parallelism.default'?",
+        ),
+    ],
+)
+def test_a_misspelt_name_is_told_the_right_one(api, submitted, query, body, told) -> None:
+    id = upload(api, "a.py", b"1")
+    answer = api.post(f"/jars/{id}/run{query}", json=body)
+    assert (answer.status_code, answer.json()["errors"]) == (400, [told])
+    assert submitted == []
+
+
+def test_fields_of_other_releases_of_flink_pass(api, submitted) -> None:
+    id = upload(api, "a.py", b"1")
+    assert api.post(f"/jars/{id}/run", json={"jobId": None, "scaling": 1}).status_code == 200

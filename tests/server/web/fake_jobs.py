@@ -17,6 +17,10 @@ MINUTE = 60_000
 HOUR = 60 * MINUTE
 
 
+RETAINED = 2
+"""So many of its checkpoints a job keeps."""
+
+
 @dataclass(frozen=True)
 class FakeOperator:
     """An operator: what it reads from, by the places of other operators in the job."""
@@ -119,6 +123,7 @@ def hundred() -> list[FakeOperator]:
 def jobs() -> list[FakeJob]:
     """One of each kind."""
     failure = {"exceptionName": "KeyError", "stacktrace": TRACEBACK, "taskName": "Score payments"}
+    failure["record"] = "{'card': None, 'cents': 1200}"
     fraud = (
         FakeOperator("Source: payments", (), 0, 820, 0.2),
         FakeOperator("Score payments", (0,), 820, 4, 0.4),
@@ -373,6 +378,7 @@ class FakeJobs:
             "state_size": job.state_bytes + place * 21_000,
             "checkpointed_size": 310_000 + id * 7_919 % 90_000,
             "external_path": f"s3://checkpoints/{job.id[:6]}/chk-{id}",
+            "discarded": place >= RETAINED,
         }
 
     def exceptions(self, job: FakeJob) -> Json:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser_window import PHONE, Window
-from fake_jobs import FakeJob, FakeJobs
+from fake_jobs import RETAINED, FakeJob, FakeJobs
 from fake_server import FakeServer
 from playwright.sync_api import expect
 
@@ -72,12 +72,22 @@ def test_axe_finds_nothing_serious(theme, rules, window, fake) -> None:
     assert found == {}
 
 
+CUT_OFF = """() => [...document.querySelectorAll("main select")].filter((select) => {
+    select.append(new Option("an operator with a very long name ".repeat(9), "", true, true));
+    const box = select.getBoundingClientRect();
+    return box.left < 0 || box.right > innerWidth;
+}).map((select) => select.getAttribute("aria-label"))"""
+"""Fields whose longest choice does not fit: a panel hides what is beyond its edge."""
+
+
 def test_nothing_reaches_beyond_the_edge_of_a_phone(window, fake) -> None:
     seen = window(viewport=PHONE)
     widths = {}
     for path, text in pages(fake.jobs).items():
         complete(seen, fake, path, text)
         widths[path] = seen.page.evaluate("document.documentElement.scrollWidth")
+        cut = seen.page.evaluate(CUT_OFF)
+        assert cut == [], path
     assert {path: width for path, width in widths.items() if width > PHONE["width"]} == {}
 
 
@@ -91,3 +101,18 @@ def test_a_chosen_theme_outlives_the_page(window, fake) -> None:
     assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == dark
     seen.page.get_by_label("Theme").select_option("light")
     assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+
+
+def test_only_what_is_kept_can_be_started_from(window, fake) -> None:
+    seen = window()
+    job = next(job for job in fake.jobs.jobs.values() if job.runs)
+    seen.open(fake.url, f"/jobs/{job.id}/checkpoints")
+    expect(seen.page.get_by_role("link", name="Start from")).to_have_count(RETAINED)
+    expect(seen.page.get_by_text("Deleted", exact=True).first).to_be_visible()
+
+
+def test_the_record_that_a_function_failed_for_is_shown(window, fake) -> None:
+    seen = window()
+    job = next(job for job in fake.jobs.jobs.values() if job.exceptions)
+    seen.open(fake.url, f"/jobs/{job.id}/exceptions")
+    expect(seen.page.get_by_text("{'card': None, 'cents': 1200}").first).to_be_visible()

@@ -130,6 +130,7 @@ export interface Checkpoint {
   failure_message?: string | null;
   epoch?: number | null;
   checkpoint_type?: string;
+  discarded?: boolean | null;
 }
 
 export interface Quantiles {
@@ -166,6 +167,7 @@ export interface ExceptionEntry {
   stacktrace: string;
   timestamp: number;
   taskName?: string | null;
+  record?: string | null;
   endpoint?: string | null;
 }
 

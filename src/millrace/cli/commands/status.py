@@ -32,10 +32,9 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
     if isinstance(job, ServedJob) and not job.is_running:
         return _report_served_end(args, job)
     answer = ask_job(job, args.timeout, "status")
-    known = ("epoch", "checkpoint", "records", "watermark")
+    known = ("epoch", "checkpoint", "records", "records_per_second", "watermark")
     progress = JobDetails(**{name: answer[name] for name in known})
-    line = describe(progress, answer["records_per_second"])
-    text = f"{job.name} is {answer['status']}: {line}"
+    text = f"{job.name} is {answer['status']}: {describe(progress)}"
     if answer["waits_for"]:
         text += f"\n{answer['waits_for']}"
     return report(args, job, answer, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Literal
 
@@ -10,6 +11,7 @@ import msgspec
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.engine.job_details import CheckpointStats, RestoredCheckpoint, StateSize
+from millrace.filesystem.location import is_local
 from millrace.server.api_route import ApiError, ApiRequest, ApiRoute
 from millrace.server.job_server import JobServer
 from millrace.server.observed_job import ObservedJob, ObservedVertex
@@ -61,6 +63,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     tasks: dict[str, TaskCheckpoint] = {}
     external_path: str | None = None
     discarded: bool | None = None
+    """Whether it has been deleted, so that nothing can start from it."""
     failure_timestamp: int | None = None
     failure_message: str | None = None
     epoch: int = 0
@@ -241,12 +244,23 @@ def _checkpoint(job: ObservedJob, stats: CheckpointStats) -> Checkpoint:
         num_acknowledged_subtasks=0 if failed else subtasks,
         tasks={vertex.id: _task(vertex, stats, status) for vertex in job.vertices},
         external_path=stats.path or None,
-        discarded=None if failed else number != job.details.checkpoint,
+        discarded=None if failed else not _is_kept(job, stats),
         failure_timestamp=end if failed else None,
         failure_message=stats.failure,
         epoch=stats.epoch,
         written_ms=stats.written_ms,
     )
+
+
+def _is_kept(job: ObservedJob, stats: CheckpointStats) -> bool:
+    """Whether a checkpoint can still be started from: it is one of the newest, and the job has not
+    deleted these at its end, nor anybody else."""
+    if job.archive is None or job.details.checkpoint is None:
+        return False
+    completed = [c.number for c in job.details.checkpoints.recent if c.number is not None]
+    newest = sorted(completed, reverse=True)[: job.archive.retained_checkpoints]
+    gone = is_local(stats.path) and bool(stats.path) and not os.path.exists(stats.path)
+    return stats.number in newest and not gone
 
 
 def _task(vertex: ObservedVertex, stats: CheckpointStats, status: str) -> TaskCheckpoint:

@@ -29,6 +29,8 @@ class RootException(msgspec.Struct, frozen=True, kw_only=True):
     failure_labels: dict[str, str] = msgspec.field(name="failureLabels", default={})
     task_name: str | None = msgspec.field(name="taskName", default=None)
     """The operator whose function failed."""
+    record: str | None = None
+    """The record it was called with."""
     endpoint: str | None = None
     task_manager_id: str | None = msgspec.field(name="taskManagerId", default=None)
     concurrent_exceptions: list[str] = msgspec.field(name="concurrentExceptions", default=[])
@@ -105,6 +107,7 @@ def _entry(entry: ExceptionEntry) -> RootException:
         stacktrace=entry.cause,
         timestamp=entry.time,
         task_name=entry.operator,
+        record=entry.record,
         epoch=entry.epoch,
         fatal=entry.fatal,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,6 +12,7 @@ import msgspec
 from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configuration
 from millrace.common.errors import ConfigurationError
 from millrace.common.job import JobID
+from millrace.filesystem.location import is_local, qualified
 from millrace.server.api_route import (
     AccessRole,
     ApiError,
@@ -21,6 +23,7 @@ from millrace.server.api_route import (
 )
 from millrace.server.harmless_settings import beyond_program
 from millrace.server.job_server import JobServer
+from millrace.server.misspelt_names import nearest_name
 from millrace.server.program_plan import ProgramPlan, plan_of
 from millrace.server.program_store import StoredProgram
 from millrace.server.registry import Submission
@@ -131,11 +134,22 @@ def _arguments(asked: RunRequest) -> tuple[str, ...]:
 def _check_settings(settings: dict[str, str]) -> None:
     for key in settings:
         if "=" in key or (key not in OPTIONS and not key.startswith(FREE_PREFIXES)):
-            raise ApiError(400, f"unknown configuration key {key[:200]!r}")
+            hint = nearest_name(key, OPTIONS, likeness=0.6)
+            raise ApiError(400, f"unknown configuration key {key[:200]!r}{hint}")
     try:
         Configuration(settings).validate()
     except ConfigurationError as error:
         raise ApiError(400, str(error)) from None
+
+
+def _require_snapshot(path: str | None) -> None:
+    """What a job starts from must be there: at once somebody hears of it."""
+    if path and is_local(path) and not os.path.exists(qualified(path)):
+        raise ApiError(
+            400,
+            f"there is no savepoint or checkpoint {path[:500]}. Of its checkpoints a job keeps the "
+            "newest only (execution.checkpointing.num-retained)",
+        )
 
 
 def _require_harmless(settings: dict[str, str]) -> None:
@@ -172,6 +186,7 @@ def _begin(server: JobServer, program: StoredProgram, asked: RunRequest) -> RunA
     main = program.entry(asked.entry_class)
     if not server.settings.allow_uploads:
         _require_harmless(asked.flink_configuration)
+    _require_snapshot(asked.savepoint_path)
     if not main.is_file():
         raise ApiError(400, f"{program.name} has no {main.name}; name a file as entryClass")
     return RunAnswer(server.supervisor.submit(submission_of(main, asked)).id)

@@ -101,6 +101,7 @@ function History({ rows, now }: { rows: Checkpoint[]; now: number }) {
 function What({ row }: { row: Checkpoint }) {
   if (row.failure_message) return <span class="bad-text">{row.failure_message}</span>;
   if (!row.external_path) return null;
+  if (row.discarded) return <span class="muted">Deleted</span>;
   return (
     <a href={to(["submit"], { savepoint: row.external_path })} aria-label={`Start from ${row.is_savepoint ? "savepoint" : "checkpoint"} ${row.id}`}>
       Start from here

@@ -59,6 +59,7 @@ function Failed({ entry }: { entry: ExceptionEntry }) {
         <span>{failure ? failure.message : headline(entry.stacktrace)}</span>
       </p>
       {where && <p class="muted">In {where}</p>}
+      {entry.record && <p class="record">For the record <code>{entry.record}</code></p>}
       {failure && <Frames frames={failure.frames} />}
       <details>
         <summary>Everything as it was printed</summary>

@@ -1,0 +1,35 @@
+"""Names in requests that nobody knows, but that look like a known one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from millrace.server.api_route import ApiError
+
+__all__ = ["nearest_name", "refuse_misspelt"]
+
+
+def nearest_name(name: str, known: Iterable[str], likeness: float = 0.8) -> str:
+    """``; did you mean 'x'?`` if one of the names is near, else nothing.
+
+    Example:
+        >>> nearest_name("paralelism", ["parallelism", "jobName"])
+        "; did you mean 'parallelism'?"
+        >>> nearest_name("triggerId", ["parallelism", "jobName"])
+        ''
+    """
+    near = get_close_matches(name[:200], list(known), n=1, cutoff=likeness)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def refuse_misspelt(given: Iterable[str], known: Sequence[str], what: str) -> None:
+    """Refuse names that are very probably misspelt; foreign ones pass, for clients of other
+    releases of Flink send some.
+
+    Raises:
+        ApiError: 400, it names the known one.
+    """
+    for name in given:
+        if name not in known and (hint := nearest_name(name, known)):
+            raise ApiError(400, f"unknown {what} {name[:200]!r}{hint}")
