@@ -308,7 +308,7 @@ def _name(expression: Call | Cast) -> str:
 
 
 def _shown(expression: Call | Cast) -> str:
-    text = str(expression)
+    text = encodable(str(expression))
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 

@@ -113,7 +113,10 @@ def _coalesce(site: CallSite, frame: Frame, *arguments: ExpressionNode) -> Datum
         if not len(rows):
             break
         part = array_of(argument(frame.narrowed(rows)), len(rows))
-        made = pc.replace_with_mask(made, missing, part)
+        # Arrow puts values into columns of any type only by taking them
+        places = np.arange(frame.length)
+        places[rows] = frame.length + np.arange(len(rows))
+        made = pa.concat_arrays([made, part.cast(made.type)]).take(pa.array(places))
     return made
 
 

@@ -37,6 +37,7 @@ from millrace.expressions.functions.time_arithmetic import (
     since_1970,
 )
 from millrace.expressions.functions.time_rounding import ROUNDED_UNITS, rounded_time
+from millrace.expressions.parameters import NUMBERS
 from millrace.expressions.result_types import fixed
 
 __all__ = ["TEMPORAL"]
@@ -154,6 +155,10 @@ def _round_to(name: str, kernel: Callable[..., Datum]) -> Callable[..., Datum]:
 
 def _round_type(context: CallContext) -> LogicalType:
     kind = context.types[0]
+    if (context.payload is None) != isinstance(kind, (*NUMBERS, logical.NullType)):
+        raise FunctionResolutionError(
+            f"{context.name} takes a number, or a time and a unit: {context.name}(x TO HOUR)"
+        )
     if context.payload is None:
         return whole_type(context)
     units = _OF_DAY if isinstance(kind, logical.TimeType) else ROUNDED_UNITS

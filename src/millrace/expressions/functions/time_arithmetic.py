@@ -39,6 +39,9 @@ def times_to_add(context: CallContext) -> tuple[LogicalType, ...] | None:
     left, right = context.types
     if not any(isinstance(kind, (*_INTERVALS, *_NUMBERS)) for kind in context.types):
         return _times_to_subtract(context)
+    if any(isinstance(kind, logical.NullType) for kind in context.types):
+        (known,) = (kind for kind in context.types if not isinstance(kind, logical.NullType))
+        return known, known.with_nullable(True)
     if isinstance(left, _INTERVALS) and isinstance(right, _INTERVALS):
         return context.types if type(left) is type(right) else None
     time = right if isinstance(left, _INTERVALS) else left
