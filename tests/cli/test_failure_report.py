@@ -127,3 +127,19 @@ def test_the_place_is_never_in_pythons_library(tmp_path: Path) -> None:
     report = failure_report(caught(lambda: lease.guard().__enter__()))
     assert "was released" in report
     assert report.startswith(f"{__file__}, line ")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("flatmap", "flat_map"), ("keyBy", "key_by"), ("fliter", "filter"), ("proces", "process")],
+)
+def test_a_misspelt_method_is_told_the_right_name(written: str, meant: str) -> None:
+    stream = StreamExecutionEnvironment.get_execution_environment().from_collection([1])
+    report = failure_report(caught(lambda: getattr(stream, written)))
+    assert f"has no attribute '{written}'" in report
+    assert f"Did you mean: '{meant}'?" in report
+
+
+def test_an_attribute_that_resembles_none_is_told_as_it_is() -> None:
+    error = caught(lambda: getattr(1, "quite" + "_different"))
+    assert failure_report(error).endswith("has no attribute 'quite_different'\n")

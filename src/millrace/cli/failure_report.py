@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
 import traceback
+from difflib import get_close_matches
 
 import millrace
 from millrace.common.errors import MillraceError, UserFunctionError
@@ -61,12 +63,26 @@ def _traceback(error: BaseException) -> str:
     report.stack = traceback.StackSummary.from_list([f for f in report.stack if _is_users(f)])
     if not from_spark(error):
         lead = "an error inside of millrace; please report it with the log\n" if internal else ""
-        return lead + "".join(report.format())
+        return lead + "".join(report.format()) + _suggestion(error)
     # Spark's message carries the whole Java stack trace behind its first line.
     kind = type(error).__name__
     first = str(error).strip().partition("\n")[0]
     stack = "".join(report.stack.format())
     return f"Traceback (most recent call last):\n{stack}{kind}: {first}\n"
+
+
+def _suggestion(error: BaseException) -> str:
+    """Line with the name that was meant where an attribute is misspelt, as Python 3.12 says it."""
+    if sys.version_info >= (3, 12) or not isinstance(error, AttributeError):
+        return ""
+    if not isinstance(error.name, str) or error.obj is None:
+        return ""
+    known = [name for name in dir(error.obj) if not name.startswith("_")]
+    plain = {name.replace("_", "").lower(): name for name in known}
+    near = plain.get(error.name.replace("_", "").lower()) or next(
+        iter(get_close_matches(error.name, known, n=1, cutoff=0.7)), None
+    )
+    return f"Did you mean: {near!r}?\n" if near is not None else ""
 
 
 def spark_reason(error: BaseException) -> str:
