@@ -24,9 +24,9 @@ run_alone() {
 }
 
 # A file's tests stay together: they share what a session or a module sets up. A test that hangs
-# fails after 15 minutes, and one that crashes its process ends the run (tests/runs/watchdog.py).
+# fails after 10 minutes, and one that crashes its process ends the run (tests/runs/watchdog.py).
 run_divided() {
-    "$PYTHON" -m pytest -n "${WORKERS:-4}" --dist loadfile --no-loadscope-reorder --timeout 900 \
+    "$PYTHON" -m pytest -n "${WORKERS:-4}" --dist loadfile --no-loadscope-reorder --timeout 600 \
         --max-worker-restart 0 -m "not alone and $LEFT_OUT"
 }
 
@@ -46,7 +46,7 @@ run() {
     if [ "$(wc -l <<<"$failed")" -gt $MOST_TRIED_AGAIN ]; then return 1; fi
 
     printf 'failed, and tried once more with the machine to themselves:\n%s\n' "$failed"
-    "$PYTHON" -m pytest --last-failed --last-failed-no-failures none --timeout 900 -m "$LEFT_OUT" \
+    "$PYTHON" -m pytest --last-failed --last-failed-no-failures none --timeout 600 -m "$LEFT_OUT" \
         || return 1
     printf 'unsteady: failed at first, and passed with the machine to themselves:\n%s\n' "$failed"
 }

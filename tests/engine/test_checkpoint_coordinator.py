@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from millrace.common.errors import CheckpointError, JobCancelledError, LeaseError
 from millrace.datastream import DataStream, StreamExecutionEnvironment
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.testing import run_local
 
 Build = Callable[[DataStream], DataStream]
@@ -29,10 +31,13 @@ def run(
         env = StreamExecutionEnvironment.get_execution_environment().enable_checkpointing(0)
         env.set_parallelism(parallelism)
         env.set_max_parallelism(settings.get("max_parallelism", 128))
+        started: Future[EmbeddedJobClient] = Future()
+        cluster.listeners.append(
+            lambda p: started.result(60).stop() if p.epochs == stop_after else None
+        )
         results = build(env.from_collection(range(20))).execute_and_collect("job")
         assert results._client is not None
-        client = results._client
-        cluster.listeners.append(lambda p: client.stop() if p.epochs == stop_after else None)
+        started.set_result(results._client)
         got: list[Any] = []
         with suppress(JobCancelledError):
             got.extend(results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from millrace.common.types.batch import RowBatch
 from millrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
+from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.executor import ExecutorError
 from millrace.engine.job_observer import JobObserver
 from millrace.runtime.epoch import Ack, EpochPlan
@@ -379,12 +381,16 @@ def test_resuming_goes_on_with_state_and_positions(tmp_path) -> None:
         with run_local(epoch_records=2, checkpoint_dir=str(tmp_path), resume=resume) as cluster:
             env = environment({"execution.checkpointing.interval": "0 ms"})
             stream = env.from_collection([1] * 10).key_by(lambda v: v).process(Flaky(0))
+            started: Future[EmbeddedJobClient] = Future()
+            cluster.listeners.append(
+                lambda progress: (
+                    started.result(60).stop() if progress.epochs == stop_after else None
+                )
+            )
             results = stream.execute_and_collect("resumed")
             client = results._client
             assert client is not None
-            cluster.listeners.append(
-                lambda progress: client.stop() if progress.epochs == stop_after else None
-            )
+            started.set_result(client)
             got = []
             try:
                 got.extend(results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +85,11 @@ def run(directory: Path, parallelism: int, act: Any = None, **settings: Any) -> 
         env = StreamExecutionEnvironment.get_execution_environment(configuration)
         env.set_parallelism(parallelism).enable_checkpointing(0)
         numbers = env.from_collection(range(NUMBERS)).uid("numbers").rebalance()
-        told = numbers._then("Owner", Owner, None).uid("owner").execute_and_collect("owners")
-        client = told._client
+        started: Future[Any] = Future()
         if act is not None:
-            cluster.listeners.append(lambda progress: act(client, progress.epochs))
+            cluster.listeners.append(lambda progress: act(started.result(60), progress.epochs))
+        told = numbers._then("Owner", Owner, None).uid("owner").execute_and_collect("owners")
+        started.set_result(told._client)
         return list(told)
 
 

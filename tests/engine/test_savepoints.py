@@ -7,6 +7,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,11 +76,15 @@ class Job:
         ) as cluster:
             env = StreamExecutionEnvironment.get_execution_environment(configuration)
             env.set_parallelism(parallelism).enable_checkpointing(0)
-            results = build(env).execute_and_collect("job")
-            client = results._client
-            self.clients.append(client)
+            started: Future[EmbeddedJobClient] = Future()
             if act is not None:
-                cluster.listeners.append(lambda p: act(client) if p.epochs == at else None)
+                # before the job starts: it may be past that epoch when this thread goes on
+                cluster.listeners.append(
+                    lambda p: act(started.result(60)) if p.epochs == at else None
+                )
+            results = build(env).execute_and_collect("job")
+            started.set_result(results._client)
+            self.clients.append(results._client)
             return list(results)
 
 

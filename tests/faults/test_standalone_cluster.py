@@ -52,12 +52,15 @@ def share_current(driver: ClusterDriver) -> float:
     return float(known.get("current", 0) / sum(known.values()))
 
 
-def survive(cluster: StandaloneCluster, directory: Path, count: int, seed: int) -> float:
-    """Kill an executor, then a worker with all it has; the share of states found before that."""
+def survive(
+    cluster: StandaloneCluster, directory: Path, count: int, seed: int, at_first: int = 25
+) -> float:
+    """Kill an executor after so many epochs, then a worker with all it has; the share of states
+    found before that."""
     rng = random.Random(seed)
     driver = ClusterDriver(cluster, directory, count)
     try:
-        driver.wait_for_epochs(25)
+        driver.wait_for_epochs(at_first)
         share = share_current(driver)
         first = rng.randrange(2)
         driver.wait_for(lambda: bool(cluster.executors(first)), "executor to kill")
@@ -78,7 +81,7 @@ def test_an_executor_and_a_worker_die(
     cluster: StandaloneCluster, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     """Before that, subtasks find their state where they left it, for they stay on their hosts."""
-    share = survive(cluster, tmp_path, count=3500, seed=0)
+    share = survive(cluster, tmp_path, count=2500, seed=0, at_first=15)
     record_property("state found current before the first kill", f"{share:.1%}")
     # a machine so busy that a task waits too long for its host makes it move once
     assert share >= 0.95

@@ -17,11 +17,21 @@ import psutil
 import pyspark
 from fault_lives import JOBS, environment
 
+from millrace.spark.class_archive import archive_options
+
 PATIENCE = 300.0
 """Seconds that anything may take on a busy machine."""
 LOOPBACK = "127.0.0.1"
 HOSTS = ("127.0.0.1", "127.0.0.2")
 """Two addresses are two hosts to Spark, which can tell a subtask's host but not its executor."""
+
+
+def quick_start() -> str:
+    """Options of JVMs that live for seconds; nothing that this test is about depends on them."""
+    options = archive_options()
+    # several at once would write the archive that is missing
+    mapped = options if "SharedArchiveFile" in options else ""
+    return f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {mapped}".rstrip()
 
 
 class StandaloneCluster:
@@ -69,7 +79,7 @@ class StandaloneCluster:
                 SPARK_HOME=str(self.home),
                 SPARK_LOCAL_IP=host,
                 SPARK_DAEMON_MEMORY="256m",
-                SPARK_DAEMON_JAVA_OPTS="-Dspark.master.rest.enabled=false",
+                SPARK_DAEMON_JAVA_OPTS=f"-Dspark.master.rest.enabled=false {quick_start()}",
                 PYSPARK_PYTHON=sys.executable,
             ),
             stdout=subprocess.DEVNULL,
@@ -105,6 +115,7 @@ class ClusterDriver:
             "spark.executorEnv.PYTHONPATH": env["PYTHONPATH"],
             "spark.executor.memory": "512m",
             "spark.executor.cores": "1",
+            "spark.executor.extraJavaOptions": quick_start(),
             "spark.driver.host": LOOPBACK,
         }
         self.process = psutil.Popen(
