@@ -84,8 +84,8 @@ def live(root: Path, batches: int, trap: str, done: Callable[[], bool]) -> None:
                 child.kill()
 
 
-def die_and_resume(root: Path, traps: tuple[str, ...]) -> None:
-    batches = 6 * len(traps) + 6
+def die_and_resume(root: Path, traps: tuple[str, ...], of_a_life: int = 6) -> None:
+    batches = of_a_life * (len(traps) + 1)
     expected = Counter(
         {(key, count): 1 for key in range(10) for count in range(1, batches * ROWS // 10 + 1)}
     )
@@ -97,7 +97,7 @@ def die_and_resume(root: Path, traps: tuple[str, ...]) -> None:
 
 def test_killed(tmp_path: Path) -> None:
     """Between the table's commit and its note: the most tempting moment to write twice."""
-    die_and_resume(tmp_path, TRAPS[:1])
+    die_and_resume(tmp_path, TRAPS[:1], of_a_life=3)
 
 
 @pytest.mark.torture
