@@ -443,6 +443,9 @@ class Calls:
             repeat = random.choice((0, 1, 2, 3)) if parameter[-1] == "*" else 1
             parameters += [parameter.rstrip("?*")] * repeat
         alike = random.choice(TYPES) if random.random() < 0.6 else None
+        if self._definition.name == "CASE":  # what is drawn is a condition too seldom
+            kind = alike or random.choice(TYPES)
+            return [parse_type("BOOLEAN"), kind] * random.choice((1, 2)) + [kind]
         return [self._kind(parameter, alike) for parameter in parameters]
 
     def _kind(self, parameter: str, alike: LogicalType | None) -> LogicalType:

@@ -24,11 +24,13 @@ from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import (
     CallContext,
     FunctionDefinition,
+    FunctionResolutionError,
     ResultStrategy,
     Signature,
 )
 from millrace.expressions.functions import lists
 from millrace.expressions.functions.items import get, get_type, item, item_type
+from millrace.expressions.parameters import CHARACTERS
 from millrace.expressions.result_types import always, argument, fixed, merged_arguments
 from millrace.expressions.type_merging import common_type
 
@@ -64,8 +66,24 @@ def _map_arguments(context: CallContext) -> Types | None:
     key, value = common_type(context.types[::2]), common_type(context.types[1::2])
     if key is None or value is None or len(context.types) % 2:
         return None
+    if isinstance(key, logical.NullType):
+        raise FunctionResolutionError("MAP: the keys are NULL of no type: CAST one of them")
     kinds = (key, value)
     return tuple(kinds[i % 2].with_nullable(k.is_nullable) for i, k in enumerate(context.types))
+
+
+def _ordered(context: CallContext) -> Types:
+    """Arrays of what has an order."""
+    if context.types[0].children()[0].children():
+        raise FunctionResolutionError(
+            f"{context.name} takes elements that have an order; arrays, maps and rows have none"
+        )
+    return context.types
+
+
+def _of_texts(context: CallContext) -> Types | None:
+    element = context.types[0].children()[0]
+    return context.types if isinstance(element, (*CHARACTERS, logical.NullType)) else None
 
 
 def _length(frame: Frame, datums: tuple[Datum, ...]) -> int:
@@ -77,6 +95,8 @@ def _made(datum: Any, datums: tuple[Datum, ...]) -> Datum:
 
 
 def _row(site: CallSite, frame: Frame, *datums: Datum) -> Datum:
+    if not datums:  # of which Arrow would not know how many there are
+        return pa.scalar({}, site.arrow)
     length = _length(frame, datums)
     parts = [
         conformed(array_of(datum, length), field.type)
@@ -367,6 +387,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _python(lists.ordered),
         "In order; ascending and nulls first unless told.",
         ("ARRAY_SORT(ARRAY[3, 1, 2])", "[1, 2, 3]"),
+        _ordered,
     ),
     _function(
         "ARRAY_JOIN",
@@ -375,6 +396,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _python(lists.joined),
         "The texts with a separator between.",
         ("ARRAY_JOIN(ARRAY['a', 'b'], '+')", "a+b"),
+        _of_texts,
     ),
     _function(
         "ARRAY_MAX",
@@ -383,6 +405,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _python(lists.extreme(max)),
         "The greatest element.",
         ("ARRAY_MAX(ARRAY[3, 1, 2])", "3"),
+        _ordered,
     ),
     _function(
         "ARRAY_MIN",
@@ -391,6 +414,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _python(lists.extreme(min)),
         "The least element.",
         ("ARRAY_MIN(ARRAY[3, 1, 2])", "1"),
+        _ordered,
     ),
     _function(
         "ARRAY_APPEND",

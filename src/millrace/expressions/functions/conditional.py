@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.casting.cast import caster
 from millrace.expressions.columns import (
     CallSite,
     Datum,
@@ -23,6 +24,7 @@ from millrace.expressions.columns import (
 )
 from millrace.expressions.function_definition import CallContext, FunctionDefinition
 from millrace.expressions.functions.comparison import comparable, equality
+from millrace.expressions.parameters import CHARACTERS
 from millrace.expressions.result_types import common, forced_nullable, merged_arguments
 from millrace.expressions.type_merging import common_type
 
@@ -125,13 +127,19 @@ def _coalesce_result(context: CallContext) -> LogicalType:
 
 
 def _nullif(site: CallSite, value: Datum, other: Datum) -> Datum:
-    equal = equality(value, other)
+    kind, compared = site.argument_types
+    if isinstance(kind, logical.NullType):
+        return value
+    read = isinstance(kind, CHARACTERS) and not isinstance(compared, CHARACTERS)
+    equal = equality(caster(kind, compared, site.session)(value) if read else value, other)
     same = equal.fill_null(False) if not is_scalar(equal) else pa.scalar(bool(equal.as_py()))
     return pc.if_else(same, pa.scalar(None, value.type), value)
 
 
 def _nullif_types(context: CallContext) -> tuple[LogicalType, ...] | None:
-    return comparable(context) and (context.types[0], comparable(context)[1])  # type: ignore[index]
+    """The first as it is; the second as ``=`` compares it."""
+    compared = comparable(CallContext("=", context.types, context.literals))
+    return compared and (context.types[0], compared[1])
 
 
 def _extreme(compare: Callable[..., Datum], greatest: bool) -> Callable[..., Datum]:
@@ -218,6 +226,7 @@ CONDITIONAL: tuple[FunctionDefinition, ...] = (
         forced_nullable(lambda context: context.types[0]),
         _nullif,
         adjust=_nullif_types,
+        may_fail=True,
         category=CATEGORY,
         text="NULL where both are equal, otherwise the first.",
         examples=(("NULLIF(5, 0)", "5"),),

@@ -24,6 +24,7 @@ __all__ = ["digits_of_second", "finest_unit", "format_time", "parse_with"]
 
 _PIECE = re.compile(r"'(?:[^']|'')*'|([A-Za-z])\1*|[^A-Za-z']|'")
 _EPOCH = datetime(1970, 1, 1)
+_MOST_SECTIONS = 100
 _MODIFIED_JULIAN = date(1858, 11, 17).toordinal()
 _WIDEST = 19
 _COUNTS: dict[str, range | tuple[int, ...]] = {
@@ -74,6 +75,8 @@ def _parts(pattern: str) -> tuple[_Part, ...]:
     Raises:
         EvaluationError: it is none.
     """
+    if pattern.count("[") > _MOST_SECTIONS:
+        raise EvaluationError(f"a date pattern has at most {_MOST_SECTIONS} optional sections")
     pieces = (found[0] for found in _PIECE.finditer(pattern))
     parts, closed = _section(pieces, pattern)
     if closed:

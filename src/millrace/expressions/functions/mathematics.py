@@ -129,7 +129,8 @@ def _rounder(mode: str) -> Kernel:
             if count >= kind.scale:
                 return value
             count = max(count, -logical.MAX_PRECISION)
-            return pc.round(_with_room(value), count, mode).cast(site.arrow, safe=False)
+            assert isinstance(site.result_type, logical.DecimalType)
+            return to_decimal(pc.round(_with_room(value), count, mode), site.result_type)
         if isinstance(kind, logical.IntegralType) and count >= 0:
             return value
         return per_value(lambda v: _one(v, count, mode), site.arrow, value)
