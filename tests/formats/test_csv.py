@@ -9,6 +9,7 @@ import pytest
 
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types import Row
+from millrace.common.types.logical.logical_type import DecimalType, IntType, RowType
 from millrace.common.types.typeinfo import Types
 from millrace.formats import (
     CsvReaderFormat,
@@ -280,3 +281,14 @@ def test_a_record_may_be_longer_than_128_kib_but_not_without_bound(
     records, errors = malformed(csv_format, tmp_path, content)
     assert records == [("a", 1), ("b", 3)]
     assert [(line, offset, len(raw)) for line, offset, raw in errors] == [(2, 4, 100)]
+
+
+def test_columns_of_types_of_tables() -> None:
+    """As PyFlink takes them; those of texts are the same columns."""
+    by_tables = CsvSchema.builder().add_number_column("n", IntType())
+    by_tables.add_array_column("a", ";", DecimalType(4, 1))
+    by_types = CsvSchema.builder().add_number_column("n", Types.INT())
+    by_types.add_array_column("a", ";", Types.BIG_DEC())
+    assert by_tables.build() == by_types.build()
+    with pytest.raises(JobDefinitionError, match="cannot be written as text"):
+        by_tables.add_array_column("b", ";", RowType.of(("x", IntType())))

@@ -2,7 +2,7 @@
 
 import io
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -221,3 +221,12 @@ def test_a_wrong_value_in_a_column_is_named_with_its_record() -> None:
     schema = CsvSchema.builder().add_number_column("a").build()
     with pytest.raises(SerializationError, match=r"column 'a' \(number\) of the record .*'x'"):
         CsvEncoder(schema).encode_columns(batch)
+
+
+def test_times_are_written_as_flink_does() -> None:
+    """Without zeros at the end of a fraction, and with a Z in a zone."""
+    encoder = CsvEncoder.for_columns("a", "b", "c", header=False)
+    at = datetime(1970, 1, 1, 0, 0, 1, 500_000)
+    zone = timezone(timedelta(hours=1))
+    found = encoder.encode((at, at.replace(tzinfo=zone), time(10)))
+    assert found == b"1970-01-01 00:00:01.5,1969-12-31 23:00:01.5Z,10:00:00\n"

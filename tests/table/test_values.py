@@ -14,6 +14,7 @@ from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.runtime.table.columns import column_of
+from millrace.table import DataTypes, TableEnvironment
 from millrace.table.values import cells, python_values, row_text
 
 CASES: list[tuple[str, Any, str, str]] = [
@@ -86,3 +87,12 @@ def test_kinds_of_changes_are_told() -> None:
     row_type = parse_type("ROW<v BIGINT>")
     assert isinstance(row_type, RowType)
     assert list(row_text(batch, row_type)) == ["+I[1]", "-U[2]", "+U[3]", "-D[4]"]
+
+
+def test_decimals_of_elements_fit_their_type(t_env: TableEnvironment) -> None:
+    """Rounded half up, and NULL where they are too great; another exponent ended the process."""
+    values = ["12.345", "1E+9", "1E-999999999"]
+    kind = DataTypes.ROW([DataTypes.FIELD("a", DataTypes.DECIMAL(5, 2))])
+    table = t_env.from_elements([(Decimal(value),) for value in values], kind)
+    found = [row[0] for row in table.execute().collect()]
+    assert found == [Decimal("12.35"), None, Decimal("0.00")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from datetime import datetime, time
 from decimal import Decimal
 from numbers import Number
 from shutil import copyfileobj
@@ -22,6 +23,7 @@ from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.formats.charset import require_charset
 from millrace.formats.csv_fields import csv_options
 from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvSchema
+from millrace.formats.csv_texts import clock_text
 from millrace.formats.encoder_writer import EncoderBulkWriter
 from millrace.formats.records import field_columns, field_values
 from millrace.formats.scalar_text import scalar_text
@@ -33,6 +35,8 @@ _KINDS: dict[CsvColumnKind, set[type]] = {
     CsvColumnKind.BOOLEAN: {bool, NoneType},
 }
 """The types that need not be looked at more closely; columns of other kinds take all."""
+
+_CLOCKS = {datetime, time}
 
 
 class CsvEncoder(Encoder[Any]):
@@ -129,6 +133,8 @@ class CsvEncoder(Encoder[Any]):
                 _require_kind(column, item)
         if bool in kinds:
             values = [str(v).lower() if isinstance(v, bool) else v for v in values]
+        if kinds & _CLOCKS:
+            values = [clock_text(v) if isinstance(v, (datetime, time)) else v for v in values]
         null = self._schema.dialect.null_value
         return values if null is None else [null if v is None else v for v in values]
 

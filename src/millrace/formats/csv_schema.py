@@ -10,8 +10,9 @@ from enum import Enum
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import LogicalType
 from millrace.common.types.typeinfo import TypeInformation, Types
-from millrace.formats.scalar_text import scalar_text
+from millrace.formats.scalar_text import scalar_text, scalar_type
 
 __all__ = ["CsvColumn", "CsvColumnKind", "CsvSchema", "CsvSchemaBuilder"]
 
@@ -101,26 +102,32 @@ class CsvSchemaBuilder:
         return self._add(CsvColumn(name))
 
     def add_number_column(
-        self, name: str, number_type: TypeInformation[Any] | None = None
+        self, name: str, number_type: TypeInformation[Any] | LogicalType | None = None
     ) -> CsvSchemaBuilder:
-        """Add a column of numbers (default ``Types.LONG()``); an empty field is read as None."""
-        return self._add(CsvColumn(name, CsvColumnKind.NUMBER, number_type or Types.LONG()))
+        """Add a column of numbers (default ``Types.LONG()``, which is ``DataTypes.BIGINT()``); an
+        empty field is read as None."""
+        found = scalar_type(number_type or Types.LONG())
+        return self._add(CsvColumn(name, CsvColumnKind.NUMBER, found))
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of ``true`` and ``false``; an empty field is read as None."""
         return self._add(CsvColumn(name, CsvColumnKind.BOOLEAN))
 
     def add_array_column(
-        self, name: str, separator: str = ";", element_type: TypeInformation[Any] | None = None
+        self,
+        name: str,
+        separator: str = ";",
+        element_type: TypeInformation[Any] | LogicalType | None = None,
     ) -> CsvSchemaBuilder:
         """Add a column of lists, whose elements are strings or values of ``element_type``.
 
         Raises:
             JobDefinitionError: ``element_type`` has no text form that could be parsed.
         """
-        if element_type is not None:
-            scalar_text(element_type)  # raises if the type is not supported
-        return self._add(CsvColumn(name, CsvColumnKind.ARRAY, element_type, separator))
+        found = None if element_type is None else scalar_type(element_type)
+        if found is not None:
+            scalar_text(found)  # raises if the type is not supported
+        return self._add(CsvColumn(name, CsvColumnKind.ARRAY, found, separator))
 
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:
         """Add all columns of another schema."""

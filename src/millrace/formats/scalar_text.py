@@ -13,6 +13,8 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.common.time.amounts import NANOS_PER_SECOND, Instant
 from millrace.common.types.composite_types import PrimitiveArrayTypeInfo
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
 from millrace.common.types.type_information import BasicTypeInfo, TypeInformation
 from millrace.common.types.value_types import (
     BigDecTypeInfo,
@@ -22,7 +24,7 @@ from millrace.common.types.value_types import (
     TimeTypeInfo,
 )
 
-__all__ = ["ScalarText", "is_bytes", "scalar_text"]
+__all__ = ["ScalarText", "is_bytes", "scalar_text", "scalar_type"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,47 @@ def scalar_text(type_info: TypeInformation[Any]) -> ScalarText:
         f"values of type {type_info.name} cannot be written as text; declare a string, a number, "
         "a boolean, a date, a time or bytes, and lists, maps and rows of these"
     )
+
+
+def scalar_type(kind: TypeInformation[Any] | LogicalType) -> TypeInformation[Any]:
+    """The type of values that are one text, also of a type of tables (``DataTypes``).
+
+    Raises:
+        JobDefinitionError: the type of tables is made of others, or has no text.
+
+    Example:
+        >>> scalar_type(logical.IntType()).name
+        'INT'
+    """
+    if isinstance(kind, TypeInformation):
+        return kind
+    for logical_type, information in _INFORMATION:
+        if isinstance(kind, logical_type):
+            return information
+    raise JobDefinitionError(
+        f"values of type {kind} cannot be written as text; declare a string, a number, a boolean, "
+        "a date, a time or bytes"
+    )
+
+
+_INFORMATION: tuple[tuple[Any, TypeInformation[Any]], ...] = (
+    (logical.BooleanType, BasicTypeInfo("BOOLEAN")),
+    (logical.TinyIntType, BasicTypeInfo("BYTE")),
+    (logical.SmallIntType, BasicTypeInfo("SHORT")),
+    (logical.IntType, BasicTypeInfo("INT")),
+    (logical.BigIntType, BasicTypeInfo("LONG")),
+    (logical.FloatType, BasicTypeInfo("FLOAT")),
+    (logical.DoubleType, BasicTypeInfo("DOUBLE")),
+    (logical.DecimalType, BigDecTypeInfo()),
+    ((logical.CharType, logical.VarCharType), BasicTypeInfo("STRING")),
+    (logical.DateType, DateTypeInfo()),
+    (logical.TimeType, TimeTypeInfo()),
+    ((logical.TimestampType, logical.LocalZonedTimestampType), TimestampTypeInfo()),
+    (
+        (logical.BinaryType, logical.VarBinaryType),
+        PrimitiveArrayTypeInfo(BasicTypeInfo("BYTE")),
+    ),
+)
 
 
 def is_bytes(type_info: TypeInformation[Any]) -> bool:
