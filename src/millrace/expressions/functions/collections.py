@@ -29,8 +29,13 @@ from millrace.expressions.function_definition import (
     Signature,
 )
 from millrace.expressions.functions import lists
+from millrace.expressions.functions.element_types import (
+    needle,
+    of_texts,
+    ordered_elements,
+    with_element,
+)
 from millrace.expressions.functions.items import get, get_type, item, item_type
-from millrace.expressions.parameters import CHARACTERS
 from millrace.expressions.result_types import always, argument, fixed, merged_arguments
 from millrace.expressions.type_merging import common_type
 
@@ -70,20 +75,6 @@ def _map_arguments(context: CallContext) -> Types | None:
         raise FunctionResolutionError("MAP: the keys are NULL of no type: CAST one of them")
     kinds = (key, value)
     return tuple(kinds[i % 2].with_nullable(k.is_nullable) for i, k in enumerate(context.types))
-
-
-def _ordered(context: CallContext) -> Types:
-    """Arrays of what has an order."""
-    if context.types[0].children()[0].children():
-        raise FunctionResolutionError(
-            f"{context.name} takes elements that have an order; arrays, maps and rows have none"
-        )
-    return context.types
-
-
-def _of_texts(context: CallContext) -> Types | None:
-    element = context.types[0].children()[0]
-    return context.types if isinstance(element, (*CHARACTERS, logical.NullType)) else None
 
 
 def _length(frame: Frame, datums: tuple[Datum, ...]) -> int:
@@ -167,30 +158,6 @@ def _contains_type(context: CallContext) -> LogicalType:
 def _element_type(context: CallContext) -> LogicalType:
     kind = context.types[0]
     return kind.children()[0].with_nullable(kind.is_nullable or kind.children()[0].is_nullable)
-
-
-def _with_element() -> Callable[[CallContext], Types | None]:
-    """An array of the common type of its elements and the arguments behind."""
-
-    def adjust(context: CallContext) -> Types | None:
-        array, *others = context.types
-        kind = common_type((array.children()[0], *others))
-        if kind is None:
-            return None
-        made = logical.ArrayType(kind, nullable=array.is_nullable)
-        return (made, *(kind.with_nullable(each.is_nullable) for each in others))
-
-    return adjust
-
-
-def _needle(context: CallContext) -> Types | None:
-    array, needle = context.types
-    kind = common_type((array.children()[0].with_nullable(True), needle))
-    if kind is None:
-        return None
-    inner = kind.with_nullable(array.children()[0].is_nullable)
-    made = logical.ArrayType(inner, nullable=array.is_nullable)
-    return made, kind.with_nullable(needle.is_nullable)
 
 
 def _find(items: list[Any] | None, needle: Any, give: Callable[[Any, list[Any]], Any]) -> Any:
@@ -309,7 +276,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _searched(lambda needle, items: lists.place(items, needle) > 0),
         "Whether an element is there.",
         ("ARRAY_CONTAINS(ARRAY[1, 2], 2)", "TRUE"),
-        _needle,
+        needle,
     ),
     _function(
         "ARRAY_POSITION",
@@ -318,7 +285,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _python(lists.place),
         "Where an element is first, from 1; 0: nowhere.",
         ("ARRAY_POSITION(ARRAY[1, 2, 2], 2)", "2"),
-        _needle,
+        needle,
     ),
     _function(
         "ARRAY_REMOVE",
@@ -327,7 +294,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _searched(lambda needle, items: lists.without(items, needle)),
         "Without an element.",
         ("ARRAY_REMOVE(ARRAY[1, 2, 2], 2)", "[1]"),
-        _needle,
+        needle,
     ),
     _function(
         "ARRAY_DISTINCT",
@@ -387,7 +354,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _python(lists.ordered),
         "In order; ascending and nulls first unless told.",
         ("ARRAY_SORT(ARRAY[3, 1, 2])", "[1, 2, 3]"),
-        _ordered,
+        ordered_elements,
     ),
     _function(
         "ARRAY_JOIN",
@@ -396,7 +363,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _python(lists.joined),
         "The texts with a separator between.",
         ("ARRAY_JOIN(ARRAY['a', 'b'], '+')", "a+b"),
-        _of_texts,
+        of_texts,
     ),
     _function(
         "ARRAY_MAX",
@@ -405,7 +372,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _python(lists.extreme(max)),
         "The greatest element.",
         ("ARRAY_MAX(ARRAY[3, 1, 2])", "3"),
-        _ordered,
+        ordered_elements,
     ),
     _function(
         "ARRAY_MIN",
@@ -414,7 +381,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _python(lists.extreme(min)),
         "The least element.",
         ("ARRAY_MIN(ARRAY[3, 1, 2])", "1"),
-        _ordered,
+        ordered_elements,
     ),
     _function(
         "ARRAY_APPEND",
@@ -423,7 +390,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _searched(lambda new, items: [*items, new]),
         "With an element at the end.",
         ("ARRAY_APPEND(ARRAY[1], 3)", "[1, 3]"),
-        _with_element(),
+        with_element(),
     ),
     _function(
         "ARRAY_PREPEND",
@@ -432,7 +399,7 @@ COLLECTIONS: tuple[FunctionDefinition, ...] = (
         _searched(lambda new, items: [new, *items]),
         "With an element at the beginning.",
         ("ARRAY_PREPEND(ARRAY[1], 3)", "[3, 1]"),
-        _with_element(),
+        with_element(),
     ),
     _function(
         "ARRAY_CONCAT",

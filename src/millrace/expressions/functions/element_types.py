@@ -1,0 +1,55 @@
+"""Which arrays functions of elements take, and to what they cast them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.function_definition import CallContext, FunctionResolutionError
+from millrace.expressions.parameters import CHARACTERS
+from millrace.expressions.type_merging import common_type
+
+__all__ = ["needle", "of_texts", "ordered_elements", "with_element"]
+
+Types = tuple[LogicalType, ...]
+
+
+def ordered_elements(context: CallContext) -> Types:
+    """Arrays of what has an order."""
+    if context.types[0].children()[0].children():
+        raise FunctionResolutionError(
+            f"{context.name} takes elements that have an order; arrays, maps and rows have none"
+        )
+    return context.types
+
+
+def of_texts(context: CallContext) -> Types | None:
+    """Arrays of texts."""
+    element = context.types[0].children()[0]
+    return context.types if isinstance(element, (*CHARACTERS, logical.NullType)) else None
+
+
+def with_element() -> Callable[[CallContext], Types | None]:
+    """An array of the common type of its elements and the arguments behind."""
+
+    def adjust(context: CallContext) -> Types | None:
+        array, *others = context.types
+        kind = common_type((array.children()[0], *others))
+        if kind is None:
+            return None
+        made = logical.ArrayType(kind, nullable=array.is_nullable)
+        return (made, *(kind.with_nullable(each.is_nullable) for each in others))
+
+    return adjust
+
+
+def needle(context: CallContext) -> Types | None:
+    """An array and what is sought in it, of the common type."""
+    array, sought = context.types
+    kind = common_type((array.children()[0].with_nullable(True), sought))
+    if kind is None:
+        return None
+    inner = kind.with_nullable(array.children()[0].is_nullable)
+    made = logical.ArrayType(inner, nullable=array.is_nullable)
+    return made, kind.with_nullable(sought.is_nullable)
