@@ -130,6 +130,17 @@ QUERIES = [
     LawQuery("SELECT t.id, u.v FROM t CROSS JOIN (SELECT DISTINCT v FROM u WHERE v > 5) u"),
     LawQuery("SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.k = t.k)"),
     LawQuery(
+        "SELECT id FROM t WHERE (SELECT COUNT(*) FROM u WHERE u.k = t.k AND u.v < 3 OR u.k = t.k "
+        "AND t.v > 5) < 2"
+    ),
+    LawQuery("SELECT id, (SELECT SUM(v) FROM u WHERE u.k >= t.k OR t.b) AS s FROM t"),
+    LawQuery("SELECT id FROM t WHERE k IN (SELECT COUNT(*) FROM u WHERE u.k < t.k)"),
+    LawQuery("SELECT id FROM t WHERE NOT EXISTS (SELECT COUNT(*) FROM u WHERE u.k = t.k) OR v > 3"),
+    LawQuery(
+        "SELECT id FROM t WHERE NOT EXISTS (SELECT SUM(v) OVER (PARTITION BY b ORDER BY id) FROM u "
+        "WHERE u.k < t.k)"
+    ),
+    LawQuery(
         "SELECT a.k, a.c, b.c AS d FROM (SELECT k, COUNT(*) AS c FROM t GROUP BY k) a "
         "FULL JOIN (SELECT k, COUNT(*) AS c FROM u GROUP BY k) b ON a.k = b.k"
     ),

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from millrace.expressions.evaluation import is_deterministic
+from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import (
     Call,
     FieldReference,
@@ -17,7 +19,13 @@ from millrace.expressions.resolved import (
     place_of,
 )
 from millrace.planner.binder.names import unique_names
-from millrace.planner.relational.outer_references import has_outer, map_outer
+from millrace.planner.relational.outer_references import (
+    expressions_of,
+    from_inside,
+    has_any_outer,
+    has_outer,
+    map_outer,
+)
 from millrace.planner.relational.rel_node import (
     Aggregate,
     Filter,
@@ -34,7 +42,7 @@ from millrace.planner.relational.rewriting import (
     moved,
     substituted,
 )
-from millrace.planner.relational.stream_rel_nodes import Rank, RankKind
+from millrace.planner.relational.stream_rel_nodes import OverAggregate, Rank, RankKind
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 
 __all__ = [
@@ -62,8 +70,12 @@ class Decorrelated:
     counts: frozenset[int] = field(default=frozenset())
 
 
-def decorrelated(rows: RelNode) -> Decorrelated:
+def decorrelated(rows: RelNode, around: RelNode | None = None) -> Decorrelated:
     """A query without references to the row around it.
+
+    Args:
+        around: the rows around it. Where a predicate below an aggregate, a LIMIT or OVER is no
+            equality, the query is asked of each distinct row of what it reads of them.
 
     Raises:
         UnsupportedQueryError: a reference stands where it cannot be pulled out.
@@ -71,15 +83,17 @@ def decorrelated(rows: RelNode) -> Decorrelated:
     if not has_outer(rows, 1):
         return Decorrelated(rows)
     if isinstance(rows, Filter):
-        return _filter(rows)
+        return _filter(rows, around)
     if isinstance(rows, Project):
-        return _project(rows)
+        return _project(rows, around)
     if isinstance(rows, Aggregate):
-        return _aggregate(rows)
+        return _aggregate(rows, around)
+    if isinstance(rows, OverAggregate):
+        return _over(rows, around)
     if isinstance(rows, Sort) and rows.fetch is not None:
-        return _top(rows)
+        return _top(rows, around)
     if isinstance(rows, Join) and rows.kind is JoinKind.INNER and not rows.lateral:
-        return _join(rows)
+        return _join(rows, around)
     raise rows.refusal(
         f"a correlated subquery with {type(rows).__name__} over the correlation is not supported: "
         "write it as a join"
@@ -93,20 +107,20 @@ def is_outer(expression: ResolvedExpression) -> bool:
     return any(is_outer(child) for child in expression.children())
 
 
-def _filter(rows: Filter) -> Decorrelated:
-    inner = decorrelated(rows.input)
+def _filter(rows: Filter, around: RelNode | None) -> Decorrelated:
+    inner = decorrelated(rows.input, around)
     parts = conjuncts(rows.condition)
     pulled = tuple(each for each in parts if is_outer(each))
     kept = [each for each in parts if not is_outer(each)]
     return replace(inner, rows=filtered(inner.rows, kept), predicates=(*inner.predicates, *pulled))
 
 
-def _project(rows: Project) -> Decorrelated:
+def _project(rows: Project, around: RelNode | None) -> Decorrelated:
     if any(is_outer(each) for each in rows.expressions):
         raise rows.refusal(
             "a correlated subquery can read outer columns in its WHERE, not in its SELECT"
         )
-    inner = decorrelated(rows.input)
+    inner = decorrelated(rows.input, around)
     needed = sorted({index for each in inner.predicates for index in _fields(each)})
     width = len(rows.expressions)
     positions = {index: width + place for place, index in enumerate(needed)}
@@ -131,22 +145,73 @@ def _fields(expression: ResolvedExpression) -> Iterator[int]:
         yield from _fields(child)
 
 
-def _keys(inner: Decorrelated) -> list[int]:
-    """Columns of the query that equal something of the row around it, and nothing else is asked."""
-    keys: list[int] = []
-    for each in inner.predicates:
-        sides = each.arguments if isinstance(each, Call) and each.function == "=" else ()
-        fields = [side for side in sides if isinstance(side, FieldReference)]
-        others = [side for side in sides if not list(_fields(side))]
-        if len(fields) != 1 or len(others) != 1:
-            raise UnsupportedQueryError(
-                "a correlated subquery with an aggregate or a LIMIT compares its columns with "
-                f"outer ones by = only, not by {each}",
-                place_of(each) or inner.rows.place,
-            )
-        if fields[0].index not in keys:
-            keys.append(fields[0].index)
-    return keys
+def _keyed(inner: Decorrelated, around: RelNode | None) -> tuple[Decorrelated, list[int]]:
+    """The query, and its columns by which the row around it chooses rows."""
+    found = _with_key_columns(inner)
+    keys = [_key(each) for each in found.predicates]
+    if None not in keys:
+        return found, list(dict.fromkeys(key for key in keys if key is not None))
+    if around is None or has_any_outer(around) or not _is_repeatable(around):
+        odd = next(each for each, key in zip(found.predicates, keys, strict=True) if key is None)
+        raise UnsupportedQueryError(
+            "a correlated subquery with an aggregate or a LIMIT compares its columns with "
+            f"outer ones by = only, not by {odd}",
+            place_of(odd) or inner.rows.place,
+        )
+    return _beside(inner, around)
+
+
+def _key(predicate: ResolvedExpression) -> int | None:
+    """The column of the query that equals something of the row around it; None: it asks anything
+    else."""
+    equal = isinstance(predicate, Call) and predicate.function == "="
+    sides = predicate.children() if equal else ()
+    fields = [side for side in sides if isinstance(side, FieldReference)]
+    others = [side for side in sides if not list(_fields(side))]
+    return fields[0].index if len(fields) == 1 and len(others) == 1 else None
+
+
+def _is_repeatable(rows: RelNode) -> bool:
+    """Whether rows are the same when they are computed twice."""
+    own = all(map(is_deterministic, expressions_of(rows)))
+    return own and all(map(_is_repeatable, rows.inputs))
+
+
+def _beside(inner: Decorrelated, around: RelNode) -> tuple[Decorrelated, list[int]]:
+    """The query's rows beside each distinct row of what it reads of the rows around it: its keys
+    are these columns then, whatever the predicates are."""
+    read = sorted({each for part in inner.predicates for each in _read_of_outer(part)})
+    columns = tuple(around.field(index) for index in read)
+    names = unique_names(each.name or "$f" for each in columns)
+    asking = Aggregate(Project(around, columns, names), tuple(range(len(read))), ())
+    width = len(inner.rows.row_type)
+    places = {index: width + place for place, index in enumerate(read)}
+    condition = conjunction([_of_columns(each, places) for each in inner.predicates])
+    both = unique_names((*inner.rows.row_type.names, *names))
+    join = Join(inner.rows, asking, JoinKind.INNER, condition, both, place=inner.rows.place)
+    predicates = []
+    for index, place in places.items():
+        outer = from_inside(around.field(index))
+        nullable = outer.output_type.is_nullable
+        function = "IS NOT DISTINCT FROM" if nullable else "="
+        predicates.append(resolve_call(function, (join.field(place), outer)))
+    return Decorrelated(join, tuple(predicates)), list(places.values())
+
+
+def _read_of_outer(expression: ResolvedExpression) -> Iterator[int]:
+    """The columns of the row around the query that an expression reads."""
+    if isinstance(expression, OuterReference) and expression.level == 1:
+        yield expression.index
+    for child in expression.children():
+        yield from _read_of_outer(child)
+
+
+def _of_columns(expression: ResolvedExpression, places: dict[int, int]) -> ResolvedExpression:
+    """References to the row around the query as columns beside it."""
+    if isinstance(expression, OuterReference) and expression.level == 1:
+        return FieldReference(places[expression.index], expression.type, expression.name)
+    children = tuple(_of_columns(each, places) for each in expression.children())
+    return expression.with_children(children) if children else expression
 
 
 def _with_key_columns(inner: Decorrelated) -> Decorrelated:
@@ -173,11 +238,11 @@ def _with_key_columns(inner: Decorrelated) -> Decorrelated:
     return replace(inner, rows=rows, predicates=tuple(predicates))
 
 
-def _aggregate(rows: Aggregate) -> Decorrelated:
+def _aggregate(rows: Aggregate, around: RelNode | None) -> Decorrelated:
     if rows.grouping_sets is not None:
         raise rows.refusal("grouping sets in a correlated subquery are not supported: join to them")
-    inner = _with_key_columns(decorrelated(rows.input))
-    keys = [key for key in _keys(inner) if key not in rows.groups]
+    inner, found = _keyed(decorrelated(rows.input, around), around)
+    keys = [key for key in found if key not in rows.groups]
     groups = (*rows.groups, *keys)
     named = unique_names(
         (
@@ -205,20 +270,37 @@ def _aggregate(rows: Aggregate) -> Decorrelated:
     return Decorrelated(result, tuple(moved(each, positions) for each in inner.predicates), counts)
 
 
-def _top(rows: Sort) -> Decorrelated:
+def _top(rows: Sort, around: RelNode | None) -> Decorrelated:
     """LIMIT per row of the outer query: the first rows per key."""
-    inner = _with_key_columns(decorrelated(rows.input))
+    inner, keys = _keyed(decorrelated(rows.input, around), around)
     assert rows.fetch is not None
-    keys = tuple(_keys(inner))
     end = rows.offset + rows.fetch
     rank = Rank(
-        *(inner.rows, RankKind.ROW_NUMBER, keys, rows.keys, rows.offset + 1, end), place=rows.place
+        *(inner.rows, RankKind.ROW_NUMBER, tuple(keys), rows.keys, rows.offset + 1, end),
+        place=rows.place,
     )
     return replace(inner, rows=rank)
 
 
-def _join(rows: Join) -> Decorrelated:
-    left, right = decorrelated(rows.left), decorrelated(rows.right)
+def _over(rows: OverAggregate, around: RelNode | None) -> Decorrelated:
+    """OVER per row of the outer query: the keys divide the rows, too."""
+    inner, keys = _keyed(decorrelated(rows.input, around), around)
+    over = tuple(
+        replace(group, partition=tuple(dict.fromkeys((*group.partition, *keys))))
+        for group in rows.over
+    )
+    made = replace(rows, input=inner.rows, over=over)
+    width, behind = len(rows.input.row_type), len(inner.rows.row_type)
+    calls = len(made.row_type) - behind
+    order = [*range(width), *range(behind, behind + calls), *range(width, behind)]
+    names = unique_names((*rows.row_type.names, *inner.rows.row_type.names[width:]))
+    positions = {index: index + (calls if index >= width else 0) for index in range(behind)}
+    predicates = tuple(moved(each, positions) for each in inner.predicates)
+    return Decorrelated(Project(made, tuple(map(made.field, order)), names), predicates)
+
+
+def _join(rows: Join, around: RelNode | None) -> Decorrelated:
+    left, right = decorrelated(rows.left, around), decorrelated(rows.right, around)
     old_left, old_right = len(rows.left.row_type), len(rows.right.row_type)
     new_left = len(left.rows.row_type)
     total = new_left + len(right.rows.row_type)

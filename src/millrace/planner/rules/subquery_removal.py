@@ -108,10 +108,13 @@ def _filter(node: Filter) -> RelNode:
     for part in conjuncts(node.condition):
         negated = isinstance(part, Call) and part.function == "NOT"
         inner = part.children()[0] if negated else part
-        if isinstance(inner, Subquery) and inner.kind is not SubqueryKind.SCALAR:
-            queries.append((inner, negated))
-        else:
+        if not isinstance(inner, Subquery) or inner.kind is SubqueryKind.SCALAR:
             others.append(part)
+        elif _gives_one_row(inner):
+            one = _of_one_row(inner)
+            others.append(resolve_call("NOT", (one,)) if negated else one)
+        else:
+            queries.append((inner, negated))
     plain = [each for each in others if not _has_query(each)]
     rows = filtered(rows, plain)
     for query, negated in queries:
@@ -121,6 +124,24 @@ def _filter(node: Filter) -> RelNode:
         return rows
     rows, conditions = _scalars(rows, tuple(scalar))
     return _narrowed(filtered(rows, conditions), width)
+
+
+def _gives_one_row(query: Subquery) -> bool:
+    """Whether it is correlated and gives a row for every row around it."""
+    return _one_row(query.relation) and has_outer(query.relation, 1)
+
+
+def _of_one_row(query: Subquery) -> ResolvedExpression:
+    """A condition on such a query, which gives a row also where it finds nothing, as a value."""
+    if query.kind is SubqueryKind.EXISTS:
+        return ValueLiteral(True, BooleanType(nullable=False))
+    columns = [
+        Subquery(SubqueryKind.SCALAR, Project(query.relation, (column,), (column.name,)))
+        for column in map(query.relation.field, range(len(query.operands)))
+    ]
+    comparison = "=" if query.kind is SubqueryKind.IN else query.comparison
+    pairs = zip(query.operands, columns, strict=True)
+    return conjunction([resolve_call(comparison, pair) for pair in pairs])
 
 
 def _narrowed(rows: RelNode, width: int) -> RelNode:
@@ -135,7 +156,7 @@ def _semi(rows: RelNode, query: Subquery, negated: bool) -> RelNode:
     for operand in query.operands:
         if _has_query(operand):
             raise query.relation.refusal(_QUERY_ON_THE_LEFT)
-    inner = decorrelated(without_subqueries(query.relation))
+    inner = decorrelated(without_subqueries(query.relation), rows)
     conditions = joined_condition(inner.predicates, width)
     if query.kind in (SubqueryKind.SOME, SubqueryKind.ALL):
         return _quantified(rows, query, negated, inner.rows, conditions)
@@ -196,6 +217,8 @@ def _scalars(
         if isinstance(expression, Subquery):
             if any(map(_has_query, expression.operands)):
                 raise expression.relation.refusal(_QUERY_ON_THE_LEFT)
+            if expression.kind is not SubqueryKind.SCALAR and _gives_one_row(expression):
+                return replaced(_of_one_row(expression))
             if expression.kind not in (SubqueryKind.SCALAR, SubqueryKind.EXISTS):
                 return replaced(quantified_value(expression))
             rows, made = _scalar(rows, expression)
@@ -214,7 +237,7 @@ def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression
         one = Project(relation, (ValueLiteral(True, BooleanType(nullable=False)),), ("$f0",))
         count = AggregateCall("COUNT", (), BigIntType(nullable=False), name="EXPR$0")
         relation = Aggregate(one, (), (count,), place=relation.place)
-    inner = decorrelated(_single(relation))
+    inner = decorrelated(_single(relation), rows)
     width = len(rows.row_type)
     conditions = joined_condition(inner.predicates, width)
     names = unique_names((*rows.row_type.names, *inner.rows.row_type.names))
@@ -257,7 +280,7 @@ def _lateral(node: Join) -> RelNode:
     if isinstance(inner, TableFunctionScan | LogicalSnapshot):
         return node
     left, old = len(node.left.row_type), len(node.right.row_type)
-    made = decorrelated(node.right)
+    made = decorrelated(node.right, node.left)
     conditions = joined_condition(made.predicates, left)
     # an aggregate without keys gives a row for every outer row, also where it finds none
     correlated = node.kind is JoinKind.INNER and has_outer(node.right, 1)
