@@ -8,14 +8,23 @@ from typing import Any
 
 import pytest
 
-from millrace.common.errors import JobDefinitionError, MillraceError
+from millrace.common.config.configuration import Configuration
+from millrace.common.config.execution_mode import RuntimeExecutionMode
+from millrace.common.errors import ConfigurationError, JobDefinitionError, MillraceError
 from millrace.common.time.amounts import Duration, Instant
 from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.typeinfo import Types
 from millrace.common.types.row import Row, RowKind
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.datastream.stream import DataStream
-from millrace.table import ChangelogMode, Schema, StreamTableEnvironment, Table
+from millrace.table import (
+    ChangelogMode,
+    EnvironmentSettings,
+    Schema,
+    StreamTableEnvironment,
+    Table,
+    TableEnvironment,
+)
 from millrace.table.expressions import col
 from millrace.table.table_result import materialized
 from millrace.testing import run_local
@@ -269,3 +278,40 @@ def test_results_of_windows_are_inserts() -> None:
         )
         totals = list(t_env.to_data_stream(sums).map(lambda row: row.total).execute_and_collect())
     assert totals == [10, 35]
+
+
+def test_the_mode_is_that_of_the_settings_or_of_the_stream_environment() -> None:
+    with run_local(epoch_records=1):
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+        t_env = StreamTableEnvironment.create(env)
+        table = t_env.from_elements([(1, "a"), (2, "a")], ["n", "k"])
+        t_env.create_temporary_view("t", table)
+        query = "SELECT k, SUM(n) FROM t GROUP BY k"
+        assert rows(t_env.sql_query(query)) == [("a", 3)]
+        assert rows(t_env.sql_query("SELECT n FROM t ORDER BY n DESC")) == [(1,), (2,)]
+        t_env.execute_sql("SET 'execution.runtime-mode' = 'streaming'")
+        assert rows(t_env.sql_query(query)) == [("a", 1), ("a", 1), ("a", 3)]
+        streaming = StreamTableEnvironment.create(env, EnvironmentSettings.in_streaming_mode())
+        assert streaming.get_config().get("execution.runtime-mode", "") == "STREAMING"
+        env.set_runtime_mode(RuntimeExecutionMode.AUTOMATIC)
+        with pytest.raises(ConfigurationError, match="Set STREAMING or BATCH"):
+            StreamTableEnvironment.create(env)
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+def test_aggregates_of_no_table_and_of_no_rows(streaming: bool) -> None:
+    mode = "STREAMING" if streaming else "BATCH"
+    settings = Configuration({"execution.runtime-mode": mode})
+    with run_local():
+        t_env = TableEnvironment.create(settings)
+        for view, condition in (("o", "id > 0"), ("e", "id > 9")):
+            t_env.execute_sql(
+                f"CREATE VIEW {view} AS SELECT * FROM (VALUES (1), (2)) AS v (id) WHERE {condition}"
+            )
+        assert rows(t_env.sql_query("SELECT SUM(1), COUNT(*), MAX(2)")) == [(1, 1, 2)]
+        found = rows(t_env.sql_query("SELECT id FROM o WHERE (SELECT COUNT(*) FROM e) = 0"))
+        # a stream's count of no rows gives none
+        assert found == ([] if streaming else [(1,), (2,)])
+        found = rows(t_env.sql_query("SELECT id FROM o WHERE EXISTS (SELECT 1 FROM e) OR id = 1"))
+        assert found == [(1,)]
