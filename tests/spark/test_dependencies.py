@@ -239,3 +239,51 @@ def test_jobs_without_dependencies_have_the_usual_workers() -> None:
     with WorkerEnvironment(executable="other").of_functions(context):
         assert (list(context.environment), context.pythonExec) == ([VARIABLE], "other")
     assert (context.environment, context.pythonExec) == ({}, "python")
+
+
+@pytest.mark.spark
+def test_a_file_of_a_name_that_was_there_replaces_it(spark: Any, tmp_path: Path) -> None:
+    """Edited where it is, or brought from elsewhere, and no other job minds."""
+
+    def gives(value: int) -> int:
+        import edited_helper
+
+        return edited_helper.give(value)
+
+    def job(name: str | None, added: int = 0) -> list[int]:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        if name is None:
+            return mapped(env, lambda value: value)
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"def give(value): return value + {added}\n")
+        env.add_python_file(str(path if path.parent.name != "package" else path.parent))
+        return mapped(env, gives)
+
+    assert job("a/edited_helper.py", 1) == [2]
+    assert job("b/edited_helper.py", 20) == [21]
+    assert job("b/edited_helper.py", 300) == [301]
+    assert job("package/edited_helper.py", 4) == [5]
+    assert job("package/edited_helper.py", 5) == [6]
+    assert job(None) == [1]
+    assert job("a/edited_helper.py", 1) == [2]
+
+
+def test_the_last_file_of_a_name_counts(tmp_path: Path) -> None:
+    made = SimpleNamespace(
+        addArchive=lambda name: None, master="local[1]", environment={}, pythonExec="python"
+    )
+    texts = {}
+    for directory in ("one", "two"):
+        (tmp_path / directory).mkdir()
+        path = tmp_path / directory / "again_helper.py"
+        path.write_text(f"NAME = {directory!r}\n")
+        texts[directory] = str(path)
+    shipped = [
+        Dependencies(files=files).ship(made).search
+        for files in (
+            (texts["one"],), (texts["two"],), (texts["one"], texts["two"]), (texts["one"],),
+        )
+    ]  # fmt: skip
+    assert shipped[0] == shipped[3] != shipped[1] == shipped[2]
+    assert len(shipped[2]) == 1

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import atexit
 import hashlib
+import importlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ _ZIPS = (".whl", ".egg")
 
 _made: dict[str, str] = {}
 """Directories of archives that were made here: Spark reads them as long as it runs."""
+_searched: dict[str, str] = {}
+"""Per file of modules, by its name, where this process finds it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +110,7 @@ class Dependencies:
         """
         names: list[str] = []
         try:
-            for file in self.files:
-                names += _ship_file(context, file)
+            names += [_ship_file(context, file) for file in _last_of_a_name(self.files)]
             targets = [_ship_archive(context, archive) for archive in self.archives]
             if self.requirements is not None:
                 names.append(_ship_packages(context, self.requirements))
@@ -133,14 +135,48 @@ def _texts(value: str | None) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, (value or "").split(","))))
 
 
-def _ship_file(context: SparkContext, file: str) -> list[str]:
-    """Names below Spark's directory of files that are to be searched for modules."""
+def _last_of_a_name(files: Sequence[str]) -> list[str]:
+    """The files, where one that was added later replaces an earlier one of its name: a session adds
+    a module again once it has been edited, or lies elsewhere.
+
+    Example:
+        >>> _last_of_a_name(["a/lib.py", "b/other.py", "c/lib.py"])
+        ['b/other.py', 'c/lib.py']
+    """
+    last = {os.path.basename(file.rstrip("/")): file for file in files}
+    return [file for file in dict.fromkeys(files) if file in last.values()]
+
+
+def _ship_file(context: SparkContext, file: str) -> str:
+    """Name below Spark's directory of files that is to be searched for modules.
+
+    Spark takes one file of a name in all its time, and never looks at it again. So what is shipped
+    is named after its content: jobs that bring other content have workers of their own.
+    """
     path = _existing(file, "add_python_file", "python.files")
     if os.path.isdir(path):
-        return [_ship_directory(context, path, f"files-{_digest(path)}")]
-    context.addPyFile(path)
-    # modules are in the directory itself; PySpark knows zips, but not wheels
-    return [os.path.basename(path)] if path.endswith(_ZIPS) else []
+        return _ship_directory(context, path, f"files-{_content_digest(path)}")
+    name, target = os.path.basename(path), f"files-{_content_digest(path)}"
+    directory = os.path.join(_directory(target), "files")
+    if not os.path.exists(os.path.join(directory, name)):
+        os.makedirs(directory, exist_ok=True)
+        shutil.copy(path, directory)
+    is_archive = path.endswith((*_ZIPS, ".zip"))
+    _search_here(name, os.path.join(directory, name) if is_archive else directory)
+    shipped = _ship_directory(context, directory, target)
+    return f"{shipped}/{name}" if is_archive else shipped
+
+
+def _search_here(name: str, path: str) -> None:
+    """Let this process find the modules, too: it reads what the workers' functions give."""
+    before = _searched.get(name)
+    if before == path and path in sys.path:
+        return
+    if before in sys.path:
+        sys.path.remove(before)
+    _searched[name] = path
+    sys.path.insert(1, path)  # as Spark does; the program's own directory goes first
+    importlib.invalidate_caches()
 
 
 def _ship_archive(context: SparkContext, archive: str) -> str:
@@ -159,9 +195,11 @@ def _ship_archive(context: SparkContext, archive: str) -> str:
 
 
 def _ship_directory(context: SparkContext, directory: str, target: str) -> str:
+    """Ship a directory under the name ``target``, which no other content has."""
     made = os.path.join(_directory(directory), target)
-    archive = shutil.make_archive(made, "zip", directory)
-    context.addArchive(f"{archive}#{target}")
+    if not os.path.exists(f"{made}.zip"):
+        shutil.make_archive(made, "zip", directory)
+    context.addArchive(f"{made}.zip#{target}")
     return target
 
 
@@ -207,6 +245,25 @@ def _directory(owner: str) -> str:
         atexit.register(directory.remove)
         _made[owner] = str(directory.path)
     return _made[owner]
+
+
+def _content_digest(path: str) -> str:
+    """Digest of a file's name and content, or of all there is below a directory."""
+    digest = hashlib.sha256()
+    below = [path]
+    if os.path.isdir(path):
+        below = sorted(str(file) for file in Path(path).rglob("*") if _is_shipped(file))
+    for file in below:
+        name = os.path.relpath(file, os.path.dirname(path)).encode()
+        digest.update(len(name).to_bytes(8, "big") + name)
+        with open(file, "rb") as opened:
+            digest.update(hashlib.file_digest(opened, "sha256").digest())
+    return digest.hexdigest()[:16]
+
+
+def _is_shipped(file: Path) -> bool:
+    # what Python has compiled differs from run to run
+    return file.is_file() and file.suffix != ".pyc"
 
 
 def _digest(path: str) -> str:
