@@ -135,4 +135,5 @@ class Expression(
 
     __repr__ = __str__
 
+
 T = TypeVar("T")

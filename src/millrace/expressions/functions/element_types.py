@@ -12,14 +12,21 @@ from millrace.expressions.type_merging import common_type
 
 __all__ = ["needle", "of_texts", "ordered_elements", "with_element"]
 
+_ORDERED = (
+    *(logical.NumericType, *CHARACTERS, logical.BinaryType, logical.VarBinaryType),
+    *(logical.DateType, logical.TimeType, logical.TimestampType, logical.NullType),
+    *(logical.LocalZonedTimestampType, logical.ZonedTimestampType),
+)
 Types = tuple[LogicalType, ...]
 
 
 def ordered_elements(context: CallContext) -> Types:
-    """Arrays of what has an order."""
-    if context.types[0].children()[0].children():
+    """Arrays of what has an order, as Flink sees it."""
+    element = context.types[0].children()[0]
+    if not isinstance(element, _ORDERED):
         raise FunctionResolutionError(
-            f"{context.name} takes elements that have an order; arrays, maps and rows have none"
+            f"{context.name} takes elements that have an order: numbers, texts, bytes and times; "
+            f"{element} has none"
         )
     return context.types
 

@@ -21,13 +21,12 @@ from millrace.expressions.casting.from_text import parser_of
 from millrace.expressions.columns import CallSite, Datum, per_value
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import (
-    CallContext,
     FunctionDefinition,
-    FunctionResolutionError,
     ResultStrategy,
     Signature,
 )
 from millrace.expressions.functions.json_paths import is_strict, walk
+from millrace.expressions.functions.json_results import exists_type, query_type, value_type
 from millrace.expressions.functions.json_writing import Raw, json_text, jsonable
 from millrace.expressions.functions.strings import TEXT
 from millrace.expressions.json_document import parsed_document, well_formed
@@ -171,28 +170,6 @@ def _floating(value: Any, most: float) -> float:
     if not abs(value) <= most:
         raise ValueError(f"{str(value)[:100]} is beyond the range of the type")
     return float(value)
-
-
-_RETURNED = (
-    logical.VarCharType,
-    logical.CharType,
-    logical.BooleanType,
-    logical.IntegralType,
-    logical.FloatType,
-    logical.DoubleType,
-    logical.ArrayType,
-)
-
-
-def _returned(context: CallContext) -> LogicalType:
-    returned = (what for clause, what, _ in context.payload or () if clause == "RETURNING")
-    kind: LogicalType | None = next(returned, None)
-    if kind is not None and not isinstance(kind, _RETURNED):
-        raise FunctionResolutionError(
-            f"{context.name} returns STRING, BOOLEAN, INTEGER or DOUBLE, or JSON_QUERY an "
-            f"ARRAY<STRING>, not {kind}: write CAST around it"
-        )
-    return logical.VarCharType() if kind is None else kind.with_nullable(True)
 
 
 def _query(site: CallSite, text: Datum, path: Datum) -> Datum:
@@ -377,7 +354,7 @@ JSON_FUNCTIONS: tuple[FunctionDefinition, ...] = (
     _function(
         "JSON_EXISTS",
         _PATH,
-        fixed("BOOLEAN"),
+        exists_type,
         _exists,
         "Whether a path leads to something.",
         ("JSON_EXISTS('{\"a\": true}', '$.a')", "TRUE"),
@@ -386,7 +363,7 @@ JSON_FUNCTIONS: tuple[FunctionDefinition, ...] = (
     _function(
         "JSON_VALUE",
         _PATH,
-        _returned,
+        value_type,
         _value,
         "The scalar that a path leads to.",
         ("JSON_VALUE('{\"a\": true}', '$.a')", "true"),
@@ -395,7 +372,7 @@ JSON_FUNCTIONS: tuple[FunctionDefinition, ...] = (
     _function(
         "JSON_QUERY",
         _PATH,
-        _returned,
+        query_type,
         _query,
         "The object or array that a path leads to.",
         ("JSON_QUERY('{\"a\": {\"b\": 1}}', '$.a')", '{"b":1}'),

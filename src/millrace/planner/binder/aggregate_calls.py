@@ -129,6 +129,8 @@ def _resolved(binder: CallBinder, node: nodes.FunctionCall) -> tuple[str, Any, A
     if name == "ARRAY_AGG":
         payload = None if treatment == "RESPECT" else treatment  # as without it
     _refuse_order(binder, node, name)
+    if definition is None:
+        _refuse_arguments(binder, node, name, arguments)
     types = tuple(argument.output_type for argument in arguments)
     distinct = bool(node.args.get("distinct"))
     try:
@@ -153,6 +155,32 @@ def _null_treatment(binder: CallBinder, node: nodes.FunctionCall, name: str) -> 
     raise binder.context.refusal(
         node, f"{name} does not take {given} NULLS; what can be said so is {known}"
     )
+
+
+def _refuse_arguments(
+    binder: CallBinder,
+    node: nodes.FunctionCall,
+    name: str,
+    arguments: tuple[ResolvedExpression, ...],
+) -> None:
+    """As Flink does: COUNT counts one thing, and LISTAGG has one separator for all rows."""
+    distinct = bool(node.args.get("distinct"))
+    # what is never NULL does not decide whether a row counts
+    counted = [i for i, each in enumerate(arguments) if distinct or each.output_type.is_nullable]
+    if name == "COUNT" and len(counted) > 1:
+        raise binder.context.refusal(
+            node.arguments[counted[1]],
+            "We now only support the count of one field: write COUNT(DISTINCT ROW(a, b)) in place "
+            "of COUNT(DISTINCT a, b), and COUNT(*) FILTER (WHERE a IS NOT NULL AND b IS NOT NULL) "
+            "in place of COUNT(a, b)",
+        )
+    if name == "LISTAGG" and len(arguments) == 2:
+        separator = arguments[1]
+        if not isinstance(separator, ValueLiteral) or separator.value is None:
+            raise binder.context.refusal(
+                node.arguments[1],
+                "the separator of LISTAGG is a literal, one for all rows, such as LISTAGG(x, '; ')",
+            )
 
 
 def _refuse_order(binder: CallBinder, node: nodes.FunctionCall, name: str) -> None:

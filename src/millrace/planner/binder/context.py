@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from sqlglot import exp
@@ -74,12 +74,15 @@ class BindingContext:
     Attributes:
         text: that was parsed, for errors.
         bind_query: binds a query inside another one, given the scope around it.
+        written_names: of the columns of queries in which a name is there twice; the rows have
+            others.
     """
 
     catalog: CatalogReader
     registry: Functions
     text: str | None
     bind_query: Callable[[exp.Expr, Scope | None, CommonTables], RelNode]
+    written_names: dict[RelNode, tuple[str, ...]] = field(default_factory=dict)
 
     def refusal(self, node: exp.Expr | None, reason: str) -> SqlValidationError:
         """The error about a piece of the text."""

@@ -37,6 +37,7 @@ from millrace.sql.dialect.nodes import names_of
 __all__ = ["ExpressionBinder"]
 
 _TEXTS = (CharType, VarCharType)
+JSON_MAKERS = ("JSON_OBJECT", "JSON_ARRAY", "JSON_OBJECTAGG", "JSON_ARRAYAGG")
 GROUPING_FUNCTIONS = ("GROUPING", "GROUPING_ID")
 
 
@@ -118,8 +119,13 @@ class ExpressionBinder:
         try:
             found = self.scope.find(names)
         except AmbiguousNameError as error:
+            advice = (
+                "the query has two columns of this name: give one another by AS"
+                if error.within_one
+                else "write the table before it"
+            )
             raise self.context.refusal(
-                node, f"column {str(error)!r} is ambiguous: write the table before it"
+                node, f"column {str(error)!r} is ambiguous: {advice}"
             ) from None
         if found is None:
             known = list(self.scope.names())
@@ -363,7 +369,21 @@ class ExpressionBinder:
         definition = definition_of(self.context, node)
         if definition is not None:
             payload = definition
+        elif name.upper() == "JSON":
+            self._require_json_constructor(node)
         return resolved_call(self.context, node, name, arguments, payload)
+
+    def _require_json_constructor(self, node: nodes.FunctionCall) -> None:
+        """JSON(...) says that a text is not to be quoted, which means something there only."""
+        parent = node.parent
+        if isinstance(parent, nodes.JsonEntry):
+            parent = parent.parent
+        if not isinstance(parent, nodes.FunctionCall) or parent.name.upper() not in JSON_MAKERS:
+            raise self.context.refusal(
+                node,
+                "The JSON() function is currently only supported inside JSON_OBJECT() or "
+                "JSON_ARRAY() as value; the text itself is JSON already, IS JSON tests it",
+            )
 
     def arguments(self, given: Sequence[exp.Expr]) -> tuple[tuple[ResolvedExpression, ...], Any]:
         """Arguments of a call, and its payload."""

@@ -102,6 +102,7 @@ class FromBinder:
 
     def _aliased(self, node: exp.Expr, rows: RelNode, path: tuple[str, ...]) -> Bound:
         alias = node.args.get("alias")
+        written = self.context.written_names.get(rows)
         if alias is not None:
             columns = tuple(column.name for column in alias.args.get("columns") or ())
             count = len(rows.row_type)
@@ -109,8 +110,12 @@ class FromBinder:
                 reason = f"{alias.name!r} names {len(columns)} columns, there are {count}"
                 raise self.context.refusal(alias, reason)
             rows = renamed(rows, columns) if columns else rows
+            written = None if columns else written
             path = (alias.name,)
-        return rows, Scope((table_of(path, rows.row_type),), parent=self.outer)
+        table = table_of(path, rows.row_type)
+        if written is not None:
+            table = table.called(written)
+        return rows, Scope((table,), parent=self.outer)
 
     def _table(self, node: exp.Table, left: Scope | None) -> Bound:
         rows = bind_table(self.context, node, self.common)

@@ -122,11 +122,26 @@ def group_window(
     return context.placed(windowed(rows, time.index, window), call), call
 
 
-def window_property(node: exp.Expr, call: exp.Expr, rows: RelNode) -> ResolvedExpression | None:
-    """The column of the window that ``TUMBLE_END(ts, INTERVAL '1' HOUR)`` means, or None."""
+def window_property(
+    context: BindingContext, node: exp.Expr, call: exp.Expr, rows: RelNode, bind: Bind
+) -> ResolvedExpression | None:
+    """The column of the window that ``TUMBLE_END(ts, INTERVAL '1' HOUR)`` means, or None.
+
+    Raises:
+        SqlValidationError: it is of another window than that of GROUP BY.
+    """
     if not isinstance(node, nodes.FunctionCall):
         return None
     name, _, suffix = node.name.upper().partition("_")
-    if name != call.name.upper() or suffix not in PROPERTIES:
+    if name not in LEGACY or suffix not in PROPERTIES:
         return None
+    assert isinstance(call, nodes.FunctionCall)
+    if name != call.name.upper() or list(map(bind, node.arguments)) != list(
+        map(bind, call.arguments)
+    ):
+        raise context.refusal(
+            node,
+            f"Call to auxiliary group function '{name}_{suffix}' must have matching call to group "
+            f"function '{name}' in GROUP BY clause, with the same arguments",
+        )
     return rows.field(len(rows.row_type) - 3 + PROPERTIES[suffix])

@@ -81,10 +81,13 @@ class _QueryBinder:
             return rows
         common = self._with(node, outer, common)
         if isinstance(node, exp.Select):
-            rows = bind_select(self.context, node, outer, common)
+            rows, written = bind_select(self.context, node, outer, common)
             rows = self._limited(node, rows)
             width = len(node_columns(rows))
-            return self._without_sort_columns(rows, width)
+            rows = self._without_sort_columns(rows, width)
+            if len(set(written)) < len(written):
+                self.context.written_names[rows] = written
+            return rows
         if isinstance(node, exp.Subquery | exp.Paren):
             rows = self.bind(node.this, outer, common)
         elif isinstance(node, exp.Values):

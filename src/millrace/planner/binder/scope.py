@@ -13,7 +13,16 @@ __all__ = ["AmbiguousNameError", "FoundColumn", "Scope", "ScopeTable", "table_of
 
 
 class AmbiguousNameError(Exception):
-    """A name without a table is one of several tables."""
+    """A name is that of several columns, of several tables or of one query.
+
+    Args:
+        name: of the columns.
+        within_one: whether one query has it twice.
+    """
+
+    def __init__(self, name: str, within_one: bool) -> None:
+        super().__init__(name)
+        self.within_one = within_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,14 @@ class ScopeTable:
     def matches(self, qualifier: tuple[str, ...]) -> bool:
         """Whether a qualifier means this table."""
         return bool(self.path) and self.path[-len(qualifier) :] == qualifier
+
+    def called(self, names: tuple[str, ...]) -> ScopeTable:
+        """The same table with other names of its columns; one may be there twice."""
+        columns = (
+            FieldReference(each.index, each.type, name)
+            for each, name in zip(self.columns, names, strict=True)
+        )
+        return ScopeTable(self.path, tuple(columns))
 
     def shifted(self, by: int) -> ScopeTable:
         """The same table further to the right in a join's row."""
@@ -99,16 +116,19 @@ class Scope:
         for length in range(min(3, len(names) - 1), 0, -1):
             for table in self.tables:
                 if table.matches(names[:length]):
-                    for column in table.columns:
-                        if column.name == names[length]:
-                            return FoundColumn(column, names[length + 1 :])
+                    columns = [each for each in table.columns if each.name == names[length]]
+                    if len(columns) > 1:
+                        raise AmbiguousNameError(names[length], True)
+                    if columns:
+                        return FoundColumn(columns[0], names[length + 1 :])
         if names[0] in self.merged:
             return FoundColumn(self.merged[names[0]], names[1:])
         found = [
             column for table in self.tables for column in table.columns if column.name == names[0]
         ]
         if len(found) > 1:
-            raise AmbiguousNameError(names[0])
+            shared = [sum(each.name == names[0] for each in table.columns) for table in self.tables]
+            raise AmbiguousNameError(names[0], max(shared) > 1)
         return FoundColumn(found[0], names[1:]) if found else None
 
     def table(self, qualifier: tuple[str, ...]) -> ScopeTable | None:

@@ -48,9 +48,11 @@ Item = tuple[str | None, ResolvedExpression]
 
 def bind_select(
     context: BindingContext, node: exp.Select, outer: Scope | None, common: CommonTables
-) -> RelNode:
-    """The rows of a SELECT, in the order of its ORDER BY."""
-    return _Select(context, node, outer, common).bind()
+) -> tuple[RelNode, tuple[str, ...]]:
+    """The rows of a SELECT, in the order of its ORDER BY, and the names of its columns as they are
+    written, where one may be there twice."""
+    select = _Select(context, node, outer, common)
+    return select.bind(), select.written
 
 
 _TRUE = ValueLiteral(True, BooleanType(nullable=False))
@@ -71,6 +73,7 @@ class _Select:
         self.scope = Scope(parent=outer)
         self.outer = outer
         self.window_call: exp.Expr | None = None
+        self.written: tuple[str, ...] = ()
         self._state_ttl = StateTtlHint()
         self.windows = named_windows(context, node.args.get("windows") or ())
 
@@ -84,6 +87,9 @@ class _Select:
         if having is not None:
             condition = self._expressions("HAVING", over=False).condition(having.this)
         names = unique_names(name for name, _ in items)
+        self.written = tuple(
+            made if name is None else name for made, (name, _) in zip(names, items, strict=True)
+        )
         outputs = [expression for _, expression in items]
         order = self._order(names, outputs)
         qualify = self.node.args.get("qualify")
@@ -138,7 +144,10 @@ class _Select:
         def special(node: exp.Expr) -> ResolvedExpression | None:
             if outputs is not None and (column := outputs.find(node)) is not None:
                 return column
-            return None if call is None else window_property(node, call, rows)
+            if call is None:
+                return None
+            plain = ExpressionBinder(self.context, self.scope, self.common, clause)
+            return window_property(self.context, node, call, rows, plain.bind)
 
         return ExpressionBinder(
             self.context,

@@ -33,6 +33,7 @@ from millrace.planner.relational.stream_rel_nodes import (
 )
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.planner.relational.windows import window_join_columns, windows_of
+from millrace.planner.rules.ranking import rank_without_end
 
 __all__ = ["require_supported"]
 
@@ -61,6 +62,8 @@ def require_supported(root: RelNode, modes: ChangelogModes) -> None:
         _time(node)
         if isinstance(node, Project | Filter):
             _watermarks(node)
+        if isinstance(node, Filter):
+            _rank(node)
         if isinstance(node, Join):
             _windows(node)
         if isinstance(node, ProcessTable):
@@ -200,6 +203,18 @@ def _process_table(node: ProcessTable, modes: ChangelogModes) -> None:
                     f"{node.function.name}: {what} requires a time attribute, but {field.name!r} "
                     f"is {field.type}: declare a WATERMARK for it in the table"
                 )
+
+
+def _rank(node: Filter) -> None:
+    ranked = rank_without_end(node)
+    if ranked is None:
+        return
+    call = ranked.over[0].calls[0]
+    raise node.refusal(
+        "Rank end is not specified. Currently rank only support TopN, which means the rank end "
+        f"must be specified: bound {call.function} from above, too, as in r > 2 AND r <= 10",
+        call.place,
+    )
 
 
 def _watermarks(node: Project | Filter) -> None:

@@ -28,7 +28,7 @@ from millrace.planner.relational.stream_rel_nodes import (
 )
 from millrace.planner.relational.windows import windows_of
 
-__all__ = ["with_ranks"]
+__all__ = ["rank_without_end", "with_ranks"]
 
 KINDS = {kind.value: kind for kind in RankKind}
 SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
@@ -91,6 +91,26 @@ def _ranked(over: RelNode, parts: list[ResolvedExpression]) -> RelNode | None:
     )
     assert isinstance(rank, Rank)
     return filtered(_deduplicated(rank) or rank, others)
+
+
+def rank_without_end(node: Filter) -> OverAggregate | None:
+    """The numbers of rows that a filter bounds from below only, which no Top-N stands for; None:
+    there are none."""
+    rows, parts = node.input, conjuncts(node.condition)
+    if isinstance(rows, Project):
+        project = rows
+        parts = [
+            substituted(each, lambda field: project.expressions[field.index]) for each in parts
+        ]
+        rows = project.input
+    if not isinstance(rows, OverAggregate):
+        return None
+    if len(rows.over) != 1 or len(rows.over[0].calls) != 1:
+        return None
+    if rows.over[0].calls[0].function not in KINDS:
+        return None
+    found = [_bounds(part, len(rows.input.row_type)) for part in parts]
+    return rows if any(each is not None and each[1] is None for each in found) else None
 
 
 def _bounds(part: ResolvedExpression, number: int) -> tuple[int, int | None] | None:

@@ -210,7 +210,7 @@ def _watermark(schema: Schema, row_type: RowType, bind: BindExpression) -> Resol
         )
     index = row_type.names.index(name)
     kind = row_type.fields[index].type
-    if not isinstance(kind, (TimestampType, LocalZonedTimestampType)) or kind.precision > 3:
+    if not isinstance(kind, _TIMES) or kind.precision > 3:
         raise CatalogError(
             f"WATERMARK FOR {name}: a time attribute is of TIMESTAMP(p) or TIMESTAMP_LTZ(p) with p "
             f"from 0 to 3, {name} is of {kind}",
@@ -220,7 +220,28 @@ def _watermark(schema: Schema, row_type: RowType, bind: BindExpression) -> Resol
     if expression.replace(" ", "").upper() == f"{SOURCE_WATERMARK.name}()":
         own = Call(SOURCE_WATERMARK.name, (), kind, SOURCE_WATERMARK)
         return ResolvedWatermark(index, own)
-    return ResolvedWatermark(index, bind(expression, row_type))
+    bound = bind(expression, row_type)
+    _require_time(name, kind, bound.output_type)
+    return ResolvedWatermark(index, bound)
+
+
+_TIMES = (TimestampType, LocalZonedTimestampType)
+
+
+def _require_time(name: str, time: LogicalType, watermark: LogicalType) -> None:
+    """A watermark is a time of the same kind as the column that it is for."""
+    if not isinstance(watermark, _TIMES) or watermark.precision > 3:
+        raise CatalogError(
+            f"WATERMARK FOR {name}: the expression of a watermark is of TIMESTAMP(p) or "
+            f"TIMESTAMP_LTZ(p) with p from 0 to 3, this one is of {watermark}",
+            name,
+        )
+    if isinstance(watermark, TimestampType) != isinstance(time, TimestampType):
+        raise CatalogError(
+            f"WATERMARK FOR {name}: the expression of a watermark has the type of the time, this "
+            f"one is of {watermark} and {name} of {time}",
+            name,
+        )
 
 
 def _key(schema: Schema, columns: tuple[ResolvedColumn, ...]) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ from millrace.table.connectors import file_options as keys
 from millrace.table.connectors.factory import OptionValues, TableFactory
 from millrace.table.connectors.file_columns import FILE_METADATA, PartitionFilter, TableFileFormat
 from millrace.table.connectors.replaced_files import (
-    delete_files,
     partitions_of_files,
     replaced_files,
 )
@@ -99,9 +98,6 @@ class FileSystemFactory(TableFactory):
 
     def partitions(self, table: ResolvedTable, options: OptionValues) -> list[tuple[str, ...]]:
         return partitions_of_files(options.get(keys.PATH), table.partition_keys)
-
-    def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
-        delete_files(options.get(keys.PATH))
 
 
 def _require_format(name: str | None) -> None:

@@ -1,5 +1,5 @@
-"""Files of a table: what INSERT OVERWRITE and TRUNCATE TABLE remove, and in which partitions
-they are. Flink docs: "FileSystem SQL Connector"."""
+"""Files of a table: what INSERT OVERWRITE removes, and in which partitions they are. Flink docs:
+"FileSystem SQL Connector"."""
 
 from __future__ import annotations
 
@@ -11,13 +11,7 @@ from millrace.connectors.partition_bucket_assigner import PartitionBucketAssigne
 from millrace.filesystem.registry import file_system_of, resolved
 from millrace.planner.catalog_reader import ResolvedTable
 
-__all__ = ["delete_files", "partitions_of_files", "replaced_files"]
-
-
-def delete_files(path: str) -> None:
-    """Delete the files below a path; what hides, as uploads of jobs that run, stays."""
-    base = resolved(path)
-    file_system_of(base).delete_all(_files(base))
+__all__ = ["partitions_of_files", "replaced_files"]
 
 
 def replaced_files(

@@ -12,7 +12,7 @@ from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import TableAccess
 from millrace.sql.parser import parse_query
 from millrace.sql.statements import Delete, TruncateTable, Update
-from millrace.table.catalog.errors import not_found
+from millrace.table.catalog.errors import CatalogError, not_found
 from millrace.table.inserts import arranged, written_table
 from millrace.table.table_result import TableResult
 from millrace.table.table_session import TableSession
@@ -23,7 +23,12 @@ __all__ = ["delete", "truncate_table", "update"]
 def truncate_table(session: TableSession, statement: TruncateTable) -> TableResult:
     """TRUNCATE TABLE: every row goes."""
     table = _changed_table(session, statement.path, "TRUNCATE TABLE")
-    _access(table).truncate(table)
+    try:
+        _access(table).truncate(table)
+    except CatalogError:
+        raise
+    except JobDefinitionError as error:
+        raise CatalogError(str(error), table.path[-1]) from None
     return TableResult.ok()
 
 
