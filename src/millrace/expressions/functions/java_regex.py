@@ -346,7 +346,7 @@ class _Reader:
         letter = self._next()
         if letter == "Q":
             return self._quoted()
-        if letter in "AZzbBGR":
+        if letter in "AZzbBGRX":
             return self._boundary(letter)
         if letter == "k":
             if not self._take("<"):
@@ -374,7 +374,7 @@ class _Reader:
 
     def _boundary(self, letter: str) -> str:
         self._regular = self._regular and letter in "AR"
-        if letter == "G" or (letter == "b" and self._peek() == "{"):
+        if letter in "GX" or (letter == "b" and self._peek() == "{"):
             raise EvaluationError(f"regular expressions with \\{letter} are not supported")
         kept = {"A": "\\A", "z": "\\Z", "b": "\\b", "B": "\\B", "R": _BREAK}
         return kept.get(letter, _END)
