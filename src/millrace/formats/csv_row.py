@@ -20,8 +20,8 @@ from millrace.common.types.type_information import BasicTypeInfo, TypeInformatio
 from millrace.common.types.value_types import TimestampTypeInfo, TimeTypeInfo
 from millrace.formats.csv_fields import csv_options
 from millrace.formats.csv_schema import CsvDialect
-from millrace.formats.csv_texts import clock_text, java_text
-from millrace.formats.json_reading import number_reader, or_none
+from millrace.formats.csv_texts import clock_text, java_text, text_reader
+from millrace.formats.json_reading import or_none
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
@@ -178,6 +178,8 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         self._type_info = type_info
         self._dialect = dialect
         self._names = type_info.get_field_names()
+        self._row_names = tuple(self._names)
+        self._options = csv_options(dialect.csv)
         self._readers = [_reader(kind, dialect) for kind in type_info.types]
 
     def deserialize(self, message: bytes) -> Row | None:
@@ -198,17 +200,14 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
             if self._dialect.ignore_parse_errors:
                 return None
             raise self._malformed(message, error) from error
-        row = Row(*items)
-        row.set_field_names(self._names)
-        return row
+        return named_row(self._row_names, items)
 
-    def _fields(self, text: str) -> list[str | None]:
+    def _fields(self, text: str) -> list[Any]:
         """The texts of the fields; None for those that are missing and may be."""
-        fields: list[str | None] = [""]  # of an empty line
+        fields: list[Any] = [""]
         if text:
-            (found,) = csv.reader([text], **csv_options(self._dialect.csv))
-            fields = list(found)
-        if self._dialect.null_for_wrong_fields:
+            (fields,) = csv.reader([text], **self._options)
+        if self._dialect.null_for_wrong_fields and len(fields) < len(self._readers):
             fields += [None] * (len(self._readers) - len(fields))
         return fields
 
@@ -229,7 +228,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
             column=column,
         )
 
-    def _wrong_field(self, fields: list[str | None]) -> int | None:
+    def _wrong_field(self, fields: list[Any]) -> int | None:
         for index, (read, field) in enumerate(zip(self._readers, fields, strict=True)):
             try:
                 read(field)
@@ -303,7 +302,7 @@ def _reader_of_non_null(
     if isinstance(type_info, ListTypeInfo) and not is_bytes(type_info):
         element = _reader(type_info.element_type, dialect)
         return lambda text: [element(item) for item in text.split(delimiter) if text]
-    return number_reader(type_info) or scalar_text(type_info).read
+    return text_reader(type_info) or scalar_text(type_info).read
 
 
 def _row_reader(
