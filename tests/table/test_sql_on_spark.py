@@ -68,7 +68,7 @@ def test_a_batch_of_many_epochs() -> None:
     """Groups, ranks and joins give final rows, each once."""
     t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     t_env.get_config().set("parallelism.default", "2")
-    t_env.get_config().set("millrace.epoch.max-records-per-split", "40")
+    t_env.get_config().set("millrace.epoch.max-records-per-split", "10")
     t_env.execute_sql(
         "CREATE TABLE n (i BIGINT) WITH ('connector' = 'datagen', 'fields.i.kind' = 'sequence', "
         "'fields.i.start' = '1', 'fields.i.end' = '300')"
