@@ -134,8 +134,9 @@ def _java(value: float, shortest: str) -> str:
 
 
 def _time(value: time, precision: int) -> str:
-    digits = f"{value.microsecond:06d}"[:precision].rstrip("0")
-    return value.strftime("%H:%M:%S") + (f".{digits}" if digits else "")
+    """As in Flink, a time whose type has digits of a second shows one at least."""
+    digits = f"{value.microsecond:06d}"[:precision].rstrip("0") or "0"
+    return value.isoformat("seconds") + (f".{digits}" if precision else "")
 
 
 def _one_timestamp(value: Any, kind: Any, zone: str) -> str:

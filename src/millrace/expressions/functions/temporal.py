@@ -90,13 +90,15 @@ _ALIASES = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
 _INTERVAL_MICROS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000}
 _OF_DAY = ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND")
 _OF_SPAN = ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "EPOCH")
-_OF_MONTHS = ("YEAR", "MONTH")
+_OF_MONTHS = ("YEAR", "QUARTER", "MONTH")
 
 
 def _extract(site: CallSite, value: Datum) -> Datum:
     """The payload is the unit; functions such as YEAR have it as their name."""
     unit = _ALIASES.get(site.function, site.payload or site.function)
     if isinstance(site.argument_types[0], logical.YearMonthIntervalType):
+        if unit == "QUARTER":
+            return pc.add(pc.divide(_rest(value, 12), 3), 1)
         return pc.divide(value, 12) if unit == "YEAR" else _rest(value, 12)
     if isinstance(site.argument_types[0], logical.DayTimeIntervalType):
         return _of_interval(value.cast(pa.int64()), unit)

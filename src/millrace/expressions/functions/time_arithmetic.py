@@ -37,16 +37,25 @@ _MOST_MONTHS = 12 * 20_000
 def times_to_add(context: CallContext) -> tuple[LogicalType, ...] | None:
     """The types as they are, if they can be added; None if not."""
     left, right = context.types
+    if isinstance(left, logical.NullType) or isinstance(right, logical.NullType):
+        return _with_null(left, right)
     if not any(isinstance(kind, (*_INTERVALS, *_NUMBERS)) for kind in context.types):
         return _times_to_subtract(context)
-    if any(isinstance(kind, logical.NullType) for kind in context.types):
-        (known,) = (kind for kind in context.types if not isinstance(kind, logical.NullType))
-        return known, known.with_nullable(True)
     if isinstance(left, _INTERVALS) and isinstance(right, _INTERVALS):
         return context.types if type(left) is type(right) else None
     time = right if isinstance(left, _INTERVALS) else left
     months = any(isinstance(kind, logical.YearMonthIntervalType) for kind in context.types)
     return None if months and isinstance(time, logical.TimeType) else context.types
+
+
+def _with_null(left: LogicalType, right: LogicalType) -> tuple[LogicalType, ...] | None:
+    """NULL beside an interval is one; beside a time it is a span of days."""
+    if isinstance(left, logical.NullType) and isinstance(right, logical.NullType):
+        return None
+    known = right if isinstance(left, logical.NullType) else left
+    made = known if isinstance(known, _INTERVALS) else logical.DayTimeIntervalType()
+    unknown = made.with_nullable(True)
+    return (unknown, right) if known is right else (left, unknown)
 
 
 def _times_to_subtract(context: CallContext) -> tuple[LogicalType, ...] | None:

@@ -16,6 +16,7 @@ _FINE = {"SECOND": 0, "MILLISECOND": 3, "MICROSECOND": 6, "NANOSECOND": 9}
 _DIGITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _YEARS = {"DECADE": (10, 0), "CENTURY": (100, 1), "MILLENNIUM": (1000, 1)}
 """How many years each has, and in which year the first begins: there was no year 0."""
+_CALENDAR = ("YEAR", "QUARTER", "MONTH", "WEEK")
 ROUNDED_UNITS = (
     *("MILLENNIUM", "CENTURY", "DECADE", "YEAR", "QUARTER", "MONTH", "WEEK", "DAY"),
     *("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND"),
@@ -39,7 +40,11 @@ def rounded_time(value: Datum, unit: str, kernel: Callable[..., Datum]) -> Datum
     plain = value.cast(pa.timestamp("s")) if _is_date(kind) else value
     if unit in _YEARS:
         return _to_years(plain, *_YEARS[unit], up=kernel is pc.ceil_temporal).cast(kind)
-    return kernel(plain, 1, unit.lower(), week_starts_monday=False).cast(kind, safe=False)
+    made = kernel(plain, 1, unit.lower(), week_starts_monday=False)
+    if kernel is pc.ceil_temporal and unit in _CALENDAR:  # Arrow goes on to the next one
+        down = pc.floor_temporal(plain, 1, unit.lower(), week_starts_monday=False)
+        made = pc.if_else(pc.equal(down, plain), plain, made)
+    return made.cast(kind, safe=False)
 
 
 def _is_date(kind: pa.DataType) -> bool:

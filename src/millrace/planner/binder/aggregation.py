@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from millrace.common.types.logical.logical_type import BooleanType, LogicalType
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import (
     AggregateCall,
     Call,
@@ -52,7 +53,7 @@ class Aggregation:
         if isinstance(expression, AggregatePlaceholder | GroupingPlaceholder):
             number = self.placeholders.setdefault(expression, len(self.placeholders))
             place = len(self.keys.expressions) + number
-            return FieldReference(place, expression.output_type)
+            return FieldReference(place, self._value_type(expression))
         if isinstance(expression, FieldReference):
             raise UngroupedError(expression.name)
         children = expression.children()
@@ -84,6 +85,17 @@ class Aggregation:
         kind = self.keys.expressions[index].output_type
         missing = self.sets is not None and not all(index in each for each in self.sets)
         return kind.with_nullable(True) if missing else kind
+
+    def _value_type(self, each: AggregatePlaceholder | GroupingPlaceholder) -> LogicalType:
+        """Of an aggregate: a group always has a row, all rows together may be none."""
+        kind = each.output_type
+        if isinstance(each, GroupingPlaceholder):
+            return kind
+        if not self.keys.expressions:
+            return kind if each.function == "COUNT" else kind.with_nullable(True)
+        built_in = not isinstance(each.payload, FunctionDefinition)
+        whole = built_in and self.sets is None and each.filter is None
+        return kind.not_null() if whole and _never_null(each) else kind
 
     def node(self, rows: RelNode, state_ttl: int | None = None) -> RelNode:
         """The Aggregate over a projection of what it needs; after all expressions are rewritten."""
@@ -120,18 +132,27 @@ class Aggregation:
                     raise UngroupedError(str(argument))
                 positions.append(self.keys.expressions.index(argument))
             return AggregateCall("GROUPING", tuple(positions), each.type)
-        kind = each.type
-        if not self.keys.expressions and each.function != "COUNT":
-            kind = kind.with_nullable(True)  # there may be no row at all
         return AggregateCall(
             each.function,
             tuple(position(argument) for argument in each.arguments),
-            kind,
+            self._value_type(each),
             each.distinct,
             None if each.filter is None else position(each.filter),
             each.payload,
             place=each.place,
         )
+
+
+_OF_EACH_GROUP = frozenset(
+    ("SUM", "AVG", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "STDDEV_POP", "VAR_POP", "COLLECT")
+)
+"""Aggregates that have a value for every group, COLLECT also of values that are all NULL."""
+
+
+def _never_null(each: AggregatePlaceholder) -> bool:
+    if each.function not in _OF_EACH_GROUP:
+        return False
+    return each.function == "COLLECT" or not each.arguments[0].output_type.is_nullable
 
 
 def _call_names(taken: Sequence[str], count: int) -> tuple[str, ...]:
