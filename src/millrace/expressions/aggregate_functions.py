@@ -20,13 +20,13 @@ from millrace.expressions.function_definition import (
     FunctionKind,
     FunctionResolutionError,
 )
-from millrace.expressions.scalar_functions import Adjustment, ConstantResult, series_of
+from millrace.expressions.scalar_functions import Adjustment, ConstantResult, pandas_argument
 from millrace.expressions.table_functions import row_values
 
 __all__ = ["AggregateKernel", "aggregate_function", "table_aggregate_function"]
 
 _COLUMNS: dict[str, Callable[[Any], Any]] = {
-    "pandas": series_of,
+    "pandas": pandas_argument,
     "arrow": lambda column: column,
 }
 """What a vectorised function gets of a column."""

@@ -224,7 +224,7 @@ class _Asynchronous:
 
 
 def _pandas(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
-    made = body(*map(_pandas_argument, columns))
+    made = body(*map(pandas_argument, columns))
     if not hasattr(made, "__len__"):
         raise _Misfit(f"{repr(made)[:_SHOWN]}, which is no pandas.Series")
     if hasattr(made, "columns"):
@@ -235,7 +235,7 @@ def _pandas(body: Body, columns: list[Any], length: int, site: CallSite, kind: L
         raise _Misfit(f"a Series of {getattr(made, 'dtype', '?')} ({error})") from error
 
 
-def _pandas_argument(column: Any) -> Any:
+def pandas_argument(column: Any) -> Any:
     """A Series; rows are a DataFrame."""
     if not pa.types.is_struct(column.type):
         return series_of(column)

@@ -8,31 +8,58 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
-from millrace.common.errors import JobDefinitionError
+from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.types.batch import RowBatch
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
 from millrace.common.types.row import Row
 from millrace.runtime.table.columns import ColumnConversion
 
-__all__ = ["elements_table"]
+__all__ = ["ElementError", "elements_table"]
 
-Declared = LogicalType | Sequence[str] | None
+Declared = LogicalType | Sequence[str] | Sequence[LogicalType] | None
 
 
-def elements_table(elements: list[Any], schema: Declared) -> tuple[RowType, Any, Any]:
+class ElementError(JobExecutionError, TypeError, ValueError):
+    """A value does not fit its column; PyFlink's errors for it are a TypeError and a ValueError."""
+
+
+def elements_table(
+    elements: list[Any], schema: Declared, verify: bool = True
+) -> tuple[RowType, Any, Any]:
     """The row type, columns and row kinds of Python objects.
+
+    Args:
+        verify: whether a column that is NOT NULL refuses None.
 
     Raises:
         JobDefinitionError: there are no elements to tell types of, or none is known of a value.
-        JobExecutionError: a value does not fit its column.
+        ElementError: a value does not fit its column.
     """
     elements = [_plain(each) for each in elements]
-    row_type = schema if isinstance(schema, RowType) else _inferred(elements, schema)
-    if isinstance(schema, LogicalType) and not isinstance(schema, RowType):
-        row_type = RowType.of(("f0", schema))
-    batch = ColumnConversion(row_type)(RowBatch(elements))
+    if isinstance(schema, RowType):
+        row_type = schema
+    elif isinstance(schema, LogicalType):
+        row_type, elements = RowType.of(("f0", schema)), [(each,) for each in elements]
+    else:
+        row_type = _inferred(elements, schema)
+    try:
+        batch = ColumnConversion(row_type)(RowBatch(elements))
+    except JobExecutionError as error:
+        raise ElementError(str(error)) from error
+    if verify:
+        _check_nulls(row_type, batch.data)
     return row_type, batch.data, batch.row_kinds
+
+
+def _check_nulls(row_type: RowType, data: Any) -> None:
+    for field, column in zip(row_type, data.columns, strict=True):
+        if column.null_count and not field.type.is_nullable:
+            number = 1 + column.is_null().index(True).as_py()
+            raise ElementError(
+                f"element {number} has None in the column {field.name!r}, which is {field.type}; "
+                "give a value, or make the type nullable()"
+            )
 
 
 def _inferred(elements: list[Any], names: Any) -> RowType:

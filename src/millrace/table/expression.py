@@ -6,10 +6,11 @@ Flink docs: "Table API", "System (Built-in) Functions".
 from __future__ import annotations
 
 from enum import Enum
-from typing import Self, TypeVar
+from typing import NoReturn, Self, TypeVar
 
 from sqlglot import exp
 
+from millrace.planner.binder.errors import nearest_name
 from millrace.sql.dialect.printer import to_sql
 from millrace.table.calls.aggregates import AggregateFunctions
 from millrace.table.calls.collections import CollectionFunctions
@@ -112,14 +113,18 @@ class Expression(
 
     def alias(self, name: str, *extra_names: str) -> Self:
         """The same under another name; of a table function, with names of its columns."""
-        node = self.node.this if isinstance(self.node, exp.Alias) else self.node
-        made = exp.Alias(this=node, alias=identifier(name))
+        made = exp.Alias(this=self.unaliased().node, alias=identifier(name))
         return type(self)(made, (name, *extra_names))
 
-    def __getattr__(self, name: str) -> Self:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self.get(name)
+    def unaliased(self) -> Self:
+        """The same without another name."""
+        return type(self)(self.node.this) if isinstance(self.node, exp.Alias) else self
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # only what is missing comes here; Python and pickle ask for names with an underscore
+        hint = "" if name.startswith("_") else nearest_name(name, dir(type(self)))
+        field = "" if name.startswith("_") else f"; the field of a row is .get({name!r})"
+        raise AttributeError(f"an expression has no attribute {name!r}{hint}{field}", name=name)
 
     def __getitem__(self, index: object) -> Self:
         return self.at(index)

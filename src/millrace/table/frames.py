@@ -20,14 +20,14 @@ __all__ = ["arrow_of_pandas", "arrow_of_polars", "frame_batch", "pandas_of", "po
 
 
 def frame_batch(
-    data: Any, schema: LogicalType | Sequence[str] | None
+    data: Any, schema: LogicalType | Sequence[str] | Sequence[LogicalType] | None
 ) -> tuple[RowType, pyarrow.RecordBatch]:
     """The row type and columns of what has Arrow's columns.
 
     Args:
         data: an Arrow table, record batch or reader, or any object that exports a stream of them
             (``__arrow_c_stream__``).
-        schema: a row type, or names of the columns.
+        schema: a row type, or names of the columns, or their types.
 
     Raises:
         JobDefinitionError: it is no such object, or a column has a type that Flink does not know.
@@ -37,7 +37,14 @@ def frame_batch(
     if isinstance(schema, RowType):
         return schema, ColumnConversion(schema)(ColumnBatch(whole)).data
     found = logical_row_type(whole.schema)
-    names = list(schema if isinstance(schema, Sequence) else found.names)
+    given = list(schema) if isinstance(schema, Sequence) else list(found.names)
+    kinds = [each for each in given if isinstance(each, LogicalType)]
+    if kinds:
+        if len(kinds) != len(found):
+            raise JobDefinitionError(f"{len(kinds)} types for {len(found)} columns")
+        row_type = RowType.of(*zip(found.names, kinds, strict=True))
+        return row_type, ColumnConversion(row_type)(ColumnBatch(whole)).data
+    names = list(map(str, given))
     if len(names) != len(found):
         raise JobDefinitionError(f"{len(names)} names for {len(found)} columns: {', '.join(names)}")
     row_type = RowType(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from millrace.common.config import options
@@ -16,6 +17,8 @@ from millrace.planner.execution.table_access import ScanRequest
 from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.table.data_stream_tables import INSERTS, declared_rows
 from millrace.table.elements import elements_table
+from millrace.table.expression import Expression
+from millrace.table.expressions import col
 from millrace.table.frames import arrow_of_pandas, arrow_of_polars, frame_batch
 from millrace.table.schema import Schema
 from millrace.table.table import Table
@@ -23,7 +26,7 @@ from millrace.table.table_session import TableSession
 
 __all__ = ["ProgramTables"]
 
-Declared = LogicalType | Sequence[str] | None
+Declared = LogicalType | Sequence[str] | Sequence[LogicalType] | None
 
 
 class ProgramTables:
@@ -40,23 +43,28 @@ class ProgramTables:
         schema: Declared = None,
         verify_schema: bool = True,
     ) -> Table:
-        """A table of Python objects: rows, tuples, dicts, or values of one column.
+        """A table of Python objects: rows, tuples, dicts, values of one column; or of expressions.
 
         Args:
-            schema: a row type, or names of the columns, whose types are found in the values.
-            verify_schema: values that do not fit are refused in any case.
+            schema: a row type, the type of the one column, or names of the columns, whose types
+                are found in the values.
+            verify_schema: whether None is refused in columns that are NOT NULL; values of other
+                types are refused in any case.
 
         Raises:
             JobDefinitionError, JobExecutionError: the objects do not fit the schema.
         """
-        row_type, data, kinds = elements_table(list(elements), schema)
+        given = list(elements)
+        if given and all(isinstance(each, Expression) for each in given):
+            return self._of_expressions(given, schema)
+        row_type, data, kinds = elements_table(given, schema, verify_schema)
         return self._of_batch(row_type, data, kinds)
 
     def from_pandas(self, pdf: Any, schema: Declared = None, splits_num: int = 1) -> Table:
         """A table of the rows of a DataFrame of pandas, without its index.
 
         Args:
-            schema: a row type, or names of the columns.
+            schema: a row type, or names of the columns, or their types.
             splits_num: how many subtasks may read it.
 
         Raises:
@@ -154,6 +162,20 @@ class ProgramTables:
         source(row_type.names)  # which refuses options that do not fit
         access = _SourceAccess(source, INSERTS, "a DataFrame of Spark")
         return self._of_columns(row_type, schema or Schema(), access, "dataframe", not streaming)
+
+    def _of_expressions(self, rows: list[Expression], schema: Declared) -> Table:
+        """A row of each expression, which is a row itself, cast to the row type if there is one."""
+        row_type, data, kinds = elements_table([(True,)], ["_"])
+        one = self._of_batch(row_type, data, kinds)
+        if isinstance(schema, LogicalType):
+            rows = [each.cast(schema) for each in rows]
+        tables = (one.select(each.alias("_row")) for each in rows)
+        made = reduce(Table.union_all, tables).select(col("_row").flatten)
+        if isinstance(schema, RowType):
+            return made.alias(*schema.names)
+        if isinstance(schema, LogicalType) or not schema:
+            return made
+        return made.alias(*map(str, schema))
 
     def _of_batch(self, row_type: RowType, data: Any, kinds: Any, splits: int = 1) -> Table:
         changes = INSERTS if kinds is None else frozenset({"+I", "-U", "+U", "-D"})

@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from millrace.common.types.logical.logical_type import quoted
-from millrace.expressions.resolved import Call, ResolvedExpression
+from millrace.expressions.resolved import ResolvedExpression
 from millrace.other_paths import late_names
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.relational.outer_references import from_inside
@@ -25,6 +25,7 @@ from millrace.table.inserts import sink_to
 from millrace.table.operation_tree_builder import OperationTreeBuilder
 from millrace.table.plan_text import explained_plan
 from millrace.table.process_calls import PartitionedTable, called_rows, table_argument
+from millrace.table.row_argument import row_argument
 from millrace.table.table_descriptor import TableDescriptor
 from millrace.table.table_frames import TableFrames
 from millrace.table.table_picture import TablePicture, ends
@@ -146,7 +147,8 @@ class Table(TableFrames, TablePicture, TableVersions):
                 function as an expression.
         """
         call = self._called(func)
-        return self._made(self._operations.mapped(call.node))
+        made = self._made(self._operations.mapped(call.unaliased().node))
+        return made.alias(*call.alias_names) if call.alias_names else made
 
     def flat_map(self, func: Any) -> Table:
         """The rows that a table function makes of each row, in place of it.
@@ -390,7 +392,8 @@ class Table(TableFrames, TablePicture, TableVersions):
         columns: tuple[ResolvedExpression, ...] = tuple(map(self.node.field, range(len(kind))))
         if lateral:
             columns = tuple(from_inside(column) for column in columns)
-        called: Expression = func(Expression(nodes.Bound(this=Call("ROW", columns, kind))))
+        flat = bool(getattr(func, "takes_columns", False))
+        called: Expression = func(row_argument(kind, columns, flat))
         return called
 
 

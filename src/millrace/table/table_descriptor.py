@@ -31,6 +31,10 @@ class FormatDescriptor:
     format: str
     options: Mapping[str, str] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        pairs = ", ".join(f"{key}={value}" for key, value in self.options.items())
+        return f"{self.format}[{{{pairs}}}]"
+
     def get_format(self) -> str:
         """Its name."""
         return self.format

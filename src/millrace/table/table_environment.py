@@ -28,7 +28,7 @@ from millrace.table.catalog.catalog_objects import (
     CatalogView,
 )
 from millrace.table.catalog.errors import not_found
-from millrace.table.catalog.imported_functions import function_of
+from millrace.table.catalog.imported_functions import function_of, made_function
 from millrace.table.catalog.object_path import parts_of
 from millrace.table.compiled_plan import CompiledPlan
 from millrace.table.ddl.modules import CORE
@@ -434,7 +434,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
 
 
 def _registered(function: Any) -> CatalogFunction:
-    registered = CatalogFunction("", function=function)
+    registered = CatalogFunction("", function=made_function(function))
     function_of(registered)
     return registered
 

@@ -27,7 +27,8 @@ class TablePipeline:
     def get_sink_identifier(self) -> ObjectIdentifier | None:
         """The table that is written; None: it has no name."""
         path = self.sink.table.path
-        return ObjectIdentifier(*path) if len(path) == 3 else None
+        named = len(path) == 3 and not path[-1].startswith("*anonymous_")
+        return ObjectIdentifier(*path) if named else None
 
     def compile_plan(self) -> CompiledPlan:
         """Its plan, to be kept.

@@ -19,6 +19,7 @@ from millrace.table.frames import pandas_of, polars_of
 from millrace.table.html_table import MOST_ROWS, html_rows, html_table
 from millrace.table.materialized_rows import MaterializedRows
 from millrace.table.result_kind import ResultKind
+from millrace.table.short_floats import with_short_floats
 from millrace.table.table_schema import TableSchema
 from millrace.table.tableau import MAX_WIDTH, column_width, tableau
 from millrace.table.values import KIND_TEXTS, cells, python_rows
@@ -64,6 +65,7 @@ class RowIterator:
             if self._job is None:
                 raise StopIteration
             data, kinds = collected_batch(next(self._job))
+            data = with_short_floats(data, self._row_type)
             self._rows = iter(python_rows(data, kinds, self._row_type))
 
     def batches(self) -> Iterator[tuple[Any, Any]]:

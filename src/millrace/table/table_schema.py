@@ -16,6 +16,10 @@ __all__ = [
 ]
 
 
+class ColumnReferenceError(JobDefinitionError, TypeError):
+    """What asks for a column is neither name nor number; PyFlink's error for it is a TypeError."""
+
+
 @dataclass(frozen=True, init=False, repr=False)
 class TableSchema:
     """Names and types of columns, in their order.
@@ -31,7 +35,7 @@ class TableSchema:
         >>> schema = TableSchema(["id", "name"], ["BIGINT", "STRING"])
         >>> schema.get_field_names(), schema.get_field_data_type("id")
         (['id', 'name'], BIGINT)
-        >>> print(schema)
+        >>> schema
         root
          |-- id: BIGINT
          |-- name: STRING
@@ -58,9 +62,10 @@ class TableSchema:
         return cls.Builder()
 
     def __str__(self) -> str:
-        return "\n".join(["root", *(f" |-- {each.name}: {each.type}" for each in self.row_type)])
+        return f"{self!r}\n"  # as in Flink
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return "\n".join(["root", *(f" |-- {each.name}: {each.type}" for each in self.row_type)])
 
     def copy(self) -> TableSchema:
         """The same schema: it cannot be changed."""
@@ -86,12 +91,14 @@ class TableSchema:
     def get_field_data_type(self, field: int | str) -> LogicalType | None:
         """Type of the column of a name, or at a position from 0; None: there is none."""
         kinds = dict(enumerate(self.row_type.children()))
+        if not isinstance(field, (int, str)):
+            raise ColumnReferenceError(f"a column has a name and a number, which {field!r} is not")
         by_name = dict(zip(self.row_type.names, kinds.values(), strict=True))
         return by_name.get(field) if isinstance(field, str) else kinds.get(field)
 
     def to_row_data_type(self) -> RowType:
-        """The type of rows that have these columns."""
-        return self.row_type
+        """The type of rows that have these columns; a row itself is never NULL."""
+        return self.row_type.not_null()
 
     @dataclass
     class Builder:

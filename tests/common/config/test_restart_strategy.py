@@ -27,6 +27,10 @@ PREFIX = "restart-strategy."
     [
         ({}, FallbackRestartStrategy()),
         ({"type": "none"}, NoRestartStrategy()),
+        ({"type": "off"}, NoRestartStrategy()),
+        ({"type": "disable"}, NoRestartStrategy()),
+        ({"type": "fixeddelay"}, FixedDelayRestartStrategy(1, 1_000)),
+        ({"type": "failurerate"}, FailureRateRestartStrategy(1, 60_000, 1_000)),
         ({"type": "fixed-delay"}, FixedDelayRestartStrategy(1, 1_000)),
         (
             {"type": "fixed-delay", "fixed-delay.attempts": "3", "fixed-delay.delay": "500 ms"},

@@ -51,6 +51,11 @@ class Configuration:
             pairs = other._values if isinstance(other, Configuration) else other
             self._values.update((named_here(key), value) for key, value in pairs.items())
 
+    @classmethod
+    def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
+        """A configuration of these pairs."""
+        return cls(map)
+
     def get(self, option: ConfigOption[T]) -> T:
         """Value of an option, or its default.
 

@@ -260,13 +260,21 @@ WITHOUT_EFFECT: dict[str, str] = {
     "table.catalog-store.": _TABLE,
     "table.column-expansion-strategy": _TABLE,
     "table.display.": _TABLE,
-    "table.exec.async-": _TABLE,
+    "table.exec.async-agg.": _TABLE,
+    "table.exec.async-lookup.": _TABLE,
+    "table.exec.async-ml-predict.": _TABLE,
+    "table.exec.async-state.": _TABLE,
+    "table.exec.async-table.": _TABLE,
+    "table.exec.async-vector-search.": _TABLE,
+    "table.exec.deduplicate.": "every epoch is a mini-batch",
     "table.exec.disabled-operators": _TABLE,
     "table.exec.interval-join.": _TABLE,
     "table.exec.mini-batch.": "every epoch is a mini-batch",
     "table.exec.operator-fusion-codegen.": _TABLE,
     "table.exec.rank.": _TABLE,
     "table.exec.resource.": _TABLE,
+    "table.exec.sink.keyed-shuffle": "rows go by the key of the sink where it needs that",
+    "table.exec.sink.rowtime-inserter": "the event times of rows stay with them",
     "table.exec.simplify-operator-name-enabled": _TABLE,
     "table.exec.sort.": _TABLE,
     "table.exec.spill-compression.": _TABLE,
@@ -282,10 +290,10 @@ WITHOUT_EFFECT: dict[str, str] = {
     "yarn.": _CLUSTER,
     "zookeeper.": _CLUSTER,
 }
-"""Keys of Flink's that are accepted without effect, and why; those that end in a dot stand for all
-that begin so."""
+"""Keys of Flink's that are accepted without effect, and why; those that end in a dot or a hyphen
+stand for all that begin so."""
 
-_PREFIXES = tuple(key for key in WITHOUT_EFFECT if key.endswith("."))
+_PREFIXES = tuple(key for key in WITHOUT_EFFECT if key.endswith((".", "-")))
 
 
 def is_without_effect(key: str) -> bool:

@@ -215,8 +215,11 @@ RESTART_STRATEGY = known(
     ConfigOptions.key("restart-strategy.type")
     .string_type()
     .no_default_value()
-    .one_of("none", "fixed-delay", "failure-rate", "exponential-delay"),
-    "What to do when a user function fails. Unset: `none`.",
+    .one_of(
+        *("none", "fixed-delay", "failure-rate", "exponential-delay"),
+        *("off", "disable", "fixeddelay", "failurerate", "exponentialdelay"),  # Flink's, too
+    ),
+    "What to do when a user function fails. Unset: `none`, which is also called `off`.",
 )
 FIXED_DELAY_ATTEMPTS = known(
     ConfigOptions.key("restart-strategy.fixed-delay.attempts")

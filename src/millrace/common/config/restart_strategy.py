@@ -220,3 +220,10 @@ FROM_CONFIGURATION = {
     "failure-rate": failure_rate,
     "exponential-delay": exponential_delay,
 }
+FROM_CONFIGURATION |= {
+    "off": FROM_CONFIGURATION["none"],
+    "disable": FROM_CONFIGURATION["none"],
+    "fixeddelay": fixed_delay,
+    "failurerate": failure_rate,
+    "exponentialdelay": exponential_delay,
+}

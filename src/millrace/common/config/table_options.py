@@ -101,6 +101,17 @@ LEGACY_CAST = known(
     .one_of("ENABLED", "DISABLED"),
     "ENABLED: a CAST that fails gives NULL, as TRY_CAST does.",
 )
+SQL_DIALECT = known(
+    ConfigOptions.key("table.sql-dialect").string_type().default_value("default").one_of("default"),
+    "The grammar of statements: there is Flink's.",
+)
+TYPE_LENGTH_ENFORCER = known(
+    ConfigOptions.key("table.exec.sink.type-length-enforcer")
+    .string_type()
+    .default_value("IGNORE")
+    .one_of("IGNORE"),
+    "Texts and bytes longer than the type of their column are written as they are.",
+)
 BUILTIN_CATALOG = known(
     ConfigOptions.key("table.builtin-catalog-name").string_type().default_value("default_catalog"),
     "Name of the catalog that is there from the beginning.",

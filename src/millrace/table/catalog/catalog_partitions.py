@@ -80,12 +80,11 @@ class CatalogPartitions(ABC):
     def partition_exists(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> bool:
-        """Whether a table has a partition.
-
-        Raises:
-            CatalogError: there is no such table, or it is not partitioned.
-        """
-        table = self._partitioned(table_path)
+        """Whether a table has a partition; one that is not there has none."""
+        try:
+            table = self._partitioned(table_path)
+        except CatalogError:
+            return False
         return partition_spec.path(table.partition_keys) in self._known(table_path, table)
 
     def create_partition(

@@ -6,9 +6,15 @@ import importlib
 
 from millrace.table.catalog.catalog_objects import CatalogFunction
 from millrace.table.catalog.errors import CatalogError
-from millrace.table.udf import UserDefinedFunctionWrapper
+from millrace.table.udf import (
+    AggregateFunction,
+    TableAggregateFunction,
+    UserDefinedFunctionWrapper,
+    udaf,
+    udtaf,
+)
 
-__all__ = ["function_of"]
+__all__ = ["function_of", "made_function"]
 
 
 def function_of(function: CatalogFunction) -> UserDefinedFunctionWrapper:
@@ -20,12 +26,20 @@ def function_of(function: CatalogFunction) -> UserDefinedFunctionWrapper:
     made = function.function
     if made is None:
         made = _imported(function.class_name)
+    made = made_function(made)
     if not isinstance(made, UserDefinedFunctionWrapper):
         raise CatalogError(
             f"{function.class_name or made!r} is no function made by udf() or udtf(): decorate it "
             "with @udf(result_type=...) of millrace.table.udf"
         )
     return made
+
+
+def made_function(given: object) -> object:
+    """What `udaf` or `udtaf` makes of an object that tells its types itself; others as they are."""
+    if isinstance(given, TableAggregateFunction):
+        return udtaf(given)
+    return udaf(given) if isinstance(given, AggregateFunction) else given
 
 
 def _imported(path: str) -> object:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.logical_type import MapType
 from millrace.expressions.aggregate_functions import (
     aggregate_function,
     table_aggregate_function,
@@ -18,10 +18,10 @@ from millrace.expressions.aggregate_functions import (
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.scalar_functions import FUNC_TYPES
 from millrace.table.data_types import declared_type
-from millrace.table.expression import Expression
 from millrace.table.functions.annotated_types import annotated_inputs, annotated_result
 from millrace.table.functions.user_defined_function import (
     Declared,
+    FunctionTypeError,
     UserDefinedFunction,
     UserDefinedFunctionWrapper,
     declared_types,
@@ -165,9 +165,12 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         if result_type is None:
             result_type = self._own_result_type(func, is_table_aggregate)
         self._result_type = declared_type(result_type)
+        if func_type == "pandas" and isinstance(self._result_type, MapType):
+            raise FunctionTypeError(
+                f"udaf() of pandas gives no {self._result_type}: a value, an ARRAY or a ROW"
+            )
         self._func_type = func_type
         self.is_table_aggregate = is_table_aggregate
-        self._alias_names: tuple[str, ...] = ()
 
     def _own_result_type(self, func: Any, is_table_aggregate: bool) -> Declared:
         """What ``get_result_type()`` says, or its type hints, which also say those of its
@@ -185,17 +188,6 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
 
     def __repr__(self) -> str:
         return f"{self.MADE_BY}({self._name}) -> {self._result_type}"
-
-    def __call__(self, *args: Any) -> Expression:
-        """A call of the function, for ``select()``, `Table.aggregate` or `Table.flat_aggregate`."""
-        made = super().__call__(*args)
-        return made.alias(*self._alias_names) if self._alias_names else made
-
-    def alias(self, *alias_names: str) -> UserDefinedAggregateFunctionWrapper:
-        """The same function, with names of its columns."""
-        made = copy(self)
-        made._alias_names = alias_names
-        return made
 
     def definition(self, name: str) -> FunctionDefinition:
         """The function as the planner knows it, under the name of its registration."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from inspect import iscoroutinefunction
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
@@ -16,6 +17,7 @@ from millrace.table.data_types import declared_type
 from millrace.table.functions.annotated_types import annotated_inputs, annotated_result
 from millrace.table.functions.user_defined_function import (
     Declared,
+    FunctionValueError,
     UserDefinedFunction,
     UserDefinedFunctionWrapper,
     declared_types,
@@ -85,6 +87,11 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
         super().__init__(func, input_types, deterministic, name)
         if func_type not in FUNC_TYPES:
             raise JobDefinitionError(f"func_type is general, pandas or arrow, not {func_type!r}")
+        if func_type != "general" and iscoroutinefunction(getattr(func, self.METHOD, func)):
+            raise FunctionValueError(
+                f"{self._name} is asynchronous, which takes values and no columns: leave out "
+                f"func_type={func_type!r}"
+            )
         if result_type is None:
             result_type = annotated_result(func, self.METHOD, self.MADE_BY)
             self._input_types = self._input_types or annotated_inputs(

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import Any
 
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.table_functions import table_function
 from millrace.table.data_types import declared_type
-from millrace.table.expression import Expression
 from millrace.table.functions.annotated_types import annotated_inputs, annotated_result
 from millrace.table.functions.user_defined_function import (
     Declared,
@@ -74,21 +72,9 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
                 func, self.METHOD, self.MADE_BY
             )
         self._row_type = row_type
-        self._alias_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"udtf({self._name}) -> {self._row_type}"
-
-    def __call__(self, *args: Any) -> Expression:
-        """A call of the function, for `Table.join_lateral` and `Table.flat_map`."""
-        made = super().__call__(*args)
-        return made.alias(*self._alias_names) if self._alias_names else made
-
-    def alias(self, *alias_names: str) -> UserDefinedTableFunctionWrapper:
-        """The same function, with names of its columns."""
-        made = copy(self)
-        made._alias_names = alias_names
-        return made
 
     def definition(self, name: str) -> FunctionDefinition:
         """The function as the planner knows it, under the name of its registration."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from sqlglot import exp
 
@@ -25,6 +26,8 @@ from millrace.table.syntax import call_node
 
 __all__ = [
     "Declared",
+    "FunctionTypeError",
+    "FunctionValueError",
     "UserDefinedFunction",
     "UserDefinedFunctionWrapper",
     "declared_types",
@@ -32,6 +35,14 @@ __all__ = [
 ]
 
 Declared = LogicalType | str
+
+
+class FunctionTypeError(JobDefinitionError, TypeError):
+    """What is no function is made one; PyFlink's error for it is a TypeError."""
+
+
+class FunctionValueError(JobDefinitionError, ValueError):
+    """Settings of a function that do not go together; PyFlink's error for it is a ValueError."""
 
 
 class UserDefinedFunction:
@@ -69,9 +80,9 @@ class UserDefinedFunctionWrapper(ABC):
         deterministic: bool | None,
         name: str | None,
     ) -> None:
-        if not callable(func) and not hasattr(func, self.METHOD):
-            raise JobDefinitionError(
-                f"{self.MADE_BY}() takes a function or an object with a method {self.METHOD}(), "
+        if not callable(func) and not isinstance(func, UserDefinedFunction):
+            raise FunctionTypeError(
+                f"{self.MADE_BY}() takes a function or an object of a class like ScalarFunction, "
                 f"not {func!r}"
             )
         if isinstance(func, type):
@@ -80,9 +91,16 @@ class UserDefinedFunctionWrapper(ABC):
             )
         self._func = func
         self._input_types = None if input_types is None else tuple(map(declared_type, input_types))
+        self._alias_names: tuple[str, ...] = ()
         self._check_arity()
-        opinion = getattr(func, "is_deterministic", lambda: True)()
-        self._deterministic: bool = opinion if deterministic is None else deterministic
+        opinion = getattr(func, "is_deterministic", None)
+        if opinion is not None and deterministic not in (None, opinion()):
+            raise FunctionValueError(
+                f"{self.MADE_BY}() is told deterministic={deterministic}, and is_deterministic() "
+                f"of {type(func).__name__} says {opinion()}: leave one of them out"
+            )
+        said = opinion() if opinion is not None else deterministic
+        self._deterministic: bool = True if said is None else said
         self._name: str = name or str(getattr(func, "__name__", type(func).__name__))
         self.__doc__ = getattr(func, "__doc__", None)
 
@@ -101,11 +119,23 @@ class UserDefinedFunctionWrapper(ABC):
 
     def __call__(self, *args: Any) -> Expression:
         """A call of the function in an expression of the Table API, without a registered name."""
-        return Expression(self.call_node(list(map(node_of, args))))
+        made = Expression(self.call_node(list(map(node_of, args))))
+        return made.alias(*self._alias_names) if self._alias_names else made
 
     def call_node(self, arguments: Sequence[exp.Expr]) -> nodes.FunctionCall:
         """The syntax tree of a call."""
         return call_node(self._name, arguments, definition=self._inline)
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether it is called with columns of pandas."""
+        return getattr(self, "_func_type", "general") == "pandas"
+
+    def alias(self, *alias_names: str) -> Self:
+        """The same function, with names of its columns."""
+        made = copy(self)
+        made._alias_names = alias_names
+        return made
 
     @cached_property
     def _inline(self) -> FunctionDefinition:
