@@ -46,6 +46,11 @@ __all__ = [
 ]
 
 
+def unaliased(node: exp.Expr) -> exp.Expr:
+    """The tree of an expression without another name."""
+    return node.this if isinstance(node, exp.Alias) else node
+
+
 class TimeIntervalUnit(Enum):
     """Units of `Expression.extract`, `Expression.floor` and `Expression.ceil`."""
 
@@ -113,12 +118,8 @@ class Expression(
 
     def alias(self, name: str, *extra_names: str) -> Self:
         """The same under another name; of a table function, with names of its columns."""
-        made = exp.Alias(this=self.unaliased().node, alias=identifier(name))
+        made = exp.Alias(this=unaliased(self.node), alias=identifier(name))
         return type(self)(made, (name, *extra_names))
-
-    def unaliased(self) -> Self:
-        """The same without another name."""
-        return type(self)(self.node.this) if isinstance(self.node, exp.Alias) else self
 
     def __getattr__(self, name: str) -> NoReturn:
         # only what is missing comes here; Python and pickle ask for names with an underscore

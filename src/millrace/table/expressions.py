@@ -25,7 +25,9 @@ from millrace.table.calls.json import behavior
 from millrace.table.column_selection import ColumnRange, ColumnSelection
 from millrace.table.data_types import declared_type
 from millrace.table.expression import Expression, JsonOnNull, TimePointUnit
-from millrace.table.functions.user_defined_function import UserDefinedFunctionWrapper
+from millrace.table.functions.user_defined_function import (  # noqa: F401  (PyFlink has it here)
+    UserDefinedFunctionWrapper,
+)
 from millrace.table.syntax import (
     call_node,
     cast_node,
@@ -34,15 +36,13 @@ from millrace.table.syntax import (
     literal_node,
     unit_node,
 )
-from millrace.table.types import DataType
+from millrace.table.types import DataType  # noqa: F401  (PyFlink has it here)
 
 __all__ = [
     "CURRENT_RANGE",
     "CURRENT_ROW",
-    "DataType",
     "UNBOUNDED_RANGE",
     "UNBOUNDED_ROW",
-    "UserDefinedFunctionWrapper",
     "and_",
     "array",
     "atan2",

@@ -19,7 +19,7 @@ from millrace.table.catalog.catalog_objects import CatalogView
 from millrace.table.catalog.resolved_schema import ResolvedSchema, resolved_schema
 from millrace.table.column_selection import no_such_column
 from millrace.table.explain_detail import ExplainDetail
-from millrace.table.expression import Expression
+from millrace.table.expression import Expression, unaliased
 from millrace.table.expressions import col
 from millrace.table.inserts import sink_to
 from millrace.table.operation_tree_builder import OperationTreeBuilder
@@ -147,7 +147,7 @@ class Table(TableFrames, TablePicture, TableVersions):
                 function as an expression.
         """
         call = self._called(func)
-        made = self._made(self._operations.mapped(call.unaliased().node))
+        made = self._made(self._operations.mapped(unaliased(call.node)))
         return made.alias(*call.alias_names) if call.alias_names else made
 
     def flat_map(self, func: Any) -> Table:

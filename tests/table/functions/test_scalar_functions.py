@@ -385,9 +385,8 @@ def test_an_asynchronous_function_is_no_vectorised_one() -> None:
     async def of_series(values: Any) -> Any:
         return values
 
-    made = udf(of_series, result_type="BIGINT", func_type="pandas")
-    with pytest.raises(JobDefinitionError, match="its func_type is general"):
-        made.definition("f")
+    with pytest.raises(JobDefinitionError, match="of_series is asynchronous"):
+        udf(of_series, result_type="BIGINT", func_type="pandas")
 
 
 def test_rows_as_data_frames(batch_env: TableEnvironment) -> None:

@@ -82,8 +82,8 @@ class UserDefinedFunctionWrapper(ABC):
     ) -> None:
         if not callable(func) and not isinstance(func, UserDefinedFunction):
             raise FunctionTypeError(
-                f"{self.MADE_BY}() takes a function or an object of a class like ScalarFunction, "
-                f"not {func!r}"
+                f"{self.MADE_BY}() takes a function or an object with a method {self.METHOD}() "
+                f"of a class of millrace.table.udf, not {func!r}"
             )
         if isinstance(func, type):
             raise JobDefinitionError(
