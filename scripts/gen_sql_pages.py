@@ -52,7 +52,7 @@ class Program:
             else:
                 for statement in filter(None, _END.split(match["code"])):
                     self._execute(statement)
-        text = "\n".join(line.rstrip() for line in output.getvalue().splitlines())
+        text = "\n".join(line.rstrip() for line in output.getvalue().splitlines()).rstrip()
         printed = f"\n```text\n{text}\n```\n" if text else ""
         return f"```{match['language']}\n{match['code']}```\n{printed}"
 

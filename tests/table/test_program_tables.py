@@ -60,7 +60,7 @@ def test_chunks_views_and_dictionaries(batch_env: TableEnvironment) -> None:
     chunks = pa.chunked_array(parts)
     given = pa.table({"s": chunks, "u": pa.array([1, 2, 3], pa.uint32())})
     table = batch_env.from_arrow(given, splits_num=2)
-    assert str(table.get_schema()) == "root\n |-- s: STRING\n |-- u: BIGINT"
+    assert str(table.get_schema()) == "root\n |-- s: STRING\n |-- u: BIGINT\n"
     assert sorted(table.to_arrow().column("s").to_pylist()) == ["a", "a", "b"]
     reader = pa.RecordBatchReader.from_batches(given.schema, given.to_batches())
     assert batch_env.from_arrow(reader).to_arrow().num_rows == 3
@@ -138,7 +138,7 @@ def test_statements_give_frames_too(t_env: TableEnvironment) -> None:
 def test_a_schema_names_and_casts(batch_env: TableEnvironment) -> None:
     row_type = DataTypes.ROW([DataTypes.FIELD("n", DataTypes.INT())])
     table = batch_env.from_arrow(pa.table({"n": pa.array([1], pa.int64())}), row_type)
-    assert str(table.get_schema()) == "root\n |-- n: INT"
+    assert str(table.get_schema()) == "root\n |-- n: INT\n"
     with pytest.raises(JobDefinitionError, match="2 names for 1 columns"):
         batch_env.from_arrow(pa.table({"n": [1]}), ["a", "b"])
     with pytest.raises(JobDefinitionError, match="__arrow_c_stream__"):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from millrace.common import Row
-from millrace.common.errors import JobDefinitionError
+from millrace.common.errors import ConfigurationError, JobDefinitionError
 from millrace.table import (
     DataTypes,
     EnvironmentSettings,
@@ -248,3 +248,19 @@ def test_methods_of_types() -> None:
         kind["c"]
     with pytest.raises(JobDefinitionError, match="field 'c' needs a type"):
         kind.add("c")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "accepted"),
+    [
+        ("table.sql-dialect", "hive", "default"),
+        ("table.exec.sink.type-length-enforcer", "TRIM_PAD", "IGNORE"),
+    ],
+)
+def test_settings_with_another_meaning_are_refused(
+    t_env: TableEnvironment, key: str, value: str, accepted: str
+) -> None:
+    """They would change results."""
+    t_env.get_config().set(key, accepted)
+    with pytest.raises(ConfigurationError, match=f"must be .*{accepted}"):
+        t_env.get_config().set(key, value)

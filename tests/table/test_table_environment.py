@@ -47,7 +47,7 @@ def test_elements_come_back_as_they_went_in(t_env: TableEnvironment) -> None:
 
 def test_types_of_elements_are_found_in_their_values(t_env: TableEnvironment) -> None:
     table = t_env.from_elements([(1, "a", None), (2, None, 2.5)], ["id", "name", "x"])
-    assert str(table.get_schema()) == "root\n |-- id: BIGINT\n |-- name: STRING\n |-- x: DOUBLE"
+    assert str(table.get_schema()) == "root\n |-- id: BIGINT\n |-- name: STRING\n |-- x: DOUBLE\n"
     assert t_env.from_elements([{"a": True}]).get_schema().get_field_names() == ["a"]
     assert t_env.from_elements([7]).get_schema().get_field_names() == ["_1"]
 

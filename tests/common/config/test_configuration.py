@@ -232,17 +232,3 @@ def test_parse_list_value(text: str) -> None:
 def test_keys_of_flink_without_effect_are_accepted(key: str) -> None:
     """Also those of a family whose name ends in a hyphen."""
     Configuration.from_dict({key: "1"}).validate()
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "accepted"),
-    [
-        ("table.sql-dialect", "hive", "default"),
-        ("table.exec.sink.type-length-enforcer", "TRIM_PAD", "IGNORE"),
-    ],
-)
-def test_values_with_another_meaning_are_refused(key: str, value: str, accepted: str) -> None:
-    """They would change results."""
-    Configuration.from_dict({key: accepted}).validate()
-    with pytest.raises(ConfigurationError, match=f"must be .*{accepted}"):
-        Configuration.from_dict({key: value}).validate()
