@@ -136,7 +136,7 @@ TWINS: dict[str, Twin] = {
         lambda o, p: o.select(
             o.tags.at(1).alias("a"),
             o.tags.cardinality.alias("b"),
-            o.place.city.alias("c"),
+            o.place.get("city").alias("c"),
             o.place.get(1).alias("d"),
             array(1, 2).alias("e"),
             map_("k", o.id).alias("f"),
@@ -345,7 +345,7 @@ def rows(table: Table) -> list[tuple[Any, ...]]:
 
 def test_names_of_columns_without_a_name(orders: Table) -> None:
     """As Flink gives them: _c and the position, EXPR$ and the number of the aggregate."""
-    plain = orders.select(orders.id, orders.id + 1, orders.place.city)
+    plain = orders.select(orders.id, orders.id + 1, orders.place.get("city"))
     assert plain.get_schema().get_field_names() == ["id", "_c1", "city"]
     totals = orders.group_by(orders.who).select(
         orders.who, orders.id.count, orders.id.count + 1, orders.amount.sum
@@ -480,7 +480,7 @@ def test_constants(batch_env: TableEnvironment) -> None:
         (lambda o, p: p.alias("a", "b", "c", "d"), "names 4 columns of 3"),
         (lambda o, p: o.where(o.id), "condition of type BOOLEAN"),
         (lambda o, p: o.where((o.id > 1) and (o.id < 3)), "write & for and"),
-        (lambda o, p: o.select(o.place.town), "no field 'town'"),
+        (lambda o, p: o.select(o.place.get("town")), "no field 'town'"),
         (lambda o, p: o.select(o.place.get(7)), "no field 7"),
         (lambda o, p: o.select(col("w").start), "no window called 'w'|cannot stand"),
         (
