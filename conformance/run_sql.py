@@ -20,6 +20,7 @@ from typing import Any
 from conformance.millrace_sql_side import run_in_process, run_on_spark
 from conformance.pyflink_process import run_pyflink
 from conformance.relational import RelationalProgram, programs
+from conformance.sql_outputs import same
 
 from conformance import expected_sql
 
@@ -59,12 +60,12 @@ def verdict(
     if theirs is None:
         return False, "PyFlink gave nothing"
     if program.difference:
-        if ours == theirs:
+        if same(ours, theirs):
             return False, f"differs no more: {program.difference}"
         kept = expected_sql.read(program, "millrace")
-        good = kept is None or kept == ours
+        good = kept is None or same(kept, ours)
         return good, f"listed: {program.difference}" if good else f"listed, but changed: {ours}"
-    if ours != theirs:
+    if not same(ours, theirs):
         return False, f"\n  Flink:    {theirs}\n  millrace: {ours}"
     return True, "both refuse" if "refused" in ours else "agree"
 

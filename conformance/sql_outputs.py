@@ -7,6 +7,8 @@ unless a program asks for the changes themselves.
 from __future__ import annotations
 
 import json
+import math
+import re
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -20,6 +22,8 @@ REFUSED = "refused"
 _GOES = ("UPDATE_BEFORE", "DELETE")
 _SIGNS = {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}
 _OK = '["OK"]'
+_DIGITS = re.compile(r"-?\d+\.\d{9,}(?:e[-+]?\d+)?")
+"""Numbers with a fraction of many digits."""
 
 
 def results(t_env: Any, program: RelationalProgram) -> tuple[list[Any], str]:
@@ -80,3 +84,19 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(item) for item in value]
     return float(f"{value:.15g}") if isinstance(value, float) else value
+
+
+def same(found: Any, wanted: Any) -> bool:
+    """Whether two results are the same but for the last digit of numbers.
+
+    A number beside the middle between two of fifteen digits may be rounded either way: another
+    processor has another last bit.
+    """
+    if isinstance(found, list) and isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(same, found, wanted))
+    if isinstance(found, str) and isinstance(wanted, str) and found != wanted:
+        return _DIGITS.sub("", found) == _DIGITS.sub("", wanted) and all(
+            math.isclose(float(ours), float(theirs), rel_tol=1e-14)
+            for ours, theirs in zip(_DIGITS.findall(found), _DIGITS.findall(wanted), strict=True)
+        )
+    return bool(found == wanted)

@@ -368,12 +368,12 @@ def test_an_interval_of_zero_means_every_epoch() -> None:
     assert [p.checkpoint for p in cluster.progress] == [1, 2, 3]
 
 
-def test_batch_mode_is_one_epoch_with_one_checkpoint() -> None:
+def test_batch_mode_has_one_checkpoint_at_its_end_however_many_epochs_it_takes() -> None:
     with run_local(epoch_records=1, clock=ManualClock(10**6)) as cluster:
         env = environment({"execution.runtime-mode": "BATCH"})
         env.from_collection(range(3)).print()
         env.execute()
-    assert [p.checkpoint for p in cluster.progress] == [1]
+    assert [p.checkpoint for p in cluster.progress] == [None, None, 1]
 
 
 def test_resuming_goes_on_with_state_and_positions(tmp_path) -> None:

@@ -178,10 +178,11 @@ def test_functions(t_env: TableEnvironment) -> None:
 
 def test_options(t_env: TableEnvironment) -> None:
     t_env.execute_sql("SET 'table.exec.state.ttl' = '1 h'")
-    assert rows(t_env, "SET") == [("table.exec.state.ttl", "1 h")]
+    mode = ("execution.runtime-mode", "STREAMING")
+    assert rows(t_env, "SET") == [mode, ("table.exec.state.ttl", "1 h")]
     assert "did you mean" in refusal(t_env, "SET 'table.exec.state.tl' = '1 h'")
     t_env.execute_sql("RESET 'table.exec.state.ttl'")
-    assert rows(t_env, "SET") == []
+    assert rows(t_env, "SET") == [mode]
 
 
 def test_errors_of_syntax_show_the_place(t_env: TableEnvironment) -> None:
