@@ -14,6 +14,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from starlette.testclient import TestClient
 
+from millrace.server import misspelt_names
 from millrace.server.access_tokens import AccessTokens
 from millrace.server.api_route import AccessRole, ApiRequest, ApiRoute
 from millrace.server.application import create_application
@@ -168,3 +169,15 @@ def test_health_waits_for_nobody(job_server) -> None:
     health, others = asyncio.run(ask())
     assert health == 200
     assert set(others) == {200}
+
+
+def test_a_body_of_very_many_fields_holds_nobody_up(job_server, monkeypatch) -> None:
+    """The comparison with known names is slow, and nobody else is answered meanwhile."""
+    compared: list[str] = []
+    monkeypatch.setattr(
+        misspelt_names, "get_close_matches", lambda name, *_, **__: compared.append(name) or []
+    )
+    body = {f"{'x' * 80}{number}": 1 for number in range(10_000)}
+    client = TestClient(create_application(job_server, AccessTokens()), gallery.LOCAL)
+    assert client.post("/programs/run", json={"program": "a.py", **body}).status_code == 403
+    assert len(compared) < 200

@@ -287,3 +287,16 @@ def test_the_last_file_of_a_name_counts(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert shipped[0] == shipped[3] != shipped[1] == shipped[2]
     assert len(shipped[2]) == 1
+
+
+def test_all_directories_of_a_name_count(tmp_path: Path) -> None:
+    """Two projects may each have a ``src``."""
+    made = SimpleNamespace(
+        addArchive=lambda name: None, master="local[1]", environment={}, pythonExec="python"
+    )
+    for project in ("one", "two"):
+        (tmp_path / project / "src").mkdir(parents=True)
+        (tmp_path / project / "src" / f"of_{project}.py").write_text("")
+    files = [str(tmp_path / "one" / "src"), f"file://{tmp_path}/two/src"]
+    context: Any = made
+    assert len(Dependencies(files=tuple(files)).ship(context).search) == 2

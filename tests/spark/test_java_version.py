@@ -24,12 +24,13 @@ def test_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "none was found; install it" in str(find_java({}).problem())
 
 
-@pytest.mark.parametrize("executable", [None, False])
+@pytest.mark.parametrize("executable", [None, False, True])
 def test_a_java_home_without_a_java_is_named(tmp_path: Path, executable: bool | None) -> None:
     """Also where a java is on the path: Spark's scripts do not look there."""
     if executable is not None:
         (tmp_path / "bin").mkdir()
         (tmp_path / "bin" / "java").write_text("no program")
+        (tmp_path / "bin" / "java").chmod(0o755 if executable else 0o644)
     problem = str(find_java({"JAVA_HOME": str(tmp_path)}).problem())
     assert problem.startswith(f"JAVA_HOME is '{tmp_path}', but {tmp_path}/bin/java is no program")
     assert "or unset it" in problem

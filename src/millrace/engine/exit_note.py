@@ -11,9 +11,11 @@ import json
 import os
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from millrace.common.errors import CheckpointError
 from millrace.state.checkpoint.files import write_file
@@ -39,22 +41,35 @@ class PendingNote:
     """Writes the note of this process at its very end, if a server wants one.
 
     To be made before the program runs: what is registered first at Python's end is done last, after
-    the program's own handlers and threads.
+    the program's own handlers and threads. `os._exit`, which does nothing of that, is replaced by a
+    function that writes the note first.
     """
 
     def __init__(self) -> None:
         self.code: int | None = None
         """With which the process is about to end; None: not known, so nothing is noted."""
+        self._pid = os.getpid()
         self._since = time.time_ns() // 1_000_000
         # not for what the program starts
         self._path = os.environ.pop(EXIT_NOTE, None)
         if self._path is not None:
             atexit.register(self._write)
+            os._exit = self._noting(os._exit)  # type: ignore[assignment]
+
+    def _noting(self, end: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
+        def noted_exit(status: int) -> NoReturn:
+            self.code = status
+            self._write()
+            end(status)
+
+        return noted_exit
 
     def _write(self) -> None:
-        if self.code is None or self._path is None:
+        # what the program has forked has this object, too, and may end after it
+        if self.code is None or self._path is None or os.getpid() != self._pid:
             return
-        note = ExitNote(os.getpid(), socket.gethostname(), self._since, self.code)
+        # what the system tells of an exit code is its last byte
+        note = ExitNote(self._pid, socket.gethostname(), self._since, self.code & 0xFF)
         with suppress(CheckpointError):  # then the process counts as one that has died
             write_file(self._path, (json.dumps(asdict(note)).encode(),), durable=True)
 

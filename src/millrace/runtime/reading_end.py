@@ -73,7 +73,9 @@ class BatchPace:
         return records if self._records is None else min(records, self._records)
 
     def observe(self, records: int, seconds: float) -> None:
-        """A batch of so many records took so long."""
+        """A batch of so many records took so long; one without records says nothing of them."""
+        if not records:
+            return
         if seconds > _BATCH:
             self._records = max(1, int(records * _BATCH / seconds))
         elif self._records is not None and records >= self._records:

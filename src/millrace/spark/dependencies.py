@@ -137,14 +137,16 @@ def _texts(value: str | None) -> tuple[str, ...]:
 
 def _last_of_a_name(files: Sequence[str]) -> list[str]:
     """The files, where one that was added later replaces an earlier one of its name: a session adds
-    a module again once it has been edited, or lies elsewhere.
+    a module again once it has been edited, or lies elsewhere. Directories are searched, whatever
+    they are called: all of them count.
 
     Example:
         >>> _last_of_a_name(["a/lib.py", "b/other.py", "c/lib.py"])
         ['b/other.py', 'c/lib.py']
     """
-    last = {os.path.basename(file.rstrip("/")): file for file in files}
-    return [file for file in dict.fromkeys(files) if file in last.values()]
+    last = {os.path.basename(file): file for file in files}
+    kept = {file for file in files if os.path.isdir(_path(file))} | set(last.values())
+    return [file for file in dict.fromkeys(files) if file in kept]
 
 
 def _ship_file(context: SparkContext, file: str) -> str:

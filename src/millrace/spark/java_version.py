@@ -59,7 +59,10 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
         return Java(None, home=home)
     if path is None:
         return Java(None)
-    answer = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
+    try:
+        answer = subprocess.run([path, "-version"], capture_output=True, text=True, check=False)
+    except OSError:  # such as one for another processor
+        return Java(None, home=home)
     return Java(path, major_version(answer.stderr + answer.stdout))
 
 

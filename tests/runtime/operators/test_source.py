@@ -297,3 +297,5 @@ def test_batches_become_small_where_records_are_dear() -> None:
     for _ in range(12):
         pace.observe(pace.limit(1000), 1e-6)
     assert pace.limit(1000) == 1000
+    pace.observe(0, 5.0)
+    assert pace.limit(1000) == 1000, "the end of a split may take its time, and has no records"

@@ -183,6 +183,7 @@ def test_forms_that_are_none(api) -> None:
         {"flinkConfiguration": {"parallelism.default": "many"}},
         {"programArgs": "'"},
         {"savepointPath": "/deleted/chk-7"},
+        {"flinkConfiguration": {"execution.state-recovery.path": "file:///deleted/chk-7"}},
         {"programArgsList": ["\0"]},
         [],
     ],

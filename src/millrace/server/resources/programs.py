@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from millrace.common.config.configuration import FREE_PREFIXES, OPTIONS, Configuration
+from millrace.common.config.options import START_FROM
 from millrace.common.errors import ConfigurationError
 from millrace.common.job import JobID
 from millrace.filesystem.location import is_local, qualified
@@ -186,7 +187,8 @@ def _begin(server: JobServer, program: StoredProgram, asked: RunRequest) -> RunA
     main = program.entry(asked.entry_class)
     if not server.settings.allow_uploads:
         _require_harmless(asked.flink_configuration)
-    _require_snapshot(asked.savepoint_path)
+    for path in (asked.savepoint_path, asked.flink_configuration.get(START_FROM.key)):
+        _require_snapshot(path)
     if not main.is_file():
         raise ApiError(400, f"{program.name} has no {main.name}; name a file as entryClass")
     return RunAnswer(server.supervisor.submit(submission_of(main, asked)).id)
