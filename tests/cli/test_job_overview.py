@@ -30,7 +30,7 @@ def test_since_when_it_is_in_its_status_and_when_it_began() -> None:
     assert (overview.status, overview.since, overview.began) == ("FAILED", 80, 10)
 
 
-def test_an_operator_that_has_not_answered_yet_has_the_parallelism_of_the_graph() -> None:
+def test_a_stage_that_has_not_answered_yet_has_the_parallelism_of_the_graph() -> None:
     details = JobDetails("clicks", stages=(StageDetails("count", "Count", {"count": "Count"}),))
-    (operator,) = overview_of_archive("clicks-1", archive_of(details)).operators
-    assert (operator.name, operator.parallelism) == ("Count", 3)
+    (stage,) = overview_of_archive("clicks-1", archive_of(details)).stages
+    assert (stage.name, stage.parallelism) == ("Count", 3)

@@ -1,4 +1,4 @@
-"""How a job and its operators are doing, as ``info`` and ``top`` show it, wherever the job is."""
+"""How a job and its stages are doing, as ``info`` and ``top`` show it, wherever the job is."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from millrace.engine.archived_job import ArchivedJob
 from millrace.engine.control_commands import waits_for
 from millrace.engine.job_details import StageDetails
 
-__all__ = ["JobOverview", "OperatorRow", "overview_of_archive", "overview_of_server"]
+__all__ = ["JobOverview", "StageRow", "overview_of_archive", "overview_of_server"]
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorRow:
+class StageRow:
     """A stage: operators that are chained with each other."""
 
     name: str
@@ -57,7 +57,7 @@ class JobOverview:
     error: str = ""
     """The newest thing that went wrong."""
     waits_for: str = ""
-    operators: tuple[OperatorRow, ...] = ()
+    stages: tuple[StageRow, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     state: str = ""
     """Of a job that runs alone, and does not run: how it ended, as ``millrace list`` says it."""
@@ -89,13 +89,13 @@ def overview_of_archive(id: str, archive: ArchivedJob) -> JobOverview:
         failed_checkpoints=details.checkpoints.failed,
         error=details.exceptions[0].cause if details.exceptions else "",
         waits_for="" if details.status.is_terminal_state() else waits_for(details),
-        operators=tuple(_row(stage, planned.get(stage.uid, 0)) for stage in details.stages),
+        stages=tuple(_row(stage, planned.get(stage.uid, 0)) for stage in details.stages),
         settings=archive.settings,
     )
 
 
-def _row(stage: StageDetails, planned: int) -> OperatorRow:
-    return OperatorRow(
+def _row(stage: StageDetails, planned: int) -> StageRow:
+    return StageRow(
         stage.name,
         len(stage.subtasks) or planned,  # none have answered before the first epoch
         stage.records_in,
@@ -133,12 +133,12 @@ def overview_of_server(
         failed_checkpoints=counts.get("failed", 0),
         error=exceptions.get("root-exception") or job["error"],
         waits_for=job["waits-for"],
-        operators=tuple(map(_served_row, job["vertices"])),
+        stages=tuple(map(_served_row, job["vertices"])),
     )
 
 
-def _served_row(vertex: Mapping[str, Any]) -> OperatorRow:
-    return OperatorRow(
+def _served_row(vertex: Mapping[str, Any]) -> StageRow:
+    return StageRow(
         vertex["name"],
         vertex["parallelism"],
         vertex["metrics"]["read-records"],

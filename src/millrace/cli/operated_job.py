@@ -49,7 +49,7 @@ class OperatedJob(Protocol):
         """How the last run failed, in a few words; empty: it did not."""
 
     def overview(self) -> JobOverview:
-        """How it and its operators are doing, at most a second ago."""
+        """How it and its stages are doing, at most a second ago."""
 
     def log(self, offset: int) -> tuple[str, int]:
         """What it has logged since ``offset`` bytes (negative: from the end), and where it goes

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from millrace.cli.commands.top import screen
-from millrace.cli.job_overview import JobOverview, OperatorRow
+from millrace.cli.job_overview import JobOverview, StageRow
 
 rich_console = pytest.importorskip("rich.console")
 
@@ -26,7 +26,7 @@ JOB = JobOverview(
     checkpoint=6,
     checkpoint_ms=12.0,
     state_bytes=2048,
-    operators=(OperatorRow("Map -> Sink", 2, 900, 0, 200.0, 0.0, 0.25, None),),
+    stages=(StageRow("Map -> Sink", 2, 900, 0, 200.0, 0.0, 0.25, None),),
 )
 
 
@@ -36,9 +36,10 @@ def shown(*jobs: JobOverview) -> list[str]:
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
-def test_a_job_and_its_operators() -> None:
+def test_a_job_and_its_stages() -> None:
     head, *table = shown(JOB)
     assert head.startswith("clicks  running  200 records/s  epoch 7 in 40 ms  checkpoint 6")
+    assert any(line.lstrip().startswith("STAGE ") for line in table), "two operators, one stage"
     assert any("Map -> Sink" in line and "25 %" in line for line in table)
 
 

@@ -1,4 +1,4 @@
-/** The dataflow graph of a job: operators as buttons with live figures, and the lines between them. */
+/** The dataflow graph of a job: stages as buttons with live figures, and the lines between them. */
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { percent, rate } from "../format/numbers";
@@ -86,7 +86,7 @@ export function Graph({ flow, selected, select }: Props) {
         ref={view}
         tabIndex={0}
         role="region"
-        aria-label={`Dataflow graph, ${flow.nodes.length} operators`}
+        aria-label={`Dataflow graph, ${flow.nodes.length} ${flow.nodes.length === 1 ? "stage" : "stages"}`}
         aria-busy={!layout}
         style={layout ? { height: `${Math.ceil(layout.height * scale) + SCROLLBAR + BUTTONS}px` } : {}}
         onWheel={(event) => {

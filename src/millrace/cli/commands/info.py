@@ -19,8 +19,8 @@ def register(commands: Commands) -> None:
         commands,
         "info",
         handle,
-        "show all about a job: operators, checkpoints, errors",
-        "Show how a job and each of its operators are doing, at most a second ago.",
+        "show all about a job: stages, checkpoints, errors",
+        "Show how a job and each of its stages are doing, at most a second ago.",
     )
     add_job(parser)
 
@@ -39,8 +39,8 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 
 def _lines(job: JobOverview) -> Iterator[str]:
-    from millrace.cli.operator_table import operator_cells
     from millrace.cli.printing import aligned, last_line, size_text
+    from millrace.cli.stage_table import stage_cells
     from millrace.common.time.local_time import time_text
 
     since = f" since {time_text(job.since)}" if job.since else ""
@@ -61,8 +61,8 @@ def _lines(job: JobOverview) -> Iterator[str]:
         yield f"waits for    {job.waits_for}"
     if job.error:
         yield f"error        {last_line(job.error)}"
-    if job.operators:
+    if job.stages:
         yield ""
-        yield from aligned(operator_cells(job.operators))
+        yield from aligned(stage_cells(job.stages))
     elif not job.epoch and not job.error:
-        yield "operators    none yet: its program has not begun the job; its log says how far it is"
+        yield "stages       none yet: its program has not begun the job; its log says how far it is"

@@ -1,4 +1,4 @@
-"""``millrace top``: a live table of jobs and their operators."""
+"""``millrace top``: a live table of jobs and their stages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NUMBERS = ("P", "IN/S", "OUT/S", "IN", "OUT", "BUSY", "LAG")
 BUSY = 0.8
-"""From this share on an operator stands out."""
+"""From this share on a stage stands out."""
 
 
 def register(commands: Commands) -> None:
@@ -33,8 +33,8 @@ def register(commands: Commands) -> None:
         commands,
         "top",
         handle,
-        "watch the running jobs and their operators",
-        "Watch the running jobs and their operators, until Ctrl-C. With --json, or if standard "
+        "watch the running jobs and their stages",
+        "Watch the running jobs and their stages, until Ctrl-C. With --json, or if standard "
         "output is no terminal: how they are now.",
     )
     parser.add_argument("name", metavar="JOB", nargs="?", help="only this job")
@@ -141,15 +141,15 @@ def _table(job: JobOverview) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    from millrace.cli.operator_table import HEADS, operator_row
+    from millrace.cli.stage_table import HEADS, stage_row
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in HEADS:
         table.add_column(head, justify="right" if head in NUMBERS else "left", no_wrap=True)
-    for row in job.operators:
+    for row in job.stages:
         style = "bold yellow" if row.busy is not None and row.busy >= BUSY else ""
         # names of somebody else's making: no markup in them
-        table.add_row(*(Text(cell) for cell in operator_row(row)), style=style)
+        table.add_row(*(Text(cell) for cell in stage_row(row)), style=style)
     return table
 
 

@@ -1,4 +1,4 @@
-/** The side panel of an operator: its figures and its subtasks. */
+/** The side panel of a stage: its figures and its subtasks. */
 
 import { useEffect, useId, useRef } from "preact/hooks";
 import { usePolled } from "../../api/polling";
@@ -69,7 +69,7 @@ function Pair({ name, value }: { name: string; value: preact.ComponentChildren }
 function Subtasks({ rows }: { rows: Subtask[] }) {
   return (
     <Table
-      caption="Subtasks of the operator" dense
+      caption="Subtasks of the stage" dense
       rows={rows}
       rowKey={(row) => row.subtask}
       columns={[

@@ -76,7 +76,7 @@ function SlowestLine({ flow, select }: { flow: ReturnType<typeof dataflowOf>; se
       , {percent(node.vertex?.["busy-ratio"])} busy
     </p>
   ) : (
-    <p class="muted">{flow.nodes.length === 1 ? "One operator, not busy" : `${flow.nodes.length} operators, none of them busy`}</p>
+    <p class="muted">{flow.nodes.length === 1 ? "One stage, not busy" : `${flow.nodes.length} stages, none of them busy`}</p>
   );
 }
 

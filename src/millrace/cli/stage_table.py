@@ -1,27 +1,27 @@
-"""The operators of a job as rows of a table, for ``info`` and ``top``."""
+"""The stages of a job as rows of a table, for ``info`` and ``top``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millrace.cli.job_overview import OperatorRow
+from millrace.cli.job_overview import StageRow
 
-__all__ = ["HEADS", "lag_text", "operator_cells", "operator_row"]
+__all__ = ["HEADS", "lag_text", "stage_cells", "stage_row"]
 
-HEADS = ("OPERATOR", "P", "IN/S", "OUT/S", "IN", "OUT", "BUSY", "LAG")
+HEADS = ("STAGE", "P", "IN/S", "OUT/S", "IN", "OUT", "BUSY", "LAG")
 MAX_NAME = 48
 
 
-def operator_cells(operators: Iterable[OperatorRow]) -> list[tuple[str, ...]]:
+def stage_cells(stages: Iterable[StageRow]) -> list[tuple[str, ...]]:
     """The table, with its heads."""
-    return [HEADS, *map(operator_row, operators)]
+    return [HEADS, *map(stage_row, stages)]
 
 
-def operator_row(row: OperatorRow) -> tuple[str, ...]:
-    """One operator.
+def stage_row(row: StageRow) -> tuple[str, ...]:
+    """One stage.
 
     Example:
-        >>> operator_row(OperatorRow("count", 2, 10_000, 5, 1_250.0, None, 0.42, 1_500))
+        >>> stage_row(StageRow("count", 2, 10_000, 5, 1_250.0, None, 0.42, 1_500))
         ('count', '2', '1,250', '-', '10,000', '5', '42 %', '1.5 s')
     """
     name = row.name if len(row.name) <= MAX_NAME else f"{row.name[: MAX_NAME - 1]}…"
