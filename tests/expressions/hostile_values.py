@@ -199,7 +199,7 @@ def _bytes(kind: Any, random: Random) -> bytes:
 
 
 def _whole(kind: Any, random: Random) -> int:
-    low, high = kind.bounds()
+    low, high = map(int, kind.bounds())
     chosen = random.choice((*SMALL, low, low + 1, high, high - 1, random.randint(low, high)))
     return min(max(chosen, low), high)
 
@@ -317,6 +317,10 @@ class HostileCall:
         assert len(made) == batch.num_rows, f"{where} gives {len(made)} values"
         wanted = arrow_type(self.expression.output_type)
         assert made.type == wanted, f"{where} gives {made.type}, not {wanted}"
+        kind = self.expression.output_type
+        # decimals that are too great are NULL in Flink, too, whatever their type says
+        nullable = kind.is_nullable or isinstance(kind, logical.DecimalType)
+        assert nullable or not made.null_count, f"{where} is NOT NULL and gives NULL"
         try:
             made.validate(full=True)
         except pa.ArrowInvalid as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
@@ -17,6 +18,7 @@ __all__ = [
     "fixed",
     "forced_nullable",
     "merged_arguments",
+    "where_sure",
     "varying",
 ]
 
@@ -31,6 +33,23 @@ def fixed(text: str) -> ResultStrategy:
     """A type with its own nullability, whatever the arguments are."""
     kind = parse_type(text)
     return lambda context: kind
+
+
+def where_sure(text: str, is_sure: Callable[[Any], bool], position: int = 0) -> ResultStrategy:
+    """A type, nullable where an argument is, or where a value may be missing in spite of them.
+
+    Args:
+        text: the type.
+        is_sure: whether a constant, or None for what is none, always leads to a value.
+        position: of the argument that is asked.
+    """
+    kind = parse_type(text)
+
+    def strategy(context: CallContext) -> LogicalType:
+        known = context.literals[position] if position < len(context.literals) else None
+        return kind.with_nullable(context.any_nullable or not is_sure(known))
+
+    return strategy
 
 
 def argument(position: int) -> ResultStrategy:

@@ -18,8 +18,10 @@ from millrace.expressions.function_definition import (
     FunctionDefinition,
     FunctionResolutionError,
 )
-from millrace.expressions.functions.java_regex import JavaPattern, java_pattern
+from millrace.expressions.functions.java_pattern import JavaPattern
+from millrace.expressions.functions.java_regex import java_pattern
 from millrace.expressions.functions.lists import key_of
+from millrace.expressions.functions.pattern_columns import by_pattern
 from millrace.expressions.functions.sql_patterns import like_regex, similar_regex
 from millrace.expressions.parameters import BYTES, CHARACTERS, NUMBERS
 from millrace.expressions.result_types import always, fixed
@@ -164,16 +166,21 @@ def _value_set(arrow: Any, values: tuple[Any, ...]) -> Any:
 
 
 def _like(site: CallSite, text: Datum, pattern: Datum, escape: Datum | None = None) -> Datum:
-    others = (pattern,) if escape is None else (pattern, escape)
-    if is_scalar(text) or not all(is_scalar(each) and each.is_valid for each in others):
-        return per_value(_is_like, pa.bool_(), text, *others)
-    sample = pattern.as_py()
-    if escape is None and "\\" not in sample and "_" not in sample:
-        return pc.match_like(text, sample)
-    return pc.match_substring_regex(text, _whole(like_regex(*(each.as_py() for each in others))))
+    if escape is not None and not is_scalar(escape):
+        return per_value(_is_like, pa.bool_(), text, pattern, escape)
+    if escape is not None and not escape.is_valid:
+        return pa.scalar(None, pa.bool_())
+    sign = None if escape is None else escape.as_py()
+
+    def column(sample: str, texts: Any) -> Any:
+        if sign is None and "\\" not in sample and "_" not in sample:
+            return pc.match_like(texts, sample)
+        return pc.match_substring_regex(texts, _whole(like_regex(sample, sign)))
+
+    return by_pattern(column, text, pattern, pa.bool_())
 
 
-def _is_like(text: str, pattern: str, escape: str | None = None) -> bool:
+def _is_like(text: str, pattern: str, escape: str) -> bool:
     return bool(_compiled(like_regex(pattern, escape)).fullmatch(text))
 
 
@@ -186,15 +193,22 @@ def _whole(regex: str) -> str:
 
 
 def _similar(site: CallSite, text: Datum, pattern: Datum, escape: Datum | None = None) -> Datum:
-    others = (pattern,) if escape is None else (pattern, escape)
-    if not is_scalar(text) and all(is_scalar(each) and each.is_valid for each in others):
-        linear = _similar_pattern(*(each.as_py() for each in others)).linear
-        if linear is not None:
-            return pc.match_substring_regex(text, _whole(linear))
-    return per_value(_is_similar, pa.bool_(), text, *others)
+    if escape is not None and not is_scalar(escape):
+        return per_value(_is_similar, pa.bool_(), text, pattern, escape)
+    if escape is not None and not escape.is_valid:
+        return pa.scalar(None, pa.bool_())
+    sign = None if escape is None else escape.as_py()
+
+    def column(sample: str, texts: Any) -> Any:
+        known = _similar_pattern(sample, sign)
+        if known.linear is not None:
+            return pc.match_substring_regex(texts, _whole(known.linear))
+        return per_value(lambda one: known.compiled.fullmatch(one) is not None, pa.bool_(), texts)
+
+    return by_pattern(column, text, pattern, pa.bool_())
 
 
-def _is_similar(text: str, pattern: str, escape: str | None = None) -> bool:
+def _is_similar(text: str, pattern: str, escape: str) -> bool:
     return bool(_similar_pattern(pattern, escape).compiled.fullmatch(text))
 
 

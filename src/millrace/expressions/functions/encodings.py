@@ -32,7 +32,7 @@ from millrace.expressions.functions.java_formatter import (
 from millrace.expressions.functions.java_regex import java_pattern
 from millrace.expressions.functions.strings import CATEGORY, TEXT, python, string_function
 from millrace.expressions.parameters import BYTES
-from millrace.expressions.result_types import always, fixed
+from millrace.expressions.result_types import always, fixed, where_sure
 from millrace.expressions.type_merging import common_type
 
 __all__ = ["ENCODINGS"]
@@ -289,9 +289,9 @@ ENCODINGS: tuple[FunctionDefinition, ...] = (
     string_function(
         "FROM_BASE64",
         _ONE,
-        _STRING,
+        where_sure("STRING", lambda text: isinstance(text, str) and _from_base64(text) is not None),
         python(_from_base64),
-        "The text of base 64.",
+        "The text of base 64; NULL if it is none.",
         ("FROM_BASE64('aGVsbG8=')", "hello"),
     ),
     string_function(

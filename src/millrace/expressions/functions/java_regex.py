@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.functions.code_points import CodePoints
 from millrace.expressions.functions.java_classes import class_of, property_of
+from millrace.expressions.functions.java_pattern import JavaPattern
 
-__all__ = ["JavaPattern", "PatternSyntaxError", "java_pattern"]
+__all__ = ["PatternSyntaxError", "java_pattern"]
 
 _ENDS = "\n\r\x85\u2028\u2029"
 _NO_END = "\r\x85\u2028\u2029"
@@ -32,68 +31,6 @@ _MOST = 2**31 - 1
 
 class PatternSyntaxError(EvaluationError):
     """A text is no regular expression for Java either."""
-
-
-@dataclass(frozen=True, slots=True)
-class JavaPattern:
-    """A pattern of Java that Python searches for.
-
-    Attributes:
-        compiled: Python's pattern.
-        linear: the same for RE2, which needs no more time for one text than for another; None: it
-            has something that RE2 lacks. It tells only whether there is a match.
-    """
-
-    compiled: re.Pattern[str]
-    linear: str | None
-
-    @property
-    def replaces(self) -> bool:
-        """Whether RE2 replaces the same: `linear` has no ``$``, and nothing empty matches."""
-        linear = self.linear
-        return linear is not None and not linear.endswith("\\z") and not self.search("")
-
-    def search(self, text: str) -> re.Match[str] | None:
-        """The first match."""
-        return self.compiled.search(text)
-
-    def matches(self, text: str) -> Iterator[re.Match[str]]:
-        """Each match. As in Java, the search goes on one character behind an empty one; Python
-        would find what is longer at the same place, too."""
-        position = 0
-        while position <= len(text):
-            found = self.compiled.search(text, position)
-            if found is None:
-                return
-            yield found
-            position = found.end() + (found.end() == found.start())
-
-    def replaced(self, text: str, new: str) -> str:
-        """The text with ``new`` in place of each match."""
-        parts: list[str] = []
-        position = 0
-        for found in self.matches(text):
-            parts += [text[position : found.start()], new]
-            position = found.end()
-        return "".join([*parts, text[position:]])
-
-    def split(self, text: str, limit: int = 0) -> list[str]:
-        """The parts between matches, as ``String.split``: at most ``limit`` of them; 0: all, but
-        no empty ones at the end."""
-        parts: list[str] = []
-        position = 0
-        for found in self.matches(text):
-            if limit and len(parts) == limit - 1:
-                break
-            if not (found.end() == 0 and found.start() == 0):
-                parts.append(text[position : found.start()])
-                position = found.end()
-        if not parts:
-            return [text]
-        parts.append(text[position:])
-        while not limit and parts and not parts[-1]:
-            parts.pop()
-        return parts
 
 
 @lru_cache(maxsize=1024)
@@ -118,7 +55,7 @@ def java_pattern(pattern: str) -> JavaPattern:
     except RecursionError:
         raise EvaluationError(f"{shown!r} is nested too deeply") from None
     try:
-        return JavaPattern(re.compile(text), reader.linear(text))
+        return reader.pattern(text)
     except (re.error, OverflowError, RecursionError) as error:
         raise EvaluationError(
             f"the regular expression {shown!r} has what is not supported: {error}"
@@ -138,6 +75,10 @@ class _Reader:
         """Whether RE2 can do all that was read."""
         self._ends = False
         """Whether the last thing that was written is a ``$`` of the whole pattern."""
+        self._empty = False
+        """Whether the last thing that was written may match nothing."""
+        self._repeats_empty = False
+        """Whether such a thing is repeated."""
 
     def whole(self) -> str:
         """All of it."""
@@ -146,13 +87,15 @@ class _Reader:
             raise self._error("there is no ( for this )")
         return "|".join(made)
 
-    def linear(self, text: str) -> str | None:
-        """The pattern for RE2; a ``$`` at its end takes what may stand behind it."""
+    def pattern(self, text: str) -> JavaPattern:
+        """What `whole` has written, for Python and for RE2."""
+        made = re.compile(text)
         if not self._regular or any("\ud800" <= character <= "\udfff" for character in text):
-            return None
+            return JavaPattern(made, None)
+        linear = text
         if self._ends:
-            return f"{text.removesuffix(_END)}(?:\r\n|[{_ENDS}])?\\z"
-        return text
+            linear = f"{text.removesuffix(_END)}(?P<end>(?:\r\n|[{_ENDS}])?)\\z"
+        return JavaPattern(made, linear, self._ends, not self._repeats_empty)
 
     def _error(self, reason: str) -> re.error:
         return re.error(f"{reason} (at character {self._at + 1})")
@@ -181,17 +124,21 @@ class _Reader:
     def _alternatives(self) -> list[str]:
         made: list[str] = []
         parts: list[str] = []
+        one_is_empty, empty = False, True
         while self._at < len(self._text) and self._peek() != ")":
             if self._take("|"):
                 made.append("".join(parts))
                 parts, self._ends = [], False
+                one_is_empty, empty = one_is_empty or empty, True
                 continue
             if "x" in self._flags and self._comment():
                 continue
-            self._ends = False
+            self._ends = self._empty = False
             atom = self._atom()
             if atom:
                 parts.append(self._quantified(atom))
+                empty = empty and self._empty
+        self._empty = one_is_empty or empty
         return [*made, "".join(parts)]
 
     def _comment(self) -> bool:
@@ -215,6 +162,8 @@ class _Reader:
         else:
             return atom
         self._ends = False
+        self._repeats_empty = self._repeats_empty or (self._empty and sign != "?")
+        self._empty = self._empty or sign in ("*", "?") or sign.startswith("{0")
         if self._take("?"):
             return f"{atom}{sign}?"
         if self._take("+"):
@@ -244,6 +193,7 @@ class _Reader:
         if character == ".":
             return self._dot()
         if character == "^":
+            self._empty = True
             if "m" not in self._flags:
                 return "\\A"
             self._regular = False
@@ -261,6 +211,7 @@ class _Reader:
         return "[^\n]" if "d" in self._flags else f"[^{_ENDS}]"
 
     def _end(self) -> str:
+        self._empty = True
         if "m" in self._flags:
             self._regular = False
             return "(?=\n|\\Z)" if "d" in self._flags else _END_OF_LINE
@@ -291,7 +242,7 @@ class _Reader:
         before = self._flags
         if not self._take("?"):
             self._groups += 1
-            return self._closing("(", before, self._groups)
+            return self._closing(f"(?P<g{self._groups}>", before, self._groups)
         for opening in (":", "=", "!", ">"):
             if self._take(opening):
                 self._regular = self._regular and opening == ":"
@@ -304,7 +255,7 @@ class _Reader:
                 raise self._error(f"{name!r} is no name of a group, or the second of this name")
             self._groups += 1
             self._names[name] = self._groups
-            return self._closing("(", before, self._groups)
+            return self._closing(f"(?P<g{self._groups}>", before, self._groups)
         return self._flagged(before)
 
     def _flagged(self, before: frozenset[str]) -> str:
@@ -374,6 +325,7 @@ class _Reader:
 
     def _boundary(self, letter: str) -> str:
         self._regular = self._regular and letter in "AR"
+        self._empty = letter != "R"
         if letter in "GX" or (letter == "b" and self._peek() == "{"):
             raise EvaluationError(f"regular expressions with \\{letter} are not supported")
         kept = {"A": "\\A", "z": "\\Z", "b": "\\b", "B": "\\B", "R": _BREAK}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus, urlsplit
 
@@ -11,97 +13,174 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.expressions.columns import CallSite, Datum, is_scalar, per_value
+from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import FunctionDefinition
-from millrace.expressions.functions.java_regex import (
-    JavaPattern,
-    PatternSyntaxError,
-    java_pattern,
+from millrace.expressions.functions.java_pattern import JavaPattern
+from millrace.expressions.functions.java_regex import PatternSyntaxError, java_pattern
+from millrace.expressions.functions.pattern_columns import (
+    by_pattern,
+    count_in,
+    find_all_in,
+    find_in,
+    has_match,
+    place_in,
+    replaced_in,
 )
-from millrace.expressions.functions.strings import TEXT, python, string_function
+from millrace.expressions.functions.strings import TEXT, Kernel, python, string_function
 from millrace.expressions.functions.utf16 import code_units
-from millrace.expressions.result_types import always, fixed
+from millrace.expressions.result_types import always, fixed, where_sure
 
 __all__ = ["REGULAR_EXPRESSIONS"]
 
 _WRONG_PERCENT = re.compile("%(?![0-9a-fA-F]{2})")
 
 
-def _guarded(function: Callable[..., Any], otherwise: Any = None) -> Callable[..., Any]:
-    """Null, or something else, where the pattern or the number of a group is wrong, as in Flink."""
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """What a function looks for.
 
-    def guarded(*arguments: Any) -> Any:
+    Attributes:
+        in_column: RE2's search of an array of texts; it gives None where RE2 cannot say.
+        in_text: Python's search of one text.
+        unfound: the value of a text without a match.
+        wrong: the value of a text where the pattern, or the number of a group, is wrong.
+    """
+
+    in_column: Callable[[JavaPattern, Any], Any]
+    in_text: Callable[[JavaPattern, str], Any]
+    unfound: Callable[[str], Any]
+    wrong: Any = None
+
+    def made(self, arrow: Any, pattern: str, texts: Any) -> Any:
+        """The values of texts, an array of a type."""
+        if texts.null_count == len(texts):
+            return pa.nulls(len(texts), arrow)
         try:
-            return function(*arguments)
-        except (PatternSyntaxError, IndexError):
-            return otherwise
+            known = java_pattern(pattern)
+        except PatternSyntaxError:
+            return per_value(lambda text: self.wrong, arrow, texts)
+        found = self.in_column(known, texts)
+        return self._one_by_one(known, texts, arrow) if found is None else found
 
-    return guarded
+    def _one_by_one(self, known: JavaPattern, texts: Any, arrow: Any) -> Any:
+        there = has_match(known, texts)
+        if there is None:
+            return per_value(lambda text: self.in_text(known, text), arrow, texts)
+
+        def value(text: str, is_there: bool) -> Any:
+            return self.in_text(known, text) if is_there else self.unfound(text)
+
+        return per_value(value, arrow, texts, there)
 
 
-def _constant(text: Datum, pattern: Datum) -> JavaPattern | None:
-    """The pattern that all texts of a column are searched for."""
-    if is_scalar(text) or not is_scalar(pattern) or not pattern.is_valid or not pattern.as_py():
-        return None
+def _searched(site: CallSite, text: Datum, pattern: Datum, search: _Search) -> Datum:
+    return by_pattern(partial(search.made, site.arrow), text, pattern, site.arrow)
+
+
+_HAS = _Search(
+    has_match,
+    lambda known, text: known.search(text) is not None,
+    lambda text: False,
+    wrong=False,
+)
+
+
+def _regexp(site: CallSite, text: Datum, pattern: Datum) -> Datum:
+    found = _searched(site, text, pattern, _HAS)
+    if is_scalar(pattern) and pattern.as_py() != "":
+        return found
+    return pc.if_else(pc.equal(pattern, ""), pc.and_(found, pa.scalar(False)), found)
+
+
+def _replace(site: CallSite, text: Datum, pattern: Datum, new: Datum) -> Datum:
+    if not is_scalar(new):
+        return per_value(_replaced, site.arrow, text, pattern, new)
+    if not new.is_valid:
+        return pa.scalar(None, site.arrow)
+    kept = new.as_py()
+    search = _Search(
+        lambda known, texts: replaced_in(known, texts, kept),
+        lambda known, text: known.replaced(text, kept),
+        lambda text: text,
+    )
+    return _searched(site, text, pattern, search)
+
+
+def _is_pattern(text: Any) -> bool:
     try:
-        return java_pattern(pattern.as_py())
+        return isinstance(text, str) and bool(java_pattern(text))
+    except EvaluationError:  # which tells what is not supported, when there is a text
+        return False
+
+
+def _replaced(text: str, pattern: str, new: str) -> str | None:
+    try:
+        return java_pattern(pattern).replaced(text, new)
     except PatternSyntaxError:
         return None
 
 
-def _has(text: str, pattern: str) -> bool:
-    return bool(pattern and java_pattern(pattern).search(text))
+def _of_group(search: Callable[[int], _Search], default: int) -> Kernel:
+    """The kernel of a function that takes the number of a group."""
+
+    def kernel(site: CallSite, text: Datum, pattern: Datum, group: Datum | None = None) -> Datum:
+        if group is None:
+            return _searched(site, text, pattern, search(default))
+        if is_scalar(group):
+            if not group.is_valid:
+                return pa.scalar(None, site.arrow)
+            return _searched(site, text, pattern, search(group.as_py()))
+
+        def one(text: str, pattern: str, number: int) -> Any:
+            return search(number).made(site.arrow, pattern, pa.array([text]))[0].as_py()
+
+        return per_value(one, site.arrow, text, pattern, group)
+
+    return kernel
 
 
-def _regexp(site: CallSite, text: Datum, pattern: Datum) -> Datum:
-    found = _constant(text, pattern)
-    if found is not None and found.linear is not None:
-        try:
-            return pc.match_substring_regex(text, found.linear)
-        except pa.ArrowInvalid:  # it is too large for RE2
-            pass
-    return per_value(_guarded(_has, False), site.arrow, text, pattern)
+def _first(group: int) -> _Search:
+    def in_column(known: JavaPattern, texts: Any) -> Any:
+        if not _has_group(known, group):
+            return pa.nulls(len(texts), pa.string())
+        return find_in(known, texts, group)
+
+    def in_text(known: JavaPattern, text: str) -> str | None:
+        found = known.search(text)
+        return found and found[group]
+
+    return _Search(in_column, in_text, lambda text: None)
 
 
-def _replace(text: str, pattern: str, new: str) -> str:
-    return java_pattern(pattern).replaced(text, new)
+def _every(group: int) -> _Search:
+    def in_column(known: JavaPattern, texts: Any) -> Any:
+        if not _has_group(known, group):
+            return pa.nulls(len(texts), pa.list_(pa.string()))
+        return find_all_in(known, texts, group)
+
+    def in_text(known: JavaPattern, text: str) -> list[str | None]:
+        return [found[group] for found in known.matches(text)]
+
+    return _Search(in_column, in_text, lambda text: [])
 
 
-def _regexp_replace(site: CallSite, text: Datum, pattern: Datum, new: Datum) -> Datum:
-    found = _constant(text, pattern)
-    if found is not None and found.replaces and is_scalar(new) and new.is_valid:
-        try:
-            kept = new.as_py().replace("\\", "\\\\")
-            return pc.replace_substring_regex(text, found.linear, kept)
-        except pa.ArrowInvalid:
-            pass
-    return per_value(_guarded(_replace), site.arrow, text, pattern, new)
+def _has_group(known: JavaPattern, group: int) -> bool:
+    return 0 <= group <= known.compiled.groups
 
 
-def _extract(text: str, pattern: str, group: int = 0) -> str | None:
-    found = java_pattern(pattern).search(text)
-    return found[_known(found, group)] if found else None
+_COUNT = _Search(count_in, lambda known, text: sum(1 for _ in known.matches(text)), lambda text: 0)
 
 
-def _extract_all(text: str, pattern: str, group: int = 1) -> list[str | None]:
-    known = java_pattern(pattern)
-    if group > known.compiled.groups:
-        raise IndexError(group)
-    return [found[_known(found, group)] for found in known.matches(text)]
-
-
-def _known(found: re.Match[str], group: int) -> int:
-    if group < 0:
-        raise IndexError(group)
-    return group
-
-
-def _count(text: str, pattern: str) -> int:
-    return sum(1 for _ in java_pattern(pattern).matches(text))
-
-
-def _instr(text: str, pattern: str) -> int:
-    found = java_pattern(pattern).search(text)
+def _begin(known: JavaPattern, text: str) -> int:
+    found = known.search(text)
     return code_units(text[: found.start()]) + 1 if found else 0
+
+
+_PLACE = _Search(place_in, _begin, lambda text: 0)
+
+
+def _kernel(search: _Search) -> Kernel:
+    return lambda site, text, pattern: _searched(site, text, pattern, search)
 
 
 def _url_part(url: str, part: str, key: str | None = None) -> str | None:
@@ -155,8 +234,8 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
     string_function(
         "REGEXP_REPLACE",
         ((TEXT, TEXT, TEXT),),
-        always("STRING"),
-        _regexp_replace,
+        where_sure("STRING", _is_pattern, position=1),
+        _replace,
         "The text with each match replaced; the new text is taken as it is. NULL if the regular "
         "expression is wrong.",
         ("REGEXP_REPLACE('foobar', 'oo|ar', '')", "fb"),
@@ -166,7 +245,7 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         "REGEXP_EXTRACT",
         ((TEXT, TEXT, "INT?"),),
         fixed("STRING"),
-        python(_guarded(_extract)),
+        _of_group(_first, 0),
         "A group of the first match; 0 is all of it.",
         ("REGEXP_EXTRACT('foothebar', 'foo(.*?)(bar)', 2)", "bar"),
         may_fail=True,
@@ -175,7 +254,7 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         "REGEXP_EXTRACT_ALL",
         ((TEXT, TEXT, "INT?"),),
         fixed("ARRAY<STRING>"),
-        python(_guarded(_extract_all)),
+        _of_group(_every, 1),
         "A group of each match; 1 unless told.",
         ("REGEXP_EXTRACT_ALL('a1b2', '([a-z])([0-9])', 2)", "[1, 2]"),
         may_fail=True,
@@ -184,7 +263,7 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         "REGEXP_COUNT",
         _TWO,
         fixed("INT"),
-        python(_guarded(_count)),
+        _kernel(_COUNT),
         "How many matches there are.",
         ("REGEXP_COUNT('aXbXc', 'X')", "2"),
         may_fail=True,
@@ -193,7 +272,7 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         "REGEXP_INSTR",
         _TWO,
         fixed("INT"),
-        python(_guarded(_instr)),
+        _kernel(_PLACE),
         "Where the first match is, from 1; 0: nowhere.",
         ("REGEXP_INSTR('abcabc', 'c')", "3"),
         may_fail=True,
@@ -202,7 +281,7 @@ REGULAR_EXPRESSIONS: tuple[FunctionDefinition, ...] = (
         "REGEXP_SUBSTR",
         _TWO,
         fixed("STRING"),
-        python(_guarded(_extract)),
+        _kernel(_first(0)),
         "The first match.",
         ("REGEXP_SUBSTR('abc123', '[0-9]+')", "123"),
         may_fail=True,

@@ -1,0 +1,76 @@
+"""`JavaPattern`: what a regular expression of Java finds in a text, as ``Matcher`` finds it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["JavaPattern"]
+
+
+@dataclass(frozen=True, slots=True)
+class JavaPattern:
+    """A pattern of Java that Python searches for.
+
+    Attributes:
+        compiled: Python's pattern.
+        linear: the same for RE2, which needs no more time for one text than for another; None: it
+            has something that RE2 lacks. Its groups are called ``g1``, ``g2`` and so on.
+        ends: `linear` has a ``$`` at its end, which also takes the line end that may stand behind
+            it, as the group ``end``. RE2 looks for it even between the two characters of one.
+        same_groups: RE2 finds the same first match and groups: nothing that may be empty is
+            repeated.
+    """
+
+    compiled: re.Pattern[str]
+    linear: str | None
+    ends: bool = False
+    same_groups: bool = False
+
+    @property
+    def replaces(self) -> bool:
+        """Whether RE2 replaces the same: `linear` has no ``$``, and nothing empty matches."""
+        return self.same_groups and not self.ends and not self.search("")
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """The first match."""
+        return self.compiled.search(text)
+
+    def matches(self, text: str) -> Iterator[re.Match[str]]:
+        """Each match. As in Java, the search goes on one character behind an empty one; Python
+        would find what is longer at the same place, too."""
+        position = 0
+        while position <= len(text):
+            found = self.compiled.search(text, position)
+            if found is None:
+                return
+            yield found
+            position = found.end() + (found.end() == found.start())
+
+    def replaced(self, text: str, new: str) -> str:
+        """The text with ``new`` in place of each match."""
+        parts: list[str] = []
+        position = 0
+        for found in self.matches(text):
+            parts += [text[position : found.start()], new]
+            position = found.end()
+        return "".join([*parts, text[position:]])
+
+    def split(self, text: str, limit: int = 0) -> list[str]:
+        """The parts between matches, as ``String.split``: at most ``limit`` of them; 0: all, but
+        no empty ones at the end."""
+        parts: list[str] = []
+        position = 0
+        for found in self.matches(text):
+            if limit and len(parts) == limit - 1:
+                break
+            if not (found.end() == 0 and found.start() == 0):
+                parts.append(text[position : found.start()])
+                position = found.end()
+        if not parts:
+            return [text]
+        parts.append(text[position:])
+        while not limit and parts and not parts[-1]:
+            parts.pop()
+        return parts

@@ -1,0 +1,163 @@
+"""`by_pattern` and the searches of RE2: what patterns of Java find in columns of texts.
+
+RE2 needs time in proportion to the text. Python, like Java, may need more than anybody has, so it
+searches only for what RE2 lacks, and only in texts in which RE2 has found something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.expressions.columns import Datum, array_of, is_scalar
+from millrace.expressions.functions.java_pattern import JavaPattern
+from millrace.expressions.functions.utf16 import code_units
+
+__all__ = [
+    "by_pattern",
+    "count_in",
+    "find_all_in",
+    "find_in",
+    "has_match",
+    "place_in",
+    "replaced_in",
+]
+
+Column = Callable[[str, Any], Any]
+_WHOLE = "whole"
+_MARKS = "\x00\x01\x02\x03\x04\x05\x06\x07"
+"""Characters, one of which stands around matches for a while."""
+
+
+def by_pattern(column: Column, text: Datum, pattern: Datum, arrow: Any) -> Datum:
+    """What a function makes of the texts of each pattern; null of null.
+
+    Args:
+        column: makes an array of a pattern and an array of texts.
+        text, pattern: columns or scalars.
+        arrow: type of the result.
+    """
+    if is_scalar(pattern):
+        if not pattern.is_valid:
+            return pa.scalar(None, arrow)
+        if is_scalar(text):
+            return column(pattern.as_py(), array_of(text, 1))[0]
+        return column(pattern.as_py(), array_of(text, len(text)))
+    texts = array_of(text, len(pattern))
+    encoded = array_of(pattern, len(pattern)).dictionary_encode()
+    codes = encoded.indices.fill_null(-1).to_numpy()
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
+    made = [pa.nulls(int(bounds[0]), arrow)]
+    for code, each in enumerate(encoded.dictionary.to_pylist()):
+        made.append(column(each, texts.take(pa.array(order[bounds[code] : bounds[code + 1]]))))
+    return pa.concat_arrays(made).take(pa.array(np.argsort(order, kind="stable")))
+
+
+def has_match(known: JavaPattern, texts: Any) -> Any:
+    """Whether RE2 finds the pattern in a text; None: it cannot say."""
+    return _tried(lambda: pc.match_substring_regex(texts, known.linear), _readable(known, texts))
+
+
+def find_in(known: JavaPattern, texts: Any, group: int) -> Any:
+    """A group of the first match in each text, 0 for all of it; None: RE2 cannot say."""
+    possible = known.same_groups and _readable(known, texts)
+    return _tried(lambda: _first(known, texts, group), possible)
+
+
+def find_all_in(known: JavaPattern, texts: Any, group: int) -> Any:
+    """A group of each match in each text; None: RE2 cannot say."""
+    if not _is_same_anywhere(known):
+        return None
+    mark = next(
+        (each for each in _MARKS if not pc.any(pc.match_substring(texts, each)).as_py()), ""
+    )
+    return _tried(lambda: _all(known, texts, group, mark), bool(mark))
+
+
+def replaced_in(known: JavaPattern, texts: Any, new: str) -> Any:
+    """The texts with another one in place of each match; None: RE2 cannot say."""
+    kept = new.replace("\\", "\\\\")
+    return _tried(lambda: pc.replace_substring_regex(texts, known.linear, kept), known.replaces)
+
+
+def count_in(known: JavaPattern, texts: Any) -> Any:
+    """How many matches there are in each text; None: RE2 cannot say."""
+    return _tried(lambda: pc.count_substring_regex(texts, known.linear), _is_same_anywhere(known))
+
+
+def place_in(known: JavaPattern, texts: Any) -> Any:
+    """Where the first match begins in each text, from 1 in units of Java; 0: nowhere; None: RE2
+    cannot say."""
+    return _tried(lambda: _place(known, texts), _readable(known, texts))
+
+
+def _is_same_anywhere(known: JavaPattern) -> bool:
+    """Whether a match does not depend on where in the text it is."""
+    return known.replaces and "\\A" not in str(known.linear)
+
+
+def _readable(known: JavaPattern, texts: Any) -> bool:
+    """Whether RE2 takes the pattern for what it is in these texts: its ``$`` is also between the
+    two characters of a line end."""
+    if known.linear is None or not known.ends:
+        return known.linear is not None
+    return not pc.any(pc.match_substring(texts, "\r\n")).as_py()
+
+
+def _tried(search: Callable[[], Any], possible: bool) -> Any:
+    if not possible:
+        return None
+    try:
+        return search()
+    except pa.ArrowInvalid:  # it is too large for RE2
+        return None
+
+
+def _place(known: JavaPattern, texts: Any) -> Any:
+    found = pc.find_substring_regex(texts, known.linear).cast(pa.int32())
+    if pc.all(pc.string_is_ascii(texts)).as_py() is not False:
+        return pc.add(found, pa.scalar(1, pa.int32()))
+    pairs = zip(texts.cast(pa.binary()).to_pylist(), found.to_pylist(), strict=True)
+    places = [
+        None if raw is None else code_units(raw[:place].decode()) + 1 if place >= 0 else 0
+        for raw, place in pairs
+    ]
+    return pa.array(places, pa.int32())
+
+
+def _first(known: JavaPattern, texts: Any, group: int) -> Any:
+    named = f"(?P<{_WHOLE}>{known.linear})"
+    found = pc.extract_regex(texts, named)
+    if group:
+        there = pc.extract_regex_span(texts, named).field(f"g{group}").is_valid()
+        return _where(pc.and_(found.is_valid(), there), found.field(f"g{group}"))
+    whole = _where(found.is_valid(), found.field(_WHOLE))
+    if not known.ends or pc.all(pc.equal(found.field("end"), "")).as_py() is not False:
+        return whole
+    pairs = zip(whole.to_pylist(), found.field("end").to_pylist(), strict=True)
+    return pa.array([text and text[: len(text) - len(end)] for text, end in pairs], pa.string())
+
+
+def _where(mask: Any, texts: Any) -> Any:
+    return pc.if_else(mask, texts, pa.scalar(None, pa.string()))
+
+
+def _all(known: JavaPattern, texts: Any, group: int, mark: str) -> Any:
+    marked = pc.replace_substring_regex(texts, known.linear, f"{mark}\\0{mark}")
+    parts = pc.split_pattern(marked, mark)
+    counts = pc.list_value_length(parts).fill_null(0).to_numpy()
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    is_match = (np.arange(len(starts)) - starts) % 2 == 1
+    matches = parts.flatten().filter(pa.array(is_match))
+    if group:
+        whole = f"\\A(?:{known.linear})\\z"
+        matches = _first(replace(known, linear=whole), matches, group)
+    offsets = np.concatenate(([0], np.cumsum(counts // 2))).astype(np.int32)
+    mask = texts.is_null() if texts.null_count else None
+    return pa.ListArray.from_arrays(pa.array(offsets), matches, mask=mask)
