@@ -143,3 +143,12 @@ def test_a_misspelt_method_is_told_the_right_name(written: str, meant: str) -> N
 def test_an_attribute_that_resembles_none_is_told_as_it_is() -> None:
     error = caught(lambda: getattr(1, "quite" + "_different"))
     assert failure_report(error).endswith("has no attribute 'quite_different'\n")
+
+
+def test_an_object_that_cannot_list_its_names_hides_no_error() -> None:
+    class Lazy:
+        def __dir__(self) -> list[str]:
+            raise OSError("no connection")
+
+    report = failure_report(caught(lambda: getattr(Lazy(), "flat" + "map")))
+    assert report.endswith("'Lazy' object has no attribute 'flatmap'\n")

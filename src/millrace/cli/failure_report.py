@@ -77,7 +77,10 @@ def _suggestion(error: BaseException) -> str:
         return ""
     if not isinstance(error.name, str) or error.obj is None:
         return ""
-    known = [name for name in dir(error.obj) if not name.startswith("_")]
+    try:
+        known = [name for name in dir(error.obj) if not name.startswith("_")]
+    except Exception:  # the object's own __dir__; what is to be told is the first error
+        return ""
     plain = {name.replace("_", "").lower(): name for name in known}
     near = plain.get(error.name.replace("_", "").lower()) or next(
         iter(get_close_matches(error.name, known, n=1, cutoff=0.7)), None

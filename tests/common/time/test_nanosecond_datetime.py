@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 from datetime import UTC, datetime
 
+import pytest
+
 from millrace.common.time.nanosecond_datetime import datetime_of, nanoseconds_of
 
 MOMENT = 1_704_067_200_123_456_789
@@ -28,6 +30,19 @@ def test_times_of_different_nanoseconds_differ() -> None:
     assert one != other
     assert one != datetime(2024, 1, 1, 0, 0, 0, 123_456)
     assert datetime(2024, 1, 1, 0, 0, 0, 123_456) != one
+
+
+def test_times_are_ordered_by_nanoseconds() -> None:
+    plain = datetime(2024, 1, 1, 0, 0, 0, 123_456)
+    moments = [datetime_of(MOMENT + 1), datetime_of(MOMENT), plain, datetime_of(MOMENT + 1000)]
+    ordered = [plain, datetime_of(MOMENT), datetime_of(MOMENT + 1), datetime_of(MOMENT + 1000)]
+    assert sorted(moments) == ordered
+    for at, one in enumerate(ordered):
+        for later, other in enumerate(ordered):
+            told = (one < other, one <= other, one > other, one >= other)
+            assert told == (at < later, at <= later, at > later, at >= later)
+    with pytest.raises(TypeError):
+        assert datetime_of(MOMENT) < 1  # type: ignore[operator]
 
 
 def test_pickling_keeps_them() -> None:

@@ -14,8 +14,8 @@ _SECOND = 10**9
 class NanosecondDatetime(datetime):
     """A datetime whose `nanosecond`, 1 to 999, comes behind its microsecond.
 
-    It equals a datetime only if that has the same nanoseconds. What is computed of it with
-    Python's own methods has none.
+    It equals a datetime only if that has the same nanoseconds, and is ordered by them. What is
+    computed of it with Python's own methods has none.
 
     Example:
         >>> datetime_of(1_000_000_123).nanosecond
@@ -30,6 +30,22 @@ class NanosecondDatetime(datetime):
 
     def __ne__(self, other: object) -> bool:
         return not self == other
+
+    def __lt__(self, other: Any) -> bool:
+        if super().__eq__(other) is True:
+            return self.nanosecond < getattr(other, "nanosecond", 0)
+        return super().__lt__(other)
+
+    def __gt__(self, other: Any) -> bool:
+        if super().__eq__(other) is True:
+            return self.nanosecond > getattr(other, "nanosecond", 0)
+        return super().__gt__(other)
+
+    def __le__(self, other: Any) -> bool:
+        return bool(self == other or self < other)
+
+    def __ge__(self, other: Any) -> bool:
+        return bool(self == other or self > other)
 
     def __hash__(self) -> int:
         return hash((super().__hash__(), self.nanosecond))
