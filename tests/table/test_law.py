@@ -134,6 +134,19 @@ QUERIES = [
         "AND t.v > 5) < 2"
     ),
     LawQuery("SELECT id, (SELECT SUM(v) FROM u WHERE u.k >= t.k OR t.b) AS s FROM t"),
+    LawQuery(
+        "SELECT id, (SELECT COUNT(*) FROM u WHERE u.v > t.v OR u.k = t.k LIMIT 1) AS n FROM t"
+    ),
+    LawQuery("SELECT id, (SELECT COUNT(*) FROM u WHERE u.k = t.k LIMIT 1 OFFSET 1) AS n FROM t"),
+    LawQuery("SELECT id, (SELECT COUNT(*) FROM u WHERE u.k = t.k LIMIT 0) AS n FROM t"),
+    LawQuery(
+        "SELECT t.id, n, m FROM t LEFT JOIN LATERAL (SELECT COUNT(*) AS n, MAX(v) AS m FROM u "
+        "WHERE u.k = t.k) ON n > 1 OR t.b"
+    ),
+    LawQuery(
+        "SELECT t.id, n FROM t, LATERAL (SELECT COUNT(*) AS n FROM u WHERE u.k = t.k HAVING "
+        "COUNT(*) > 1)"
+    ),
     LawQuery("SELECT id FROM t WHERE k IN (SELECT COUNT(*) FROM u WHERE u.k < t.k)"),
     LawQuery("SELECT id FROM t WHERE NOT EXISTS (SELECT COUNT(*) FROM u WHERE u.k = t.k) OR v > 3"),
     LawQuery(

@@ -134,6 +134,10 @@ TOO_DEEP = "[" * 1_001 + "]" * 1_001
         (f"JSON_QUERY('{TOO_DEEP}', '$' NULL ON ERROR)", None),
         (f"JSON_EXISTS('{DEEP}', '$..a')", True),
         (f"JSON_VALUE('{TOO_DEEP}', '$.a' DEFAULT 'e' ON ERROR)", "e"),
+        ("JSON_VALUE('{}', 'lax $.a' DEFAULT 7 ON EMPTY)", "7"),
+        ("JSON_VALUE('{}', 'lax $.a' DEFAULT TRUE ON EMPTY)", "true"),
+        ("JSON_VALUE('{}', 'lax $.a' RETURNING DOUBLE DEFAULT 7 ON EMPTY)", 7.0),
+        ("JSON_VALUE('{}', 'lax $.a' RETURNING INTEGER DEFAULT -7 ON EMPTY)", -7),
         ("""JSON_VALUE('{"a":1E999999999}', '$.a' RETURNING INTEGER)""", None),
         ("""JSON_VALUE('{"a":1E999999999}', '$.a')""", "1E+999999999"),
         ("""JSON_VALUE('{"a":1E99999999999999999999}', '$.a' DEFAULT 'e' ON ERROR)""", "e"),
@@ -158,7 +162,7 @@ TOO_DEEP = "[" * 1_001 + "]" * 1_001
         ("""JSON_QUERY('{"b": [1, "x"]}', '$.b[?(@ == 1)]')""", "[1]"),
         ("""JSON_EXISTS('{"b": [1]}', '$.b[?(@ == 1)]')""", True),
     ],
-    ids=range(28),
+    ids=range(32),
 )  # fmt: skip
 def test_hostile_documents_have_a_value(
     read: Callable[[str], ResolvedExpression], call: str, value: object

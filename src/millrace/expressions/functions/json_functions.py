@@ -114,6 +114,9 @@ def _value(site: CallSite, text: Datum, path: Datum) -> Datum:
     """Clauses: RETURNING a type; EMPTY and ERROR with NULL, ERROR or DEFAULT."""
     clauses, kind = _clauses(site), site.result_type
     make = _scalar_maker(kind)
+    for name in ("EMPTY_DEFAULT", "ERROR_DEFAULT"):
+        if clauses.get(name) is not None:
+            clauses[name] = make(clauses[name])
 
     def value(document: str, where: str) -> Any:
         try:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.function_definition import CallContext, FunctionResolutionError
+from millrace.expressions.parameters import implicit_cast
+from millrace.expressions.resolved import ValueLiteral
 
 __all__ = ["exists_type", "query_type", "value_type"]
 
@@ -33,6 +35,7 @@ def _returned(context: CallContext) -> LogicalType:
     return logical.VarCharType() if kind is None else kind.with_nullable(True)
 
 
+_TEXTS = logical.CharType | logical.VarCharType
 _NULL_OR_ERROR = frozenset({"NULL", "ERROR"})
 _EMPTIES = frozenset({"EMPTY ARRAY", "EMPTY OBJECT"})
 _BEHAVIORS = {
@@ -70,16 +73,43 @@ def value_type(context: CallContext) -> LogicalType:
     kind = _returned(context)
     if isinstance(kind, logical.ArrayType):
         raise FunctionResolutionError(f"JSON_VALUE returns no {kind}, JSON_QUERY does")
+    for clause, what, default in context.payload or ():
+        if what == "DEFAULT" and not _is_default_of(kind, default):
+            raise FunctionResolutionError(
+                f"JSON_VALUE returns {kind}: DEFAULT {default} ON {clause} is no literal of that "
+                "type"
+            )
     return kind
+
+
+def _is_default_of(kind: LogicalType, default: object) -> bool:
+    """Whether a default is a constant that the type holds."""
+    if not isinstance(default, ValueLiteral):
+        return False
+    given = default.output_type
+    if isinstance(kind, logical.IntegralType) and isinstance(given, logical.IntegralType):
+        return kind.holds(default.value)
+    if isinstance(kind, _TEXTS) and isinstance(given, _SHOWN):
+        return True
+    return implicit_cast(given, kind) is not None
+
+
+_SHOWN = logical.BooleanType | logical.IntegralType | logical.DecimalType
+"""Types whose constants may stand for a text, as in Flink."""
 
 
 def query_type(context: CallContext) -> LogicalType:
     """The type of JSON_QUERY; refuses clauses that it does not have."""
     _allowed(context)
     kind = _returned(context)
-    if not isinstance(kind, logical.ArrayType):
+    if isinstance(kind, _TEXTS):
         return kind
-    if not isinstance(kind.element_type, logical.CharType | logical.VarCharType):
+    if not isinstance(kind, logical.ArrayType):
+        raise FunctionResolutionError(
+            f"JSON_QUERY returns a STRING or an ARRAY<STRING>, not {kind}: write CAST around it, "
+            "or JSON_VALUE for a scalar"
+        )
+    if not isinstance(kind.element_type, _TEXTS):
         raise FunctionResolutionError(
             f"JSON_QUERY returns an ARRAY<STRING>, not {kind}: Unsupported array element type "
             f"'{kind.element_type}' for RETURNING ARRAY"

@@ -64,6 +64,8 @@ def require_supported(root: RelNode, modes: ChangelogModes) -> None:
             _watermarks(node)
         if isinstance(node, Filter):
             _rank(node)
+        if isinstance(node, Rank):
+            _rank_end(node)
         if isinstance(node, Join):
             _windows(node)
         if isinstance(node, ProcessTable):
@@ -215,6 +217,14 @@ def _rank(node: Filter) -> None:
         f"must be specified: bound {call.function} from above, too, as in r > 2 AND r <= 10",
         call.place,
     )
+
+
+def _rank_end(node: Rank) -> None:
+    if node.end < 1:
+        raise node.refusal(
+            f"Rank end should not less than zero, but now is {node.end}: ranks begin with 1, and "
+            "the condition lets none through"
+        )
 
 
 def _watermarks(node: Project | Filter) -> None:

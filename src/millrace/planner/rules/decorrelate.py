@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from millrace.common.types.logical.logical_type import BooleanType
 from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import (
@@ -16,6 +17,7 @@ from millrace.expressions.resolved import (
     FieldReference,
     OuterReference,
     ResolvedExpression,
+    ValueLiteral,
     place_of,
 )
 from millrace.planner.binder.names import unique_names
@@ -112,7 +114,7 @@ def _filter(rows: Filter, around: RelNode | None) -> Decorrelated:
     parts = conjuncts(rows.condition)
     pulled = tuple(each for each in parts if is_outer(each))
     kept = [each for each in parts if not is_outer(each)]
-    return replace(inner, rows=filtered(inner.rows, kept), predicates=(*inner.predicates, *pulled))
+    return Decorrelated(filtered(inner.rows, kept), (*inner.predicates, *pulled))
 
 
 def _project(rows: Project, around: RelNode | None) -> Decorrelated:
@@ -164,7 +166,7 @@ def _keyed(inner: Decorrelated, around: RelNode | None) -> tuple[Decorrelated, l
 def _key(predicate: ResolvedExpression) -> int | None:
     """The column of the query that equals something of the row around it; None: it asks anything
     else."""
-    equal = isinstance(predicate, Call) and predicate.function == "="
+    equal = isinstance(predicate, Call) and predicate.function in ("=", "IS NOT DISTINCT FROM")
     sides = predicate.children() if equal else ()
     fields = [side for side in sides if isinstance(side, FieldReference)]
     others = [side for side in sides if not list(_fields(side))]
@@ -274,12 +276,17 @@ def _top(rows: Sort, around: RelNode | None) -> Decorrelated:
     """LIMIT per row of the outer query: the first rows per key."""
     inner, keys = _keyed(decorrelated(rows.input, around), around)
     assert rows.fetch is not None
+    if rows.fetch == 0:
+        none = ValueLiteral(False, BooleanType(nullable=False))
+        return Decorrelated(filtered(inner.rows, [none]), inner.predicates)
     end = rows.offset + rows.fetch
     rank = Rank(
         *(inner.rows, RankKind.ROW_NUMBER, tuple(keys), rows.keys, rows.offset + 1, end),
         place=rows.place,
     )
-    return replace(inner, rows=rank)
+    # the one row of a count is left out by an OFFSET
+    counts = frozenset[int]() if rows.offset else inner.counts
+    return replace(inner, rows=rank, counts=counts)
 
 
 def _over(rows: OverAggregate, around: RelNode | None) -> Decorrelated:

@@ -283,7 +283,7 @@ def _lateral(node: Join) -> RelNode:
     made = decorrelated(node.right, node.left)
     conditions = joined_condition(made.predicates, left)
     # an aggregate without keys gives a row for every outer row, also where it finds none
-    correlated = node.kind is JoinKind.INNER and has_outer(node.right, 1)
+    correlated = node.kind in (JoinKind.INNER, JoinKind.LEFT) and has_outer(node.right, 1)
     padded = correlated and (bool(made.counts) or _one_row(node.right))
     kind = JoinKind.LEFT if padded else node.kind
     if not padded:  # it reads the left row and the query's own columns, which come first
@@ -303,7 +303,24 @@ def _lateral(node: Join) -> RelNode:
         exact = column.output_type.with_nullable(False)
         fields[left + index] = Call("COALESCE", (column, ValueLiteral(0, exact)), exact)
     rows = Project(join, tuple(fields), node.names)
-    return filtered(rows, conjuncts(node.condition)) if padded else rows
+    if not padded:
+        return rows
+    if node.kind is JoinKind.INNER:
+        return filtered(rows, conjuncts(node.condition))
+    return _null_unless(rows, node.condition, left)
+
+
+def _null_unless(rows: RelNode, condition: ResolvedExpression, left: int) -> RelNode:
+    """The rows with NULL in the columns from ``left`` on where a condition is not TRUE."""
+    if isinstance(condition, ValueLiteral) and condition.value is True:
+        return rows
+    names = rows.row_type.names
+    columns: list[ResolvedExpression] = list(map(rows.field, range(len(names))))
+    for index in range(left, len(columns)):
+        kind = columns[index].output_type.with_nullable(True)
+        chosen = (condition, columns[index], ValueLiteral(None, kind))
+        columns[index] = Call("CASE", chosen, kind)
+    return Project(rows, tuple(columns), names)
 
 
 def _one_row(rows: RelNode) -> bool:
