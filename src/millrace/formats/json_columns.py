@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,7 +14,7 @@ from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.common.types.logical.python_values import arrow_column
 from millrace.common.types.row import named_row
-from millrace.formats.json_fields import FieldReading, readings_of, struct_of
+from millrace.formats.json_fields import FieldReading, column_reader, readings_of, struct_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -53,7 +52,7 @@ class JsonColumns:
         self._kinds = [field.type for field in kind.fields]
         self._is_table = declared is not None
         self._fields: Sequence[FieldReading] = readings_of(row_type, strict) or ()
-        self._getters = [attrgetter(f"f{index}") for index in range(len(self._names))]
+        self._getters = list(map(column_reader, range(len(self._names))))
         self._decode: Callable[[bytes], Any] | None = None
         if self._fields:
             self._decode = msgspec.json.Decoder(struct_of(self._names, self._fields, strict)).decode
@@ -87,7 +86,7 @@ class JsonColumns:
         structs = list(map(self._decode, messages))
         found = []
         for get, field in zip(self._getters, self._fields, strict=True):
-            values = list(map(get, structs))
+            values = get(structs)
             if (convert := field.convert) is not None:
                 values = [None if value is None else convert(value) for value in values]
             found.append(values)

@@ -28,7 +28,7 @@ from millrace.common.types.value_types import (
 )
 from millrace.formats.scalar_text import is_bytes, scalar_text
 
-__all__ = ["TIMES", "FieldReading", "readings_of", "struct_of", "without_utc"]
+__all__ = ["TIMES", "FieldReading", "column_reader", "readings_of", "struct_of", "without_utc"]
 
 Convert = Callable[[Any], Any]
 
@@ -106,6 +106,20 @@ def struct_of(names: Sequence[str], fields: Sequence[FieldReading], strict: bool
     )
     renamed = dict(zip(attributes, names, strict=True))
     return msgspec.defstruct("Object", members, rename=renamed, gc=False)
+
+
+def column_reader(index: int) -> Callable[[Sequence[Any]], list[Any]]:
+    """A function that reads one attribute of many structs, all of one type. The attribute is
+    written into its code, which Python adapts to the type: that halves the time.
+
+    >>> pair = struct_of(["word", "n"], [FieldReading(str), FieldReading(int)], strict=True)
+    >>> column_reader(1)([pair("to", 2), pair("be", 3)])
+    [2, 3]
+    """
+    made: Callable[[Sequence[Any]], list[Any]] = eval(
+        f"lambda rows: [row.f{index:d} for row in rows]"
+    )
+    return made
 
 
 def _reading(kind: TypeInformation[Any], strict: bool) -> FieldReading | None:
