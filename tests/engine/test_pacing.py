@@ -150,3 +150,33 @@ def test_subtasks_of_a_worker_follow_one_another_as_levels_do() -> None:
 
     acks = [ack(0, "a", 1.0), ack(0, "a", 0.5), ack(0, "b", 1.2), ack(1, "b", 2.0)]
     assert processing_ms(acks, {0: 0, 1: 1}) == 3500
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.08])
+@pytest.mark.parametrize("cost", [0.01, 1, 10])
+@pytest.mark.parametrize("fixed", [800, 900, 950, 990, 1010, 1100])
+def test_an_epoch_that_costs_the_target_by_itself_is_used_for_records(
+    fixed: float, cost: float, chance: float
+) -> None:
+    """Else a backlog is never worked off: hardly any time would be left for records."""
+    read, took = steady(Pacer(100, MOST, TARGET), cost, fixed, chance)
+    assert sum(read) * cost > 0.25 * sum(took)
+    assert max(took) < 2.2 * max(TARGET, fixed) * (1 + chance)
+
+
+@pytest.mark.parametrize("fixed", [0, 50, 150, 400])
+def test_looking_what_an_epoch_costs_that_reads_less_takes_hardly_any_time(fixed: float) -> None:
+    read, took = steady(Pacer(100, MOST, TARGET), 0.1, fixed, 0.0)
+    assert max(took) <= TARGET
+    assert sum(read) * 0.1 / sum(took) > 0.97 * (TARGET - fixed) / TARGET
+
+
+def steady(pacer: Pacer, cost: float, fixed: float, chance: float) -> tuple[list[int], list[float]]:
+    """What the epochs read and how long they take, once the pacer has seen forty of them."""
+    dice = random.Random(3)
+    read, took = [], []
+    for _ in range(120):
+        read.append(pacer.records)
+        took.append((fixed + cost * read[-1]) * dice.uniform(1 - chance, 1 + chance))
+        pacer.observe(took[-1], read[-1])
+    return read[40:], took[40:]

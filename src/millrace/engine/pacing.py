@@ -15,8 +15,14 @@ _GROWTH = 8.0
 """The most by which an epoch may exceed the one before: records may become dearer."""
 _SPREAD = 2.0
 """So much more than another must an epoch have read to tell what reading costs."""
-_WINDOW = 8
-"""Slow epochs in a row that are compared."""
+_WINDOW = 16
+"""So many epochs in a row are compared, all of which took more than half of the target."""
+_FEW = 8
+"""An epoch that reads less per split is not made smaller to learn from it: one record more or less
+is much then, and it would not become as big again."""
+_ROOM = 1.8
+"""So many times what an epoch costs that reads nothing may it take: most of that time is for
+records, and it is less than twice the target where that is met at all."""
 _MOST_FIXED = 0.8
 """Part of the target that is taken for the cost of an epoch that reads nothing."""
 
@@ -26,8 +32,8 @@ class Pacer:
 
     An epoch costs something however little it reads (many subtasks, few cores), and something for
     each record. Slow epochs that have read different amounts tell the two apart. If the former is
-    more than the target, reading less does not help; the target is then twice that cost, until an
-    epoch meets the wanted one.
+    most of the target, reading less does not help much; the target is then nearly twice that cost,
+    until one is so short that it does not matter.
 
     Example:
         >>> pacer = Pacer(initial=100, maximum=1_000_000, target_ms=1000)
@@ -43,7 +49,8 @@ class Pacer:
         self._maximum = maximum
         self._wanted = float(target_ms)
         self._slow: deque[tuple[int, float]] = deque(maxlen=_WINDOW)
-        """What each of the last epochs had read and how long it took, since one met the target."""
+        """What each of the last epochs had read and how long it took, since one was so short that
+        its fixed cost does not matter."""
         self._fixed = 0.0
         """What an epoch costs that reads nothing, ms, as far as that is known."""
         self._proven = 0
@@ -69,7 +76,7 @@ class Pacer:
             return
         self._learn(epoch_ms, largest_split)
         limited = largest_split >= self.records
-        target = 2 * self._fixed if self._fixed > self._wanted else self._wanted
+        target = max(self._wanted, _ROOM * self._fixed)
         if epoch_ms <= target:
             self._proven = max(self._proven, largest_split)
             possible = target / max(epoch_ms, 1.0)
@@ -85,12 +92,13 @@ class Pacer:
         read = min(self.records, largest_split)
         fixed = min(self._fixed, _MOST_FIXED * target)
         self._set(read * (target - fixed) / (epoch_ms - fixed))
+        self._probe()
 
     def _set(self, records: float) -> None:
         self.records = max(1, min(self._maximum, int(records)))
 
     def _learn(self, epoch_ms: float, largest_split: int) -> None:
-        if epoch_ms <= self._wanted:
+        if _ROOM * epoch_ms <= self._wanted:
             self._slow.clear()
             self._fixed = 0.0
             return
@@ -108,10 +116,12 @@ class Pacer:
         return min(far, key=lambda epoch: _ratio(epoch[0], newest), default=None)
 
     def _probe(self) -> None:
-        """Have an epoch read less where the last ones have read the same and none met the wanted
-        target: what they cost may have been a matter of that time."""
-        if len(self._slow) == _WINDOW and self._compared() is None:
-            self._set(min(self.records, self._slow[-1][0]) / _SPREAD)
+        """Have an epoch read less where the last ones have read the same: whether it was their
+        records that took the time is seen then."""
+        sizes = [read for read, _ in self._slow]
+        same = len(sizes) == _WINDOW and _ratio(max(sizes), min(sizes)) < _SPREAD
+        if same and sizes[-1] >= _FEW:
+            self._set(min(self.records, sizes[-1]) / _SPREAD)
 
 
 def processing_ms(acks: Iterable[Ack], levels: Mapping[int, int]) -> float:
