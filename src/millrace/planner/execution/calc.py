@@ -142,8 +142,10 @@ def _gives(calc: FusedCalc, rows: Provenance, insert_only: bool) -> Provenance:
     """Which rows come from now on may change between two runs, what is in their columns may not.
     Neither may which rows are updated: one that was let through would not be taken back."""
     columns = [rows.column(each) for each in calc.projections]
-    if calc.condition is None or insert_only:
+    if calc.condition is None:
         return rows.with_columns(columns)
+    if insert_only:
+        return rows.filtered(calc.condition).with_columns(columns)
     return rows.with_columns(columns, "where", rows.expression(calc.condition))
 
 

@@ -71,7 +71,8 @@ def _gives(node: ProcessTable, uid: str, inputs: list[Input], translator: Transl
         [of_nothing.expression(each) for each in node.values],
     )
     columns = (digest(made, index) for index in range(len(node.row_type)))
-    return Provenance(made, tuple(columns), translator.session)
+    filters = (digest([each.filters for each in tables]),)
+    return Provenance(made, tuple(columns), translator.session, filters)
 
 
 def _taken(node: ProcessTable) -> UnsupportedQueryError:

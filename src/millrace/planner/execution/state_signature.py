@@ -9,7 +9,7 @@ computed of its rows further on, times to live, how many subtasks it has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from millrace.expressions.resolved import AggregateCall, ResolvedExpression, SortKey
 from millrace.expressions.session_settings import SessionSettings
@@ -27,11 +27,14 @@ class Provenance:
         rows: of the sources, the operators with state and whatever multiplies rows.
         columns: of each column, made of the source's columns and of functions.
         session: settings that decide values of expressions.
+        filters: of conditions on rows that are only inserted. They may change, so they are no part
+            of ``rows``; two operators of one job that differ by them only are told apart by them.
     """
 
     rows: str
     columns: tuple[str, ...]
     session: SessionSettings
+    filters: tuple[str, ...] = ()
 
     def at(self, positions: Iterable[int]) -> tuple[str, ...]:
         """Digests of columns."""
@@ -71,14 +74,19 @@ class Provenance:
             rows: what changes which rows there are; nothing: nothing does.
         """
         origin = digest(self.rows, *rows) if rows else self.rows
-        return Provenance(origin, tuple(columns), self.session)
+        return replace(self, rows=origin, columns=tuple(columns))
+
+    def filtered(self, condition: ResolvedExpression) -> Provenance:
+        """Those of the rows, all inserted, for which a condition is TRUE."""
+        return replace(self, filters=(*self.filters, self.column(condition)))
 
     def beside(self, right: Provenance) -> Provenance:
         """Rows of two sides in one. A column is known by its side, too: both sides may be one
         table."""
         sides = (("left", self), ("right", right))
         columns = [digest(name, column) for name, side in sides for column in side.columns]
-        return Provenance(digest(self.rows, right.rows), tuple(columns), self.session)
+        filters = tuple(digest(name, each) for name, side in sides for each in side.filters)
+        return Provenance(digest(self.rows, right.rows), tuple(columns), self.session, filters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,11 @@ class StateSignature:
     def digest(self) -> str:
         """Its digest."""
         return digest([each.rows for each in self.inputs], self.parts)
+
+    @property
+    def filters(self) -> str:
+        """Digest of what may change in its inputs, for operators that differ by nothing else."""
+        return digest([each.filters for each in self.inputs])
 
 
 def clock_identity(clock: WindowTime) -> object:

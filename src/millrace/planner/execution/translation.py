@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -38,6 +37,7 @@ N = TypeVar("N", bound=RelNode)
 Translate = Callable[[Any, "Translator"], Transformation]
 
 _UID_DIGITS = 12
+_ORDER_DIGITS = 6
 _TRANSLATIONS: dict[type[RelNode], Translate] = {}
 
 
@@ -105,7 +105,7 @@ class Translator:
         self._made: dict[RelNode, Transformation] = {}
         self._nodes: dict[Transformation, RelNode] = {}
         self._provenance: dict[Transformation, Provenance] = {}
-        self._uids: Counter[str] = Counter()
+        self._uids: dict[str, list[str]] = {}
         self._number = 0
         self._sinks = itertools.count()
 
@@ -252,7 +252,7 @@ class Translator:
             inputs,
             1 if single else self.settings.parallelism,
             fixed_parallelism=single,
-            uid=self.uid(name, digest(QUERY_UIDS, signature.digest)),
+            uid=self.uid(name, digest(QUERY_UIDS, signature.digest), signature.filters),
             description=description,
         )
         return made
@@ -266,9 +266,9 @@ class Translator:
             gives: what its rows and columns mean.
             taken: what to raise if another operator has it.
         """
-        if self._uids[uid]:
+        if uid in self._uids:
             raise taken
-        self._uids[uid] += 1
+        self._uids[uid] = [""]
         made.uid = uid
         self._provenance[made] = gives
 
@@ -281,7 +281,9 @@ class Translator:
             identity: a text by which the source is known, whatever its columns.
             columns: what each of its columns is in the source.
         """
-        uid = transformation.uid = self.uid(transformation.name, identity)
+        transformation.uid = self.uid(transformation.name, identity)
+        # the second scan of a table gives the same rows
+        uid = _first_uid(transformation.name, identity)
         self._provenance[transformation] = Provenance(
             uid, tuple(digest(uid, each) for each in columns), self.session
         )
@@ -309,16 +311,29 @@ class Translator:
         """Settings of the evaluation of expressions."""
         return self.settings.session or SessionSettings()
 
-    def uid(self, name: str, identity: str) -> str:
+    def uid(self, name: str, identity: str, filters: str = "") -> str:
         """A uid that is the same whenever a query has such an operator at such a place: the n-th
-        of equal ones ends in its number."""
-        word = name.split("[", maxsplit=1)[0].lower()
-        kind = "".join(sign if sign.isalnum() else "-" for sign in word)
-        hashed = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
-        uid = f"{kind.strip('-')}-{hashed[:_UID_DIGITS]}"
-        self._uids[uid] += 1
-        count = self._uids[uid]
-        return uid if count == 1 else f"{uid}-{count}"
+        of equal ones ends in its number.
+
+        Args:
+            filters: what equal ones may differ by. Then the uid has that of the former ones, too:
+                in another order none of them would find its own state.
+        """
+        uid = _first_uid(name, identity)
+        equal = self._uids.setdefault(uid, [])
+        equal.append(filters)
+        if len(equal) == 1:
+            return uid
+        order = f"-{digest(equal)[:_ORDER_DIGITS]}" if len(set(equal)) > 1 else ""
+        return f"{uid}-{len(equal)}{order}"
+
+
+def _first_uid(name: str, identity: str) -> str:
+    """The uid of the first operator of a name and an identity."""
+    word = name.split("[", maxsplit=1)[0].lower()
+    kind = "".join(sign if sign.isalnum() else "-" for sign in word)
+    hashed = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{kind.strip('-')}-{hashed[:_UID_DIGITS]}"
 
 
 def _load_translations() -> None:

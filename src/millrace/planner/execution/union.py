@@ -28,7 +28,10 @@ def translate_set_operation(node: SetOperation, translator: Translator) -> Trans
 
 def _gives(inputs: list[Provenance]) -> Provenance:
     """The rows of all inputs, whatever their order."""
-    branches = sorted(digest(each.rows, each.columns) for each in inputs)
-    columns = zip(*(each.columns for each in inputs), strict=True)
-    merged = tuple(digest(sorted(each)) for each in columns)
-    return Provenance(digest(branches), merged, inputs[0].session)
+    ordered = sorted(inputs, key=lambda each: digest(each.rows, each.columns, each.filters))
+    branches = [digest(each.rows, each.columns) for each in ordered]
+    # a column knows which branch has what in it: two columns may have the same, in other rows
+    columns = zip(*(each.columns for each in ordered), strict=True)
+    merged = tuple(digest(sorted(zip(branches, each, strict=True))) for each in columns)
+    filters = (digest([each.filters for each in ordered]),)
+    return Provenance(digest(sorted(branches)), merged, inputs[0].session, filters)
