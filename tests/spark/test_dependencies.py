@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from millrace.common import Configuration
 from millrace.common.errors import ConfigurationError, JobDefinitionError
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.spark import worker_environment
 from millrace.spark.dependencies import Dependencies
 from millrace.spark.worker_environment import VARIABLE, WorkerEnvironment
 
@@ -84,6 +86,9 @@ def test_an_archive_is_in_the_working_directory(spark: Any, env: Env, tmp_path: 
         return value + int(Path("data/data.txt").read_text()), own
 
     assert mapped(env, add) == [(42, "41")]
+    (tmp_path / "in" / "data.txt").write_text("7")
+    shutil.make_archive(str(tmp_path / "archive"), "zip", tmp_path / "in")
+    assert mapped(env, add) == [(8, "41")], "as in a notebook, where it was made anew"
     before = StreamExecutionEnvironment.get_execution_environment()
     assert mapped(before, lambda _: str(Path.cwd())) == [str(Path.cwd())]
 
@@ -300,3 +305,49 @@ def test_all_directories_of_a_name_count(tmp_path: Path) -> None:
     files = [str(tmp_path / "one" / "src"), f"file://{tmp_path}/two/src"]
     context: Any = made
     assert len(Dependencies(files=tuple(files)).ship(context).search) == 2
+
+
+def archive_of(tmp_path: Path, text: str, name: str = "archive") -> str:
+    """An archive with a file, made anew under a name that there may be already."""
+    content = tmp_path / "content"
+    content.mkdir(exist_ok=True)
+    (content / "data.txt").write_text(text)
+    os.utime(content / "data.txt", (10**9, 10**9))  # it is in the archive, too
+    return shutil.make_archive(str(tmp_path / name), "zip", content)
+
+
+def test_an_archive_with_other_content_is_unpacked_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs that began before go on with theirs; workers find the new one under its name."""
+    root = tmp_path / "files"
+    root.mkdir()
+
+    def unpack(name: str) -> None:
+        path, _, target = name.partition("#")
+        shutil.unpack_archive(path, root / target)
+
+    context: Any = SimpleNamespace(
+        addArchive=unpack, master="yarn", environment={}, pythonExec="python"
+    )
+    monkeypatch.setattr(worker_environment, "_root", lambda: str(root))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def read(text: str, target: str = "replaced") -> WorkerEnvironment:
+        archives = f"{archive_of(tmp_path, text)}#{target}", archive_of(tmp_path, "same", "plain")
+        environment = Dependencies(archives=archives, executable=f"{target}/python").ship(context)
+        monkeypatch.chdir(tmp_path)
+        environment.enter()
+        found = [Path(target, "data.txt").read_text(), Path("plain.zip/data.txt").read_text()]
+        assert found == [text, "same"]
+        return environment
+
+    first = read("1")
+    assert (first.renamed, first.executable) == ((), "./replaced/python")
+    second = read("2")
+    (_, shipped), _ = second.renamed
+    assert second.executable == f"./{shipped}/python"
+    assert (root / "replaced" / "data.txt").read_text() == "1"
+    assert read("1") == first
+    assert read("2") == second
+    assert read("2", "other").renamed == ()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -40,8 +41,7 @@ def test_who_has_set_up_the_log_gets_it(tmp_path: Path) -> None:
 
 
 DRIVER = """
-from millrace.common.errors import ConfigurationError
-from millrace.spark.gateway import LEVEL_VARIABLE, LOG_VARIABLE, require_no_remote, with_quiet_log
+from millrace.spark.gateway import ensure_gateway
 ensure_gateway({})
 print("started", flush=True)
 input()
@@ -59,9 +59,11 @@ def test_the_jvm_ends_with_the_driver_and_not_by_its_signals() -> None:
         assert driver.stdout is not None
         assert driver.stdout.readline() == b"started\n"
         [jvm] = [p for p in psutil.Process(driver.pid).children() if "java" in p.name()]
-        jvm.send_signal(signal.SIGTERM)
-        jvm.send_signal(signal.SIGINT)
-        assert psutil.wait_procs([jvm], 0.5)[0] == [], "a signal for the driver has ended it"
+        status = Path(f"/proc/{jvm.pid}/status").read_text()
+        ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            assert ignored >> (number - 1) & 1, "a signal for the driver would end it"
+        assert os.getsid(jvm.pid) == jvm.pid, "nor does it get those of the driver's group"
         driver.kill()
         assert psutil.wait_procs([jvm], 60)[1] == [], "it outlives the driver"
 

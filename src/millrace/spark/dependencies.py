@@ -40,6 +40,8 @@ _ZIPS = (".whl", ".egg")
 
 _made: dict[str, str] = {}
 """Directories of archives that were made here: Spark reads them as long as it runs."""
+_unpacked: dict[str, str] = {}
+"""Digests of the first archives that were unpacked under their names."""
 _searched: dict[str, str] = {}
 """Per file of modules, by its name, where this process finds it."""
 
@@ -111,24 +113,26 @@ class Dependencies:
         names: list[str] = []
         try:
             names += [_ship_file(context, file) for file in _last_of_a_name(self.files)]
-            targets = [_ship_archive(context, archive) for archive in self.archives]
+            archives = dict(_ship_archive(context, archive) for archive in self.archives)
             if self.requirements is not None:
                 names.append(_ship_packages(context, self.requirements))
         except (Py4JError, PySparkException) as error:
             raise ConfigurationError(f"Spark does not take a dependency: {error}") from error
-        executable = self._executable(context, targets)
-        return WorkerEnvironment(tuple(names), bool(targets), executable)
+        executable = self._executable(context, archives)
+        renamed = any(target != shipped for target, shipped in archives.items())
+        links = tuple(archives.items()) if renamed else ()
+        return WorkerEnvironment(tuple(names), bool(archives), executable, links)
 
-    def _executable(self, context: SparkContext, targets: list[str]) -> str | None:
+    def _executable(self, context: SparkContext, archives: Mapping[str, str]) -> str | None:
         """An interpreter within an archive is where the archive is unpacked."""
         if self.executable is None:
             return interpreter_for(context)
-        first = Path(self.executable).parts[0]
-        if first not in targets:
+        first, *others = Path(self.executable).parts
+        if first not in archives:
             return self.executable
         local = str(context.master).startswith("local")
         root = SparkFiles.getRootDirectory() if local else "."
-        return os.path.join(root, self.executable)
+        return os.path.join(root, archives[first], *others)
 
 
 def _texts(value: str | None) -> tuple[str, ...]:
@@ -181,8 +185,9 @@ def _search_here(name: str, path: str) -> None:
     importlib.invalidate_caches()
 
 
-def _ship_archive(context: SparkContext, archive: str) -> str:
-    """The directory that the archive is unpacked to."""
+def _ship_archive(context: SparkContext, archive: str) -> tuple[str, str]:
+    """The directory that the archive is to be found in, and the one that it is unpacked to: another
+    one if an earlier archive with other content has the name, as jobs that have that may run."""
     name, _, target = archive.partition("#")
     path = _existing(name, "add_python_archive", "python.archives")
     target = target or os.path.basename(path)
@@ -192,8 +197,13 @@ def _ship_archive(context: SparkContext, archive: str) -> str:
         raise ConfigurationError(
             f"{path} is none of the archives that Spark unpacks: {', '.join(_ARCHIVES + _ZIPS)}"
         )
-    context.addArchive(f"{path}#{target}")
-    return target
+    digest = _content_digest(path)
+    shipped = target if _unpacked.setdefault(target, digest) == digest else f"archive-{digest}"
+    if shipped != target:  # nor does Spark take two files of a name
+        suffix = next(suffix for suffix in _ARCHIVES if path.endswith(suffix))
+        path = shutil.copy(path, os.path.join(_directory(shipped), f"{shipped}{suffix}"))
+    context.addArchive(f"{path}#{shipped}")
+    return target, shipped
 
 
 def _ship_directory(context: SparkContext, directory: str, target: str) -> str:

@@ -7,8 +7,9 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 
 from pyspark import SparkContext
 from pyspark.core.files import SparkFiles
@@ -27,15 +28,30 @@ class WorkerEnvironment:
     """Whether the working directory is Spark's directory of files: archives are found there."""
     executable: str | None = None
     """The interpreter; None: the application's."""
+    renamed: tuple[tuple[str, str], ...] = ()
+    """The archives as they are called, and as they are called in Spark's directory of files, if one
+    of them has another name there: the working directory then has links to them."""
 
     def enter(self) -> None:
         """Make this process such a worker; called before the program is loaded."""
-        root = SparkFiles.getRootDirectory()
+        root = _root()
         paths = [os.path.join(root, name) for name in self.search]
         sys.path[:0] = [path for path in paths if path not in sys.path]
         importlib.invalidate_caches()
         if self.in_files:
-            os.chdir(root)
+            os.chdir(self._links(root) if self.renamed else root)
+
+    def _links(self, root: str) -> str:
+        """The directory of links to the archives."""
+        name = hashlib.sha256(repr(self.renamed).encode()).hexdigest()[:16]
+        directory = os.path.join(root, f"linked-{name}")
+        os.makedirs(directory, exist_ok=True)
+        for target, shipped in self.renamed:
+            with suppress(FileExistsError):  # another worker was quicker
+                os.symlink(os.path.join(root, shipped), os.path.join(directory, target))
+        # PySpark has named the directory of files by "." where it is the working directory
+        sys.path[:] = [os.path.abspath(path) for path in sys.path]
+        return directory
 
     @contextmanager
     def of_functions(self, context: SparkContext) -> Iterator[None]:
@@ -49,3 +65,9 @@ class WorkerEnvironment:
         finally:
             context.pythonExec = before
             context.environment.pop(VARIABLE, None)
+
+
+@cache
+def _root() -> str:
+    """Spark's directory of files; by its absolute path, for the working directory changes."""
+    return os.path.abspath(SparkFiles.getRootDirectory())
