@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
 
 from millrace.common import Row
+from millrace.common.config import options
+from millrace.common.errors import CheckpointError, JobCancelledError
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.table_result import materialized
 from millrace.table.udf import ArgumentTrait, ProcessTableFunction, StateHint, udptf
@@ -68,7 +71,7 @@ def test_a_batch_of_many_epochs() -> None:
     """Groups, ranks and joins give final rows, each once."""
     t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     t_env.get_config().set("parallelism.default", "2")
-    t_env.get_config().set("millrace.epoch.max-records-per-split", "10")
+    t_env.get_config().set("millrace.epoch.max-records-per-split", "40")
     t_env.execute_sql(
         "CREATE TABLE n (i BIGINT) WITH ('connector' = 'datagen', 'fields.i.kind' = 'sequence', "
         "'fields.i.start' = '1', 'fields.i.end' = '300')"
@@ -84,3 +87,33 @@ def test_a_batch_of_many_epochs() -> None:
     )
     rows = [tuple(row) for row in t_env.execute_sql(query).collect()]
     assert sorted(rows) == [(0, 100, 300), (1, 100, 298), (2, 100, 299)]
+
+
+def grouped(query: str, start_from: str = "", directory: Path | None = None) -> str:
+    """Run a query until it has given a row; the savepoint with which it is stopped then."""
+    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    if start_from:
+        t_env.get_config().set(options.START_FROM.key, start_from)
+    t_env.execute_sql(
+        "CREATE TABLE n (i BIGINT, k BIGINT, v BIGINT, w BIGINT) WITH ('connector' = 'datagen', "
+        "'rows-per-second' = '100')"
+    )
+    result = t_env.execute_sql(query)
+    client: Any = result.get_job_client()
+    asked = False
+    try:
+        for _ in result.collect():
+            if not asked:
+                asked = True
+                client.stop_with_savepoint(savepoint_directory=str(directory))
+    except JobCancelledError:
+        assert asked
+    return str(client.final_savepoint)
+
+
+def test_a_changed_query_takes_no_state_of_the_former_one(tmp_path: Path) -> None:
+    """Neither with another column that is summed, nor with another one that is grouped by."""
+    savepoint = grouped("SELECT v, SUM(i) AS s FROM n GROUP BY v", directory=tmp_path)
+    for query in ("SELECT v, SUM(k) AS s FROM n GROUP BY v", "SELECT w, SUM(i) FROM n GROUP BY w"):
+        with pytest.raises(CheckpointError, match="has state of 'GroupAggregate"):
+            grouped(query, savepoint)
