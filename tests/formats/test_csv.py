@@ -64,6 +64,14 @@ def test_types_of_columns(tmp_path: Path) -> None:
     assert list(rows[1]) == [None] * 6
 
 
+def test_decimals_of_a_scale(tmp_path: Path) -> None:
+    """They are rounded half up; what is too great for the column is None."""
+    schema = CsvSchema.builder().add_number_column("d", DecimalType(2, 0)).build()
+    copied = CsvSchema.builder().add_columns_from(schema).build()
+    rows = read(CsvReaderFormat.for_schema(copied), tmp_path, '1.5\n2.4\n1e9\n""\n')
+    assert [row.d for row in rows] == [Decimal(2), Decimal(2), None, None]
+
+
 def test_a_null_value_counts_in_every_column(tmp_path: Path) -> None:
     schema = (
         CsvSchema.builder()

@@ -190,7 +190,7 @@ async def waiting(value: str) -> str:
         (
             lambda: udf(waiting, result_type="STRING", func_type="pandas"),
             ValueError,
-            "waiting is asynchronous",
+            "Async scalar functions do not support pandas func_type: waiting",
         ),
     ],
 )
@@ -198,6 +198,27 @@ def test_what_is_no_function_is_refused(make: Any, error: type[Exception], match
     with pytest.raises(error, match=match) as refused:
         make()
     assert isinstance(refused.value, JobDefinitionError)
+
+
+def test_func_types_are_named_as_in_pyflink() -> None:
+    with pytest.raises(ValueError, match="The func_type must be one of 'general, pandas'"):
+        udf(lambda i: i, result_type="BIGINT", func_type="non-exist")
+
+
+def test_columns_of_an_aggregate_beside_those_of_its_group(t_env: TableEnvironment) -> None:
+    """A name that the group has, too, gets a number, unless alias() gives another."""
+    pytest.importorskip("pandas")
+    table = t_env.from_elements([(1, 2), (2, 1), (1, 8)], ["a", "b"])
+    function = udaf(
+        lambda frame: (frame.b.mean(), frame.b.max()),
+        result_type="ROW<a DOUBLE, a0 BIGINT>",
+        func_type="pandas",
+    )
+    made = table.group_by(table.a).aggregate(function).select(col("*"))
+    assert made.get_schema().get_field_names() == ["a", "a0", "a00"]
+    assert sorted(rows(made))[-1] == (2, 1.0, 1)
+    named = table.group_by(table.a).aggregate(function.alias("x", "y")).select(col("*"))
+    assert named.get_schema().get_field_names() == ["a", "x", "y"]
 
 
 def test_a_schema_of_names_and_types() -> None:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
 from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import Row
 
 __all__ = [
@@ -255,5 +256,5 @@ class RowDataBulkWriterFactory(BulkWriterFactory[T]):
     """Creates writers of files whose columns are those of a row type."""
 
     @abstractmethod
-    def get_row_type(self) -> RowTypeInfo | None:
+    def get_row_type(self) -> RowTypeInfo | RowType | None:
         """Names and types of the columns; None if they are taken from the records."""

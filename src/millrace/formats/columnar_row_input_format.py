@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.row import Row
 from millrace.formats.file_format import BulkFormat
 from millrace.formats.records import require_record_type
@@ -17,7 +18,8 @@ class ColumnarRowInputFormat(BulkFormat[Any]):
     """Each row of a file becomes a `Row` with names, or a dict.
 
     Args:
-        row_type: the columns to read, by name; None for all. The values have the types that the
+        row_type: the columns to read, by name (``Types.ROW_NAMED`` or ``DataTypes.ROW``); None for
+            all. The values have the types that the
             file gives them; those of a column that a file does not have are None.
         batch_size: rows handed on at a time.
         record_type: ``Row`` or ``dict``.
@@ -30,19 +32,27 @@ class ColumnarRowInputFormat(BulkFormat[Any]):
 
     def __init__(
         self,
-        row_type: RowTypeInfo | None = None,
+        row_type: RowTypeInfo | RowType | None = None,
         batch_size: int = 8192,
         record_type: type[Any] = Row,
         columnar: bool = False,
     ) -> None:
         self._columnar = columnar
-        self._columns = None if row_type is None else tuple(row_type.get_field_names())
+        self._columns: tuple[str, ...] | None = None
+        if row_type is not None:
+            self._columns = _names_of(row_type)
         self._batch_size = batch_size
         self._record_type = require_record_type(record_type)
 
     def _names(self, available: Sequence[str]) -> tuple[str, ...]:
         """The columns to read, those among them that a file may not have."""
         return self._columns or tuple(available)
+
+
+def _names_of(row_type: RowTypeInfo | RowType) -> tuple[str, ...]:
+    if isinstance(row_type, RowType):
+        return tuple(row_type.names)
+    return tuple(row_type.get_field_names())
 
 
 def with_missing_columns(batch: Any, names: Sequence[str]) -> Any:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from millrace.common.types.logical.fitted_decimal import decimal_fitter
+from millrace.common.types.logical.logical_type import DecimalType
 from millrace.common.types.type_information import TypeInformation
 from millrace.formats.csv_schema import CsvColumn, CsvColumnKind, CsvDialect, CsvSchema
 from millrace.formats.malformed_record import MalformedRecordError
@@ -107,11 +109,17 @@ def _parser(column: CsvColumn) -> Parser:
         if not separator:
             return lambda text: [parse(text)]
         return lambda text: [parse(element) for element in text.split(separator)]
-    return _number_parser(column.type_info)
+    return _number_parser(column.type_info, column.decimal)
 
 
-def _number_parser(type_info: TypeInformation[Any] | None) -> Parser:
-    return _NUMBER_PARSERS.get(type_info.name, str) if type_info else str
+def _number_parser(
+    type_info: TypeInformation[Any] | None, decimal: DecimalType | None = None
+) -> Parser:
+    parse = _NUMBER_PARSERS.get(type_info.name, str) if type_info else str
+    if decimal is None:
+        return parse
+    fitted = decimal_fitter(decimal)
+    return lambda text: fitted(parse(text))
 
 
 def _parse_boolean(text: str) -> bool:

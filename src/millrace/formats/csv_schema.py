@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
-from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.logical.logical_type import DecimalType, LogicalType
 from millrace.common.types.typeinfo import TypeInformation, Types
 from millrace.formats.scalar_text import scalar_text, scalar_type
 
@@ -36,6 +36,8 @@ class CsvColumn:
     """The type of a number, or of the elements of an array."""
     separator: str = ";"
     """The text between two elements of an array; "": the whole field is one element."""
+    decimal: DecimalType | None = None
+    """The type of numbers that are rounded to a scale (``DataTypes.DECIMAL``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +107,11 @@ class CsvSchemaBuilder:
         self, name: str, number_type: TypeInformation[Any] | LogicalType | None = None
     ) -> CsvSchemaBuilder:
         """Add a column of numbers (default ``Types.LONG()``, which is ``DataTypes.BIGINT()``); an
-        empty field is read as None."""
+        empty field is read as None. Numbers of a ``DataTypes.DECIMAL`` are rounded half up to its
+        scale, and those that are too great for it are None."""
         found = scalar_type(number_type or Types.LONG())
-        return self._add(CsvColumn(name, CsvColumnKind.NUMBER, found))
+        decimal = number_type if isinstance(number_type, DecimalType) else None
+        return self._add(CsvColumn(name, CsvColumnKind.NUMBER, found, decimal=decimal))
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of ``true`` and ``false``; an empty field is read as None."""

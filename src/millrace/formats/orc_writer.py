@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, BinaryIO
 
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import (
     BulkWriter,
@@ -15,8 +16,10 @@ from millrace.common.serialization import (
 )
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.logical.logical_type import RowType
 from millrace.formats.arrow_types import arrow_schema
 from millrace.formats.orc_times import in_microseconds
+from millrace.formats.row_type_writer import RowTypeBulkWriter, type_in_files
 from millrace.formats.table_writer import TableBulkWriter
 
 __all__ = ["OrcBulkWriters"]
@@ -30,6 +33,7 @@ _COMPRESSIONS = {
 }
 _COMPRESSION = "orc.compress"
 _STRIPE_SIZE = "orc.stripe.size"
+_MAKER = "OrcBulkWriters"
 
 
 class OrcBulkWriters:
@@ -40,14 +44,15 @@ class OrcBulkWriters:
 
     @staticmethod
     def for_row_type(
-        row_type: RowTypeInfo,
-        writer_properties: Mapping[str, str] | None = None,
+        row_type: RowTypeInfo | RowType,
+        writer_properties: Mapping[str, str] | Configuration | None = None,
         hadoop_config: Any = None,
     ) -> OrcWriterFactory:
-        """Columns as in ``Types.ROW_NAMED``.
+        """Columns as in ``Types.ROW_NAMED`` or ``DataTypes.ROW``.
 
         Args:
-            row_type: names and types of the columns.
+            row_type: names and types of the columns. Of ``DataTypes``, they are those of a table:
+                decimals are rounded to their scale.
             writer_properties: ``orc.compress`` (NONE, ZLIB, SNAPPY, LZ4 or ZSTD; default LZ4, as
                 Flink's) and ``orc.stripe.size`` (bytes; default 64 MiB).
             hadoop_config: of the JVM, which has no meaning here; leave it out.
@@ -55,14 +60,19 @@ class OrcBulkWriters:
         Raises:
             JobDefinitionError: a type has no counterpart in ORC, or a property is unknown.
         """
-        if not isinstance(row_type, RowTypeInfo):
+        if not isinstance(row_type, (RowTypeInfo, RowType)):
             raise JobDefinitionError(
-                f"for_row_type takes Types.ROW_NAMED([names], [types]), not {row_type!r}"
+                "for_row_type takes Types.ROW_NAMED([names], [types]) or DataTypes.ROW([fields]), "
+                f"not {row_type!r}"
             )
         if hadoop_config is not None:
             raise JobDefinitionError("hadoop_config is of the JVM; leave it out")
-        settings = _settings(writer_properties or {})
-        schema = arrow_schema(row_type)
+        properties = writer_properties or {}
+        if isinstance(properties, Configuration):
+            properties = properties.to_dict()
+        settings = _settings(properties)
+        stored = type_in_files(row_type) if isinstance(row_type, RowType) else row_type
+        schema = arrow_schema(stored)
         _require_orc(schema, settings)
         return OrcWriterFactory(row_type, schema, settings)
 
@@ -86,22 +96,25 @@ class OrcWriterFactory(RowDataBulkWriterFactory[Any], JoiningBulkWriterFactory[A
     takes = BatchForm.EITHER
 
     def __init__(
-        self, row_type: RowTypeInfo | None, schema: Any, settings: Mapping[str, Any]
+        self, row_type: RowTypeInfo | RowType | None, schema: Any, settings: Mapping[str, Any]
     ) -> None:
         self._row_type = row_type
         self._schema = schema
         self._settings = settings
 
-    def get_row_type(self) -> RowTypeInfo | None:
+    def get_row_type(self) -> RowTypeInfo | RowType | None:
         return self._row_type
 
     def create(self, stream: BinaryIO) -> BulkWriter[Any]:
-        return TableBulkWriter(OrcFile(stream, self._settings), self._schema, "OrcBulkWriters")
+        writer = TableBulkWriter(OrcFile(stream, self._settings), self._schema, _MAKER)
+        if isinstance(self._row_type, RowType):
+            return RowTypeBulkWriter(self._row_type, writer, _MAKER)
+        return writer
 
     def join(self, files: Iterable[BinaryIO], target: BinaryIO) -> None:
         from pyarrow.orc import ORCFile
 
-        writer = self.create(target)
+        writer = TableBulkWriter(OrcFile(target, self._settings), self._schema, _MAKER)
         for file in files:
             found = ORCFile(file)
             for stripe in range(found.nstripes):

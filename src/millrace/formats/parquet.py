@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import SerializationError
 from millrace.common.types.batch import ColumnBatch, RowBatch
+from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.row import Row
 from millrace.filesystem.location import LOCAL_SCHEME, scheme_of
 from millrace.filesystem.registry import file_system_of
 from millrace.formats.arrow_damage import damage, invalidity
@@ -27,8 +31,25 @@ __all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
     """Each row of a Parquet file becomes a `Row` with names, or a dict; cut at row groups.
 
-    Its arguments are those of `ColumnarRowInputFormat`.
+    Args:
+        row_type, batch_size, record_type, columnar: as of `ColumnarRowInputFormat`.
+        hadoop_config: of the JVM's reader; nothing of it has a meaning here.
+        is_utc_timestamp: for times without a zone, which are those of the file in any case.
+        is_case_sensitive: whether a column's name in the file has to be spelt as in ``row_type``.
     """
+
+    def __init__(
+        self,
+        row_type: RowTypeInfo | RowType | None = None,
+        hadoop_config: Configuration | None = None,
+        batch_size: int = 8192,
+        is_utc_timestamp: bool = False,
+        is_case_sensitive: bool = True,
+        record_type: type[Any] = Row,
+        columnar: bool = False,
+    ) -> None:
+        super().__init__(row_type, batch_size, record_type, columnar)
+        self._is_case_sensitive = is_case_sensitive
 
     def ranges(self, path: str, size: int, split_size: int) -> Sequence[FileRange]:
         with damage("not a complete Parquet file"), _parquet_file(path) as file:
@@ -40,16 +61,26 @@ class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
         reader = ColumnarParquetReader if self._columnar else ParquetReader
         with damage("not a complete Parquet file"), ExitStack() as opened:
             file = opened.enter_context(_parquet_file(path))
+            available = file.schema_arrow.names
+            names = self._names(available)
             made = reader(
                 file,
                 file_range,
                 position or 0,
-                names=self._names(file.schema_arrow.names),
+                names=names,
+                stored={} if self._is_case_sensitive else _stored_names(names, available),
                 batch_size=self._batch_size,
                 record_type=self._record_type,
             )
             opened.pop_all()
             return made
+
+
+def _stored_names(names: Sequence[str], available: Sequence[str]) -> dict[str, str]:
+    """The spelling of columns in a file, of those where it is another."""
+    found = {name.lower(): name for name in available}
+    pairs = ((name, found.get(name.lower(), name)) for name in names)
+    return {name: stored for name, stored in pairs if stored != name and name not in available}
 
 
 class ParquetReader(FormatReader[Any]):
@@ -62,11 +93,14 @@ class ParquetReader(FormatReader[Any]):
         position: int,
         *,
         names: tuple[str, ...],
+        stored: Mapping[str, str],
         batch_size: int,
         record_type: type[Any],
     ) -> None:
         self._file = file
         self._names = names
+        self._stored = stored
+        """The names of columns in the file that are spelt otherwise there."""
         self._batch_size = batch_size
         self._record_type = record_type
         self._position = position
@@ -131,10 +165,13 @@ class ParquetReader(FormatReader[Any]):
     def _batches_of(self, groups: list[int], skipped: int) -> Iterator[Any]:
         """The batches of row groups but for the first rows."""
         known = set(self._file.schema_arrow.names)
-        names = [name for name in self._names if name in known]
+        meant = {self._stored.get(name, name): name for name in self._names}
+        names = [name for name in meant if name in known]
         for batch in self._file.iter_batches(self._batch_size, row_groups=groups, columns=names):
             rest = batch.slice(min(skipped, batch.num_rows))
             skipped -= batch.num_rows - rest.num_rows
+            if self._stored:
+                rest = rest.rename_columns([meant[name] for name in rest.schema.names])
             if rest.num_rows:
                 yield with_missing_columns(rest, self._names)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from millrace.common.config.configuration import Configuration
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import (
     BulkWriter,
@@ -14,10 +15,15 @@ from millrace.common.serialization import (
 )
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.composite_types import RowTypeInfo
+from millrace.common.types.logical.logical_type import RowType
 from millrace.formats.arrow_types import arrow_schema
+from millrace.formats.row_type_writer import RowTypeBulkWriter, type_in_files
 from millrace.formats.table_writer import TableBulkWriter
 
 __all__ = ["ParquetBulkWriters"]
+
+_COMPRESSION = "parquet.compression"
+_MAKER = "ParquetBulkWriters"
 
 
 class ParquetBulkWriters:
@@ -28,31 +34,41 @@ class ParquetBulkWriters:
 
     @staticmethod
     def for_row_type(
-        row_type: RowTypeInfo | None = None,
+        row_type: RowTypeInfo | RowType | None = None,
+        hadoop_config: Configuration | None = None,
         utc_timestamp: bool = False,
-        compression: str = "snappy",
+        compression: str | None = None,
     ) -> ParquetWriterFactory:
-        """Columns as in ``Types.ROW_NAMED``; None takes them from the first records of each file.
+        """Columns as in ``Types.ROW_NAMED`` or ``DataTypes.ROW``; None takes them from the first
+        records of each file.
 
         Declare them for real use: what is taken from records may differ from file to file (a
         column without values has no type).
 
         Args:
-            row_type: names and types of the columns.
-            utc_timestamp: store timestamps as points in time in UTC.
-            compression: as pyarrow names it: snappy, zstd, gzip, none.
+            row_type: names and types of the columns. Of ``DataTypes``, they are those of a table:
+                decimals are rounded to their scale.
+            hadoop_config: a configuration with ``parquet.compression``, as PyFlink's programs
+                have it.
+            utc_timestamp: store timestamps as points in time in UTC; of ``DataTypes``, only
+                TIMESTAMP_LTZ is a point in time.
+            compression: as pyarrow names it: snappy (the default), zstd, gzip, none.
 
         Raises:
-            JobDefinitionError: a type has no counterpart.
+            JobDefinitionError: a type has no counterpart, or the configuration has other keys.
         """
+        compression = compression or _compression(hadoop_config)
         if row_type is None:
             return ParquetWriterFactory(None, None, compression)
-        if not isinstance(row_type, RowTypeInfo):
+        if not isinstance(row_type, (RowTypeInfo, RowType)):
             raise JobDefinitionError(
-                f"for_row_type takes Types.ROW_NAMED([names], [types]), not {row_type!r}; a "
-                "pyarrow schema goes into for_arrow_schema"
+                "for_row_type takes Types.ROW_NAMED([names], [types]) or DataTypes.ROW([fields]), "
+                f"not {row_type!r}; a pyarrow schema goes into for_arrow_schema"
             )
-        schema = arrow_schema(row_type, utc_timestamp)
+        if isinstance(row_type, RowType):
+            schema = arrow_schema(type_in_files(row_type))
+        else:
+            schema = arrow_schema(row_type, utc_timestamp)
         return ParquetWriterFactory(row_type, schema, compression)
 
     @staticmethod
@@ -66,17 +82,22 @@ class ParquetWriterFactory(RowDataBulkWriterFactory[Any], JoiningBulkWriterFacto
 
     takes = BatchForm.EITHER
 
-    def __init__(self, row_type: RowTypeInfo | None, schema: Any, compression: str) -> None:
+    def __init__(
+        self, row_type: RowTypeInfo | RowType | None, schema: Any, compression: str
+    ) -> None:
         self._row_type = row_type
         self._schema = schema
         self._compression = compression
 
-    def get_row_type(self) -> RowTypeInfo | None:
+    def get_row_type(self) -> RowTypeInfo | RowType | None:
         return self._row_type
 
     def create(self, stream: BinaryIO) -> BulkWriter[Any]:
         file = ParquetFile(stream, self._compression)
-        return TableBulkWriter(file, self._schema, "ParquetBulkWriters")
+        writer = TableBulkWriter(file, self._schema, _MAKER)
+        if isinstance(self._row_type, RowType):
+            return RowTypeBulkWriter(self._row_type, writer, _MAKER)
+        return writer
 
     def require_joinable(self) -> None:
         if self._schema is None:
@@ -89,7 +110,7 @@ class ParquetWriterFactory(RowDataBulkWriterFactory[Any], JoiningBulkWriterFacto
     def join(self, files: Iterable[BinaryIO], target: BinaryIO) -> None:
         import pyarrow.parquet
 
-        writer = self.create(target)
+        writer = TableBulkWriter(ParquetFile(target, self._compression), self._schema, _MAKER)
         for file in files:
             for batch in pyarrow.parquet.ParquetFile(file).iter_batches():
                 writer.add_columns(ColumnBatch(batch, form="dict"))
@@ -108,3 +129,21 @@ class ParquetFile:
         import pyarrow.parquet
 
         return pyarrow.parquet.ParquetWriter(self.stream, schema, compression=self.compression)
+
+
+def _compression(config: Configuration | None) -> str:
+    if config is None:
+        return "snappy"
+    if not isinstance(config, Configuration):
+        raise JobDefinitionError(
+            f"hadoop_config is a Configuration, not {config!r}; write utc_timestamp= and "
+            "compression= before what is meant for these"
+        )
+    unknown = sorted(config.key_set() - {_COMPRESSION})
+    if unknown:
+        raise JobDefinitionError(
+            f"hadoop_config has {unknown[0]!r}, which no writer of Parquet here knows; known is "
+            f"{_COMPRESSION}"
+        )
+    named = config.get_string(_COMPRESSION, "snappy") or "snappy"
+    return {"uncompressed": "none"}.get(named.lower(), named.lower())

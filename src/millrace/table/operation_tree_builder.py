@@ -7,6 +7,7 @@ already. Flink: ``OperationTreeBuilder``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from sqlglot import exp
@@ -110,13 +111,14 @@ class OperationTreeBuilder:
 
         Args:
             call: of the function; a row that it gives has a column per field.
-            names: of its columns, or none.
+            names: of its columns, or none: those of the fields, which get a number if the group
+                has a column of that name.
         """
         node = _unaliased(call)
         made = self._value_type(node)
         parts: dict[str, exp.Expr] = {}
         if isinstance(made, RowType):
-            for place, name in enumerate(names or made.names):
+            for place, name in enumerate(names or self._beside(keys, made.names)):
                 parts[name] = nodes.FieldAt(this=node, position=place)
         else:
             parts[next(iter(names), "f0")] = node
@@ -144,7 +146,7 @@ class OperationTreeBuilder:
             raise JobDefinitionError(
                 f"flat_aggregate() takes a function that udtaf() has made, not {call}"
             )
-        made = list(names or rows.element_type.names)
+        made = list(names or self._beside(keys, rows.element_type.names))
         chosen = self._expanded_over(fields, keys, window, made)
         properties: list[exp.Expr] = []
         for item in chosen:
@@ -176,6 +178,19 @@ class OperationTreeBuilder:
 
     def _group_names(self, keys: Fields) -> list[str]:
         return [name for name in map(_written_name, self._expanded(keys)) if name is not None]
+
+    def _beside(self, keys: Fields, names: Sequence[str]) -> list[str]:
+        """Names of a function's columns that are none of the group's: ``a`` is ``a0`` then."""
+        taken = {*self._group_names(keys)}
+        found: list[str] = []
+        for name in names:
+            number = count()
+            unique = name
+            while unique in taken:
+                unique = f"{name}{next(number)}"
+            taken.add(unique)
+            found.append(unique)
+        return found
 
     def _expanded_over(
         self, fields: Fields, keys: Fields, window: GroupWindow | None, made: Sequence[str]

@@ -385,7 +385,7 @@ def test_an_asynchronous_function_is_no_vectorised_one() -> None:
     async def of_series(values: Any) -> Any:
         return values
 
-    with pytest.raises(JobDefinitionError, match="of_series is asynchronous"):
+    with pytest.raises(JobDefinitionError, match="func_type: of_series takes values"):
         udf(of_series, result_type="BIGINT", func_type="pandas")
 
 

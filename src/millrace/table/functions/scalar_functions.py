@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from inspect import iscoroutinefunction
 from typing import Any
 
-from millrace.common.errors import JobDefinitionError
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.scalar_functions import FUNC_TYPES, scalar_function
 from millrace.table.data_types import declared_type
@@ -86,11 +85,13 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
     ) -> None:
         super().__init__(func, input_types, deterministic, name)
         if func_type not in FUNC_TYPES:
-            raise JobDefinitionError(f"func_type is general, pandas or arrow, not {func_type!r}")
+            raise FunctionValueError(
+                f"The func_type must be one of 'general, pandas' or 'arrow', not {func_type!r}"
+            )
         if func_type != "general" and iscoroutinefunction(getattr(func, self.METHOD, func)):
             raise FunctionValueError(
-                f"{self._name} is asynchronous, which takes values and no columns: leave out "
-                f"func_type={func_type!r}"
+                f"Async scalar functions do not support {func_type} func_type: {self._name} takes "
+                f"values and no columns; leave out func_type={func_type!r}"
             )
         if result_type is None:
             result_type = annotated_result(func, self.METHOD, self.MADE_BY)

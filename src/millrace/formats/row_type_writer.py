@@ -1,0 +1,71 @@
+"""Records as the columns of a table's row type (``DataTypes.ROW``), for files that are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from millrace.common.errors import JobExecutionError, SerializationError
+from millrace.common.serialization import BulkWriter
+from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.common.types.logical.logical_type import (
+    BinaryType,
+    LogicalType,
+    RowType,
+    VarBinaryType,
+    rewritten,
+)
+from millrace.formats.records import field_values
+from millrace.runtime.table.columns import ColumnConversion
+
+__all__ = ["RowTypeBulkWriter", "type_in_files"]
+
+
+def type_in_files(row_type: RowType) -> RowType:
+    """A row type as files have it: bytes are as long as they are, also those of a BINARY."""
+
+    def stored(kind: LogicalType) -> LogicalType:
+        if isinstance(kind, BinaryType):
+            return VarBinaryType(kind.length, nullable=kind.is_nullable)
+        return kind
+
+    kind = rewritten(row_type, stored)
+    assert isinstance(kind, RowType)
+    return kind
+
+
+class RowTypeBulkWriter(BulkWriter[Any]):
+    """Gives another writer columns of exactly the types of a table: decimals are rounded to the
+    scale of their column, and points in time are kept as such.
+
+    Args:
+        writer: takes columns.
+        maker: the class that declares columns, for messages.
+    """
+
+    def __init__(self, row_type: RowType, writer: BulkWriter[Any], maker: str) -> None:
+        self._names = tuple(row_type.names)
+        self._convert = ColumnConversion(type_in_files(row_type))
+        self._writer = writer
+        self._maker = maker
+
+    def add_elements(self, elements: Sequence[Any]) -> None:
+        if elements:
+            self._add(RowBatch([tuple(field_values(self._names, each)) for each in elements]))
+
+    def add_columns(self, batch: ColumnBatch) -> None:
+        self._add(batch)
+
+    def flush(self) -> None:
+        self._writer.flush()
+
+    def finish(self) -> None:
+        self._writer.finish()
+
+    def _add(self, batch: Batch) -> None:
+        try:
+            columns = self._convert(batch)
+        except JobExecutionError as error:
+            kind = self._maker.removesuffix("BulkWriters")
+            raise SerializationError(f"records do not fit the {kind} columns: {error}") from None
+        self._writer.add_columns(columns)
