@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -45,11 +46,14 @@ def rows(t_env: TableEnvironment, query: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def pairs(batch_env: TableEnvironment) -> TableEnvironment:
+def pairs() -> Iterator[TableEnvironment]:
+    """Three rows, which come in one batch: some tests tell of it."""
     names = DataTypes.of("ROW<a BIGINT, b BIGINT, word STRING>")
     elements = [(1, 10, "x"), (2, None, "y"), (3, 2**60 + 1, None)]
-    batch_env.create_temporary_view("pairs", batch_env.from_elements(elements, names))
-    return batch_env
+    with run_local():
+        env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        env.create_temporary_view("pairs", env.from_elements(elements, names))
+        yield env
 
 
 @pytest.mark.parametrize(
