@@ -100,3 +100,22 @@ def test_a_formatter_reads(text: str, pattern: str, wanted: datetime | None) -> 
 def test_what_is_no_pattern_of_a_timestamp_is_refused(pattern: str) -> None:
     with pytest.raises(EvaluationError, match="date pattern"):
         format_time(datetime(2020, 1, 1), pattern)
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "wanted"),
+    [
+        ("1" * 40 + "x", "[H]" * 30, None),
+        ("1" * 40 + "x", "Hm" * 15, None),
+        ("930", "Hmm", datetime(1970, 1, 1, 9, 30)),
+        ("20240102", "yyyyMMdd", datetime(2024, 1, 2)),
+        ("+120240102", "yyyyMMdd", None),
+        ("12", "[H]m", None),
+    ],
+)
+def test_a_number_is_read_in_one_way(text: str, pattern: str, wanted: datetime | None) -> None:
+    assert parse_with(text, pattern) == wanted
+
+
+def test_a_zone_is_read_in_one_way() -> None:
+    assert read_simple("a" * 80 + "!", "zZ" * 20 + "'?'") is None

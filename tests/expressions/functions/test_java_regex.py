@@ -8,6 +8,7 @@ import pytest
 
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.functions.java_regex import PatternSyntaxError, java_pattern
+from millrace.expressions.functions.sql_patterns import like_regex, similar_regex
 
 FOUND = [
     (r"[a-z&&[^b]]", "abc", ["a", "c"]),
@@ -94,6 +95,13 @@ def test_a_search_that_would_not_end_goes_to_re2() -> None:
     linear = java_pattern("(a+)+$").linear
     assert linear is not None
     assert pc.match_substring_regex(pa.array(["a" * 5000 + "!"]), linear)[0].as_py() is False
+
+
+def test_long_patterns_are_read_in_one_pass() -> None:
+    letters = "".join(chr(200 + 2 * number) for number in range(20_000))
+    assert java_pattern(f"[{letters}]").search("a" + letters[-1:])
+    assert len(similar_regex("[" + "a" * 200_000 + "]")) == 200_002
+    assert like_regex("a_" * 100_000).count("[^") == 100_000
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,11 @@ def test_only_a_lax_path_may_lead_nowhere(path: str) -> None:
     assert walk(document, f"lax $.{path.rpartition('.')[-1]}", json.loads) is None
 
 
+def test_a_path_that_leads_to_the_same_in_many_ways_is_refused() -> None:
+    with pytest.raises(EvaluationError, match="more than 100,000 values"):
+        walk("[" * 300 + "]" * 300, "lax $..*..*..*..*", json.loads)
+
+
 def test_a_lax_path_forgives_a_text_that_is_no_json() -> None:
     assert walk("{bad", "lax $.a", json.loads) is None
     with pytest.raises(ValueError, match="Expecting"):

@@ -305,23 +305,39 @@ def _reader(pattern: str) -> tuple[re.Pattern[str], tuple[_Field, ...]]:
 
 
 def _expression(parts: tuple[_Part, ...], fields: list[_Field], pattern: str) -> str:
-    """A regular expression of parts, with a group for each field."""
-    made = ""
+    """A regular expression of parts, with a group for each field.
+
+    As in Java, a number of any width leaves digits for those of fixed widths that follow at once,
+    and nothing is read in another way for the sake of what follows later.
+    """
+    made, numbers = "", ""
     for part in parts:
-        if isinstance(part, str):
-            made += re.escape(part)
-        elif isinstance(part, _Section):
-            made += f"(?:{_expression(part.parts, fields, pattern)})?"
+        text = _expression_of(part, fields, pattern)
+        if numbers and not _FIXED_NUMBER.fullmatch(text):
+            made, numbers = f"{made}(?>{numbers})", ""
+        if numbers or (_WIDE_NUMBER.search(text) and isinstance(part, _Field)):
+            numbers += text
         else:
-            readable = _readable(part)
-            if readable is None:
-                raise EvaluationError(
-                    f"the date pattern {pattern!r} has the letter {part.letter!r}, which cannot "
-                    "be read"
-                )
-            fields.append(part)
-            made += f"{' *' if part.width else ''}({readable})"
-    return made
+            made += text
+    return f"{made}(?>{numbers})" if numbers else made
+
+
+_FIXED_NUMBER = re.compile(r"\(\\d\{\d+\}\)")
+_WIDE_NUMBER = re.compile(r"\{\d+,")
+
+
+def _expression_of(part: _Part, fields: list[_Field], pattern: str) -> str:
+    if isinstance(part, str):
+        return re.escape(part)
+    if isinstance(part, _Section):
+        return f"(?>(?:{_expression(part.parts, fields, pattern)})?)"
+    readable = _readable(part)
+    if readable is None:
+        raise EvaluationError(
+            f"the date pattern {pattern!r} has the letter {part.letter!r}, which cannot be read"
+        )
+    fields.append(part)
+    return f"{' *' if part.width else ''}({readable})"
 
 
 def _one_of(names: tuple[str, ...], count: int) -> str:

@@ -404,28 +404,30 @@ class _Reader:
         weaker than all of these."""
         negated = self._take("^")
         met: CodePoints | None = None
-        points, first = CodePoints(), True
+        ranges: list[tuple[int, int]] = []
+        first = True
         while first or not self._take("]"):
             if self._at >= len(self._text):
                 raise self._error("there is no ] for a [")
             if self._take("&&"):
+                points, ranges = CodePoints(ranges), []
                 met = points if met is None else met & points
-                points = CodePoints()
                 while self._take("&"):
                     pass
                 first = False
                 continue
             if first and self._take("]"):
-                points |= CodePoints.of("]")
+                ranges += CodePoints.of("]").ranges
             elif self._take("["):
-                points |= self._class()
+                ranges += self._class().ranges
             elif "x" in self._flags and self._comment():
                 continue
             else:
-                points |= self._member()
+                ranges += self._member().ranges
             first = False
+        points = CodePoints(ranges)
         if met is not None:
-            points = met & points if points.ranges or met is None else met
+            points = met & points if ranges else met
         return ~points if negated else points
 
     def _member(self) -> CodePoints:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from millrace.expressions.evaluation_error import EvaluationError
@@ -175,6 +176,9 @@ def _containers(value: Any) -> Iterator[Any]:
             waiting.extend(reversed(parts))
 
 
+_MOST_VALUES = 100_000
+
+
 @dataclass(frozen=True, slots=True)
 class Path:
     """A path that was read."""
@@ -187,6 +191,7 @@ class Path:
 
         Raises:
             PathMissingError: it is strict and leads nowhere.
+            EvaluationError: it leads to more than `_MOST_VALUES`, as ``$..*..*..*`` may.
         """
         values, definite = [document], True
         for step in self.steps:
@@ -194,7 +199,10 @@ class Path:
                 values, definite = step.taken(values, document, False), True
                 continue
             must = definite and not self.lax
-            values = [made for value in values for made in step.taken(value, document, must)]
+            found = (made for value in values for made in step.taken(value, document, must))
+            values = list(islice(found, _MOST_VALUES + 1))
+            if len(values) > _MOST_VALUES:
+                raise EvaluationError(f"the JSON path leads to more than {_MOST_VALUES:,} values")
             definite = definite and step.definite
         return (values[0] if values else missing) if definite else values
 

@@ -171,7 +171,8 @@ def _reader(pattern: str) -> tuple[re.Pattern[str], tuple[_Field, ...]]:
             )
         field = _Field(part.letter, part.count, _is_number(part) and _is_number(following))
         fields.append(field)
-        made += rf"[ \t]*({_readable(field)})"
+        readable = _readable(field) if field.abuts else f"(?>{_readable(field)})"
+        made += rf"[ \t]*({readable})"
     return re.compile(made, re.ASCII | re.IGNORECASE), tuple(fields)
 
 

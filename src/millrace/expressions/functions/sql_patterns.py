@@ -25,6 +25,9 @@ _SETS = {
     "[:WHITESPACE:]": "\\s",
     "[:ALNUM:]": "\\p{Alnum}",
 }
+_WRONG_INSIDE = frozenset(_SPECIAL) - frozenset("]^-")
+_MEANT = {"_": ".", "%": _ANY, "\\": "\\\\", "$": "\\$"}
+_LONGEST_SET = max(map(len, _SETS))
 
 
 def _require_one(escape: str | None) -> None:
@@ -43,7 +46,8 @@ def like_regex(pattern: str, escape: str | None = None) -> str:
     'a\\\\.(?s:.*)'
     """
     _require_one(escape)
-    made, position = "", 0
+    made: list[str] = []
+    position = 0
     while position < len(pattern):
         character = pattern[position]
         if escape is not None and character == escape:
@@ -52,11 +56,11 @@ def like_regex(pattern: str, escape: str | None = None) -> str:
                 raise EvaluationError(
                     f"LIKE: {pattern!r} has its escape {escape!r} before no % or _"
                 )
-            made += re.escape(pattern[position])
+            made.append(re.escape(pattern[position]))
         else:
-            made += {"%": _ANY, "_": _ONE}.get(character) or re.escape(character)
+            made.append({"%": _ANY, "_": _ONE}.get(character) or re.escape(character))
         position += 1
-    return made
+    return "".join(made)
 
 
 @lru_cache(maxsize=1024)
@@ -71,29 +75,33 @@ def similar_regex(pattern: str, escape: str | None = None) -> str:
     '(a|b).[\\\\d]+\\\\$'
     """
     _require_one(escape)
-    made, position, inside = "", 0, False
+    made: list[str] = []
+    position, inside = 0, False
     while position < len(pattern):
         character = pattern[position]
         if character == escape:
             position += 1
-            made += _plain(pattern, position, escape)
+            made.append(_plain(pattern, position, escape))
         elif inside:
-            known = next((key for key in _SETS if pattern[position:].upper().startswith(key)), None)
+            begin = pattern[position : position + _LONGEST_SET].upper()
+            known = next((key for key in _SETS if begin.startswith(key)), None)
             if known:
-                made, position = made + _SETS[known], position + len(known) - 1
-            elif character in _SPECIAL.translate({ord(c): None for c in "]^-"}):
+                made.append(_SETS[known])
+                position += len(known) - 1
+            elif character in _WRONG_INSIDE:
                 raise _wrong(pattern, position)
             else:
-                made, inside = made + character, character != "]"
+                made.append(character)
+                inside = character != "]"
         elif character == "]":
             raise _wrong(pattern, position)
         else:
             inside = character == "["
-            made += {"_": ".", "%": _ANY, "\\": "\\\\", "$": "\\$"}.get(character, character)
+            made.append(_MEANT.get(character, character))
         position += 1
     if inside:
         raise _wrong(pattern, position)
-    return made
+    return "".join(made)
 
 
 def _plain(pattern: str, position: int, escape: str) -> str:
