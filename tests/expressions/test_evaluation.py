@@ -16,6 +16,7 @@ from millrace.common.types.logical.arrow_type import arrow_schema
 from millrace.common.types.logical.logical_type import (
     BooleanType,
     DecimalType,
+    DoubleType,
     IntType,
     LogicalType,
     RowType,
@@ -204,4 +205,15 @@ def test_concat_ws_has_a_value_for_each_row(rows: list[tuple[str | None, ...]]) 
     assert made == [
         None if by is None else by.join(text for text in texts if text is not None)
         for by, *texts in rows
+    ]
+
+
+def test_zeros_with_another_sign_are_other_arguments() -> None:
+    """Calls of several columns are made once for equal arguments; these are not equal."""
+    kind = DoubleType()
+    call = resolve_call("JSON_ARRAY", (field(0, kind), field(1, kind)))
+    assert computed(call, kind, [0.0, -0.0, 0.0], [1.0, 1.0, 1.0]) == [
+        "[0.0,1.0]",
+        "[-0.0,1.0]",
+        "[0.0,1.0]",
     ]

@@ -215,7 +215,7 @@ def per_value(
         return _per_entry(function, arrow, fixed, columns[0], datums[columns[0]], with_nulls)
     seen: dict[Any, Any] = {}
     results: list[Any] = []
-    hashable = not any(pa.types.is_nested(datums[c].type) for c in columns)
+    hashable = not any(_is_unlike_its_equal(datums[column].type) for column in columns)
     for row in zip(*(_values(datums[column]) for column in columns), strict=True):
         if not with_nulls and None in row:
             results.append(None)
@@ -230,6 +230,11 @@ def per_value(
         if hashable:
             seen[row] = results[-1]
     return pa.array(results, arrow)
+
+
+def _is_unlike_its_equal(kind: Any) -> bool:
+    """Whether values of a type have no hash, or equal ones differ, as 0.0 and -0.0 do."""
+    return bool(pa.types.is_nested(kind) or pa.types.is_floating(kind))
 
 
 def _per_entry(
