@@ -14,6 +14,7 @@ from millrace.engine.job_details import JobDetails, Listener
 from millrace.testing.faults import Faults
 from millrace.testing.local_executor import LocalExecutor
 from millrace.testing.manual_clock import ManualClock
+from millrace.testing.searched_files import SearchedFiles
 
 EPOCH_LIMIT = 10_000
 _ONE_EPOCH = 20_000
@@ -84,11 +85,13 @@ def run_local(
         3
     """
     cluster = MiniCluster(clock or ManualClock(), epoch_limit=epoch_limit)
+    files = SearchedFiles()
 
     def local_executor() -> Executor:
         return LocalExecutor(workers, seed, faults, cluster.clock.now)
 
     def create(configuration: Configuration, name: str, parallelism: int) -> Executor:
+        files.add(configuration)
         made = (executor or local_executor)()
         cluster.executors.append(made)
         return made
@@ -108,6 +111,7 @@ def run_local(
         yield cluster
     finally:
         JobLauncher.install(before)
+        files.remove()
 
 
 def _settings(
