@@ -17,40 +17,11 @@ from types import ModuleType
 __all__ = ["MISSING", "MISSING_NAMES", "MissingModules", "missing_name"]
 
 
-def _connector(name: str) -> str:
-    return (
-        f"Millrace has no {name} connector yet: what Spark can read comes in by from_spark, "
-        "and a connector of your own is a Source or a Sink (see Writing a connector in the "
-        "documentation)"
-    )
-
-
 MISSING: dict[str, str] = {}
 """Modules of PyFlink that are not there, and what to say."""
 
 
-def _removed(name: str, instead: str) -> str:
-    return f"Neither Millrace nor Flink 2 has {name}: {instead} takes its place"
-
-
-_FORMER_KAFKA = {
-    "FlinkKafkaConsumer": _removed("FlinkKafkaConsumer", "KafkaSource"),
-    "FlinkKafkaProducer": _removed("FlinkKafkaProducer", "KafkaSink"),
-    "Semantic": _removed("Semantic", "DeliveryGuarantee"),
-}
-_ELASTICSEARCH_6 = {
-    "Elasticsearch6SinkBuilder": (
-        "Millrace has no connector for Elasticsearch 6 yet: Elasticsearch7SinkBuilder writes to "
-        "Elasticsearch 7 and later and to OpenSearch"
-    )
-}
 _KINESIS = {
-    **dict.fromkeys(
-        ("KinesisFirehoseSink", "KinesisFirehoseSinkBuilder"), _connector("Kinesis Firehose")
-    ),
-    "KinesisShardAssigner": (
-        "Millrace has no KinesisShardAssigner yet: shards go to the subtask with the fewest"
-    ),
     "WatermarkTracker": (
         "Millrace has no WatermarkTracker yet: WatermarkStrategy.with_watermark_alignment() does "
         "what it does"
@@ -60,17 +31,6 @@ _CASSANDRA = {
     "CassandraCommitter": (
         "Millrace has no write-ahead log for Cassandra yet: rows that are written again replace "
         "themselves by their primary key"
-    ),
-    "CassandraFailureHandler": (
-        "Millrace has no CassandraFailureHandler yet: set_error_policy() does what it is for"
-    ),
-    "ClusterBuilder": (
-        "Millrace has no ClusterBuilder yet: set_cluster_builder() takes a function that makes a "
-        "Cluster of the package cassandra-driver"
-    ),
-    "MapperOptions": (
-        "Millrace has no MapperOptions yet: set_ttl(), set_consistency_level() and "
-        "enable_ignore_null_fields() do what they are for"
     ),
 }
 _PULSAR = {
@@ -90,10 +50,7 @@ MISSING_NAMES: dict[str, dict[str, str]] = {
             "of a class"
         ),
     },
-    "millrace.datastream.connectors": _FORMER_KAFKA,
     "millrace.datastream.connectors.cassandra": _CASSANDRA,
-    "millrace.datastream.connectors.elasticsearch": _ELASTICSEARCH_6,
-    "millrace.datastream.connectors.kafka": _FORMER_KAFKA,
     "millrace.datastream.connectors.kinesis": _KINESIS,
     "millrace.datastream.connectors.pulsar": _PULSAR,
 }

@@ -8,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from kafka_topics import WallClock
@@ -19,13 +20,25 @@ from millrace.testing import run_local
 PAGE = Path(__file__).parents[2] / "docs" / "connectors" / "kinesis.md"
 
 
+def page_code() -> str:
+    """All programs of the page, one behind the other."""
+    text = PAGE.read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+
+
+def test_the_sink_of_firehose_of_the_page() -> None:
+    page: dict[str, Any] = {}
+    exec(compile(page_code(), str(PAGE), "exec"), page)
+    sink = page["deliver"]({"aws.region": "eu-west-1"})
+    assert str(sink._writing.target) == "Firehose delivery stream 'totals'"
+
+
 @pytest.mark.connectors
 def test_the_words_of_the_page(kinesalite: Kinesalite, monkeypatch: pytest.MonkeyPatch) -> None:
     """The job has no end: it is cancelled when what it is to write is there."""
-    [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     page = ModuleType("kinesis_page")
     monkeypatch.setitem(sys.modules, "kinesis_page", page)
-    exec(compile(code, str(PAGE), "exec"), page.__dict__)
+    exec(compile(page_code(), str(PAGE), "exec"), page.__dict__)
     words, louder = (kinesalite.create_stream(name) for name in ("words", "louder"))
     kinesalite.put(words, [("any", b"quiet"), ("any", b"words")])
     with run_local(clock=WallClock()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from millrace.common.error_policy import ErrorPolicy, require_error_policy
@@ -50,6 +51,13 @@ class RefusedWrites:
             )
         self._counter.inc(len(reasons))
         self._logger.warning("left out: %s%s", reasons[0], more)
+
+    def hand_over(self, reasons: list[str], handle: Callable[[ConnectorError], object]) -> None:
+        """Have a function of the user's decide on each record, in place of the policy: it returns
+        to go on without the record, or raises."""
+        for reason in reasons:
+            self._counter.inc()
+            handle(self._kind(reason))
 
 
 def require_sink_error_policy(policy: Any) -> ErrorPolicy:

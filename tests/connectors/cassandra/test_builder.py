@@ -12,9 +12,17 @@ from cassandra.query import UNSET_VALUE
 
 from millrace.common import ErrorPolicy, OutputTag
 from millrace.common.errors import JobDefinitionError
-from millrace.common.sink import DeliveryGuarantee
-from millrace.connectors.cassandra import CassandraSink, ConsistencyLevel
+from millrace.common.sink import DeliveryGuarantee, WriterContext
+from millrace.connectors.cassandra import (
+    CassandraError,
+    CassandraFailureHandler,
+    CassandraSink,
+    ClusterBuilder,
+    ConsistencyLevel,
+    MapperOptions,
+)
 from millrace.connectors.cassandra.statements import Statements
+from millrace.connectors.cassandra.writer import CassandraWriter
 
 
 def builder() -> Any:
@@ -36,6 +44,21 @@ def test_secrets_are_not_shown() -> None:
         (lambda b: b.set_table("totals"), "'keyspace.table'"),
         (lambda b: b.set_query(" "), "a text in CQL"),
         (lambda b: b.set_consistency_level("ONE"), "is a ConsistencyLevel"),
+        (lambda b: b.set_consistency_level(ConsistencyLevel.SERIAL), "SERIAL is for reads"),
+        (lambda b: b.set_mapper_options({"ttl": 1}), r"takes MapperOptions\(\)"),
+        (lambda _: MapperOptions().ttl(0), "ttl must be"),
+        (lambda _: MapperOptions().timestamp(-1), "timestamp must be"),
+        (lambda _: MapperOptions().tracing(True), "a trace for every row"),
+        (lambda _: MapperOptions().consistency_level(ConsistencyLevel.LOCAL_SERIAL), "for reads"),
+        (
+            lambda b: (
+                b.set_table("a.b")
+                .set_mapper_options(MapperOptions().if_not_exists(True).timestamp(1))
+                .build()
+            ),
+            r"if_not_exists\(\) or timestamp\(\), not both",
+        ),
+        (lambda b: b.set_failure_handler(print), "takes a CassandraFailureHandler"),
         (lambda b: b.set_ttl(0), "seconds must be"),
         (lambda b: b.set_request_timeout(0), "milliseconds must be"),
         (lambda b: b.set_max_concurrent_requests(0), "max_concurrent_requests must be"),
@@ -93,3 +116,87 @@ def test_the_column_that_does_not_fit_is_named_not_the_one_that_is_missing() -> 
     for missing in (None, UNSET_VALUE):
         error = statements._misfit(prepared, [missing, "many"], TypeError())
         assert str(error).startswith("column 'n' of shop.orders is int and cannot hold a str: many")
+
+
+def statements_of(made: Any) -> list[str]:
+    """What inserts and deletes a row of the columns id and name."""
+    statements = Statements.__new__(Statements)
+    statements._target = made.set_table("shop.totals").build()._writing.target
+    statements._key = ("id",)
+    return [statements._insert(("id", "name")), statements._delete()]
+
+
+INSERT = 'INSERT INTO "shop"."totals" ("id", "name") VALUES (?, ?)'
+DELETE = 'DELETE FROM "shop"."totals"'
+
+
+@pytest.mark.parametrize(
+    ("options", "insert", "delete"),
+    [
+        (MapperOptions(), "", ""),
+        (MapperOptions().ttl(60), " USING TTL 60", ""),
+        (
+            MapperOptions().ttl(60).timestamp(5),
+            " USING TTL 60 AND TIMESTAMP 5",
+            " USING TIMESTAMP 5",
+        ),
+        (MapperOptions().if_not_exists(True).ttl(9), " IF NOT EXISTS USING TTL 9", ""),
+        (MapperOptions().if_not_exists(False).tracing(False), "", ""),
+    ],
+)
+def test_mapper_options_are_in_the_statements(
+    options: MapperOptions, insert: str, delete: str
+) -> None:
+    made = builder().set_mapper_options(options)
+    assert statements_of(made) == [INSERT + insert, f'{DELETE}{delete} WHERE "id" = ?']
+
+
+def test_mapper_options_leave_what_they_do_not_name() -> None:
+    """And have no say in a query, as in Flink."""
+    options = MapperOptions().consistency_level(ConsistencyLevel.ALL).save_null_fields(False)
+    target = builder().set_ttl(7).set_mapper_options(options).set_table("a.b").build()
+    assert target._writing.target.ttl_s == 7
+    assert target._writing.target.consistency is ConsistencyLevel.ALL
+    assert target._writing.target.ignore_nulls
+    query = builder().set_query("INSERT ...").set_mapper_options(options.ttl(5)).build()
+    assert query._writing.target.consistency is ConsistencyLevel.LOCAL_QUORUM
+    assert query._writing.target.ttl_s is None
+
+
+class OneCluster(ClusterBuilder):
+    """A builder of the user's own."""
+
+    def build_cluster(self) -> Any:
+        return "cluster"
+
+
+def test_a_builder_makes_the_cluster() -> None:
+    sink = CassandraSink.builder().set_cluster_builder(OneCluster()).set_table("a.b").build()
+    assert sink._writing.connection.cluster() == "cluster"  # type: ignore[misc]
+
+
+class Keeping(CassandraFailureHandler):
+    """Notes what is refused, and goes on."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def on_failure(self, failure: Exception) -> None:
+        self.seen.append(str(failure))
+
+
+def test_a_handler_decides_on_what_is_refused() -> None:
+    """One by one; without a handler, and with that which does nothing, the job fails."""
+
+    def writer(*handlers: CassandraFailureHandler) -> CassandraWriter:
+        made = builder().set_table("a.b")
+        for handler in handlers:
+            made.set_failure_handler(handler)
+        return CassandraWriter(made.build()._writing, WriterContext(0, 1, "run", "run-1", 1, 0))
+
+    keeping = Keeping()
+    writer(keeping)._take(["no such column", "too large"])
+    assert keeping.seen == ["no such column", "too large"]
+    for failing in (writer(), writer(CassandraFailureHandler.no_op())):
+        with pytest.raises(CassandraError, match="no such column"):
+            failing._take(["no such column"])

@@ -10,8 +10,12 @@ import pytest
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import DeliveryGuarantee, WriterContext
+from millrace.common.types import Row, RowKind
+from millrace.common.types.batch import RowBatch
 from millrace.connectors.elasticsearch import (
+    Elasticsearch6SinkBuilder,
     Elasticsearch7SinkBuilder,
+    ElasticsearchAction,
     ElasticsearchEmitter,
     ElasticsearchError,
     FlushBackoffType,
@@ -44,6 +48,7 @@ def complete() -> Elasticsearch7SinkBuilder:
         (lambda b: b.set_connection_timeout(0), "positive number of milliseconds"),
         (lambda b: ElasticsearchEmitter.static_index(""), "index is a name"),
         (lambda b: ElasticsearchEmitter.dynamic_index("i", 7), "key_field is a name"),
+        (lambda b: ElasticsearchEmitter.static_index("i", "k", ""), "doc_type is a name"),
         (lambda b: ElasticsearchEmitter.of("f"), "takes a function"),
     ],
 )
@@ -71,3 +76,63 @@ def test_without_the_package_one_sentence(monkeypatch: pytest.MonkeyPatch) -> No
     sink = complete().build()
     with pytest.raises(ElasticsearchError, match=r"pip install 'millrace\[elasticsearch\]'"):
         sink.create_writer(WriterContext(0, 1, "run", "attempt", 1, 0), None)
+
+
+class Requests:
+    """A client that notes what it is given, line by line."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+
+    def send(self, actions: list[Any]) -> list[Any]:
+        for action in actions:
+            self.lines += [action.header, *([action.document] if action.document else [])]
+        return []
+
+
+@pytest.mark.parametrize(
+    ("builder", "doc_type", "written"),
+    [
+        (Elasticsearch6SinkBuilder, "user", ',"_type":"user"'),
+        (Elasticsearch6SinkBuilder, None, ',"_type":"_doc"'),
+        (Elasticsearch7SinkBuilder, "user", ""),
+    ],
+)
+def test_elasticsearch_6_is_told_the_types_of_documents(
+    builder: Any, doc_type: str | None, written: str
+) -> None:
+    """Elasticsearch 6 refuses documents without a type, later versions those with one."""
+    emitter = ElasticsearchEmitter.static_index("users", "id", doc_type)
+    sink = builder().set_hosts("localhost:9200").set_emitter(emitter).build()
+    client = Requests()
+    context = WriterContext(0, 1, "run", "attempt", 1, 0, shared={"elasticsearch-client": client})
+    writer = sink.create_writer(context, None)
+    writer.write(RowBatch([Row(id=7, name="ada"), Row.of_kind(RowKind.DELETE, id=8, name="eve")]))
+    writer.prepare_commit(False)
+    assert [line.decode() for line in client.lines] == [
+        f'{{"index":{{"_index":"users","_id":"7"{written}}}}}',
+        '{"id":7,"name":"ada"}',
+        f'{{"delete":{{"_index":"users","_id":"8"{written}}}}}',
+    ]
+
+
+def test_actions_of_a_function_have_types_for_elasticsearch_6_too() -> None:
+    """An update names its type beside its index; one without a type has the usual one."""
+
+    def actions(name: str) -> list[ElasticsearchAction]:
+        return [
+            ElasticsearchAction.update("users", {"name": name}, "1"),
+            ElasticsearchAction("index", "users", "2", {"name": name}, "user"),
+        ]
+
+    emitter = ElasticsearchEmitter.of(actions)
+    sink = Elasticsearch6SinkBuilder().set_hosts("localhost").set_emitter(emitter).build()
+    client = Requests()
+    context = WriterContext(0, 1, "run", "attempt", 1, 0, shared={"elasticsearch-client": client})
+    writer = sink.create_writer(context, None)
+    writer.write(RowBatch(["ada"]))
+    writer.prepare_commit(False)
+    assert client.lines[::2] == [
+        b'{"update":{"_index":"users","_id":"1","_type":"_doc"}}',
+        b'{"index":{"_index":"users","_id":"2","_type":"user"}}',
+    ]

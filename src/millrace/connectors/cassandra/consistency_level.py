@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
-__all__ = ["ConsistencyLevel"]
+from millrace.common.errors import JobDefinitionError
+
+__all__ = ["ConsistencyLevel", "require_write_level"]
 
 
 class ConsistencyLevel(Enum):
-    """Names and numbers of Cassandra's protocol, those of them that writes can have."""
+    """Names and numbers of Cassandra's protocol."""
 
     ANY = 0
     """One node, which need be no replica."""
@@ -21,4 +24,24 @@ class ConsistencyLevel(Enum):
     LOCAL_QUORUM = 6
     """More than half of the replicas in the data centre of the coordinator."""
     EACH_QUORUM = 7
+    SERIAL = 8
+    """Of reads only, as is the next."""
+    LOCAL_SERIAL = 9
     LOCAL_ONE = 10
+
+
+def require_write_level(level: Any) -> ConsistencyLevel:
+    """The level itself.
+
+    Raises:
+        JobDefinitionError: it is none, or one that no write can have.
+    """
+    if not isinstance(level, ConsistencyLevel):
+        raise JobDefinitionError(
+            f"a level is a ConsistencyLevel such as LOCAL_QUORUM, not {level!r}"
+        )
+    if level in (ConsistencyLevel.SERIAL, ConsistencyLevel.LOCAL_SERIAL):
+        raise JobDefinitionError(
+            f"the level {level.name} is for reads: a write has QUORUM or LOCAL_QUORUM instead"
+        )
+    return level

@@ -9,8 +9,12 @@ from typing import Any, Self
 from millrace.common.error_policy import ErrorPolicy
 from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import DeliveryGuarantee, Sink, SinkWriter, WriterContext
+from millrace.common.time.amounts import Duration
 from millrace.connectors.cassandra.client import CassandraConnection
-from millrace.connectors.cassandra.consistency_level import ConsistencyLevel
+from millrace.connectors.cassandra.cluster_builder import ClusterBuilder
+from millrace.connectors.cassandra.consistency_level import ConsistencyLevel, require_write_level
+from millrace.connectors.cassandra.failure_handler import CassandraFailureHandler
+from millrace.connectors.cassandra.mapper_options import MapperOptions
 from millrace.connectors.cassandra.writer import CassandraWriter, CassandraWriting
 from millrace.connectors.index_range import require_at_least
 from millrace.connectors.refused_writes import require_sink_error_policy
@@ -93,15 +97,17 @@ class CassandraSinkOptions:
         require_at_least(1, milliseconds=milliseconds)
         return self._connect(request_timeout_ms=milliseconds)
 
-    def set_cluster_builder(self, builder: Callable[[], Any]) -> Self:
-        """Instead of a host: a function that makes a ``Cluster`` of the driver, for TLS and the
-        like. It is called in the workers.
+    def set_cluster_builder(self, builder: ClusterBuilder | Callable[[], Any]) -> Self:
+        """Instead of a host: a `ClusterBuilder`, or a function that makes a ``Cluster`` of the
+        driver, for TLS and the like. It is called in the workers.
 
         Raises:
-            JobDefinitionError: it is no function.
+            JobDefinitionError: it is neither.
         """
         if not callable(builder):
-            raise JobDefinitionError(f"set_cluster_builder() takes a function, not {builder!r}")
+            raise JobDefinitionError(
+                f"set_cluster_builder() takes a function or a ClusterBuilder, not {builder!r}"
+            )
         return self._connect(cluster=builder)
 
     def set_table(self, table: str) -> Self:
@@ -130,13 +136,9 @@ class CassandraSinkOptions:
         """How many replicas must acknowledge: LOCAL_QUORUM unless set.
 
         Raises:
-            JobDefinitionError: it is no `ConsistencyLevel`.
+            JobDefinitionError: it is no `ConsistencyLevel` of writes.
         """
-        if not isinstance(level, ConsistencyLevel):
-            raise JobDefinitionError(
-                f"a level is a ConsistencyLevel such as LOCAL_QUORUM, not {level!r}"
-            )
-        return self._target(consistency=level)
+        return self._target(consistency=require_write_level(level))
 
     def set_ttl(self, seconds: int) -> Self:
         """Seconds after which what is written vanishes; for tables: a query has its own.
@@ -147,12 +149,41 @@ class CassandraSinkOptions:
         require_at_least(1, seconds=seconds)
         return self._target(ttl_s=seconds)
 
+    def set_mapper_options(self, options: MapperOptions) -> Self:
+        """How the statements for a table are made; a query is as it is.
+
+        Raises:
+            JobDefinitionError: they are no `MapperOptions`.
+        """
+        if not isinstance(options, MapperOptions):
+            raise JobDefinitionError(f"set_mapper_options() takes MapperOptions(), not {options!r}")
+        return self._with(mapped=options.writes)
+
+    def set_failure_handler(self, failure_handler: CassandraFailureHandler) -> Self:
+        """What becomes of writes that the cluster refuses, in place of an error policy.
+
+        Raises:
+            JobDefinitionError: it is no `CassandraFailureHandler`.
+        """
+        if not isinstance(failure_handler, CassandraFailureHandler):
+            raise JobDefinitionError(
+                "set_failure_handler() takes a CassandraFailureHandler such as "
+                f"CassandraFailureHandler.no_op(), not {failure_handler!r}"
+            )
+        return self._with(failure_handler=failure_handler)
+
     def enable_ignore_null_fields(self) -> Self:
         """Leave what is None as it is, without a tombstone; by default it is deleted."""
         return self._target(ignore_nulls=True)
 
-    def set_max_concurrent_requests(self, max_concurrent_requests: int) -> Self:
+    def set_max_concurrent_requests(
+        self, max_concurrent_requests: int, duration: Duration | None = None
+    ) -> Self:
         """Requests of a subtask that wait for their answers at a time: 128 unless set.
+
+        Args:
+            duration: accepted for Flink programs, without effect: a request that has to wait for
+                others waits as long as they take (`set_request_timeout`).
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -215,6 +246,7 @@ class CassandraSinkOptions:
         Raises:
             JobDefinitionError: something is missing or does not fit together.
         """
+        self._apply_mapper_options()
         connection, target = self._writing.connection, self._writing.target
         for fits, problem in (
             (bool(connection.hosts) != bool(connection.cluster), "set_host()"),
@@ -228,10 +260,27 @@ class CassandraSinkOptions:
                 target.ttl_s is None or target.query is None,
                 "set_ttl() for tables only: write USING TTL into the query",
             ),
+            (
+                not target.if_not_exists or target.timestamp_us is None,
+                "if_not_exists() or timestamp(), not both: nodes agree on the time of such a write",
+            ),
         ):
             if not fits:
                 raise JobDefinitionError(f"a CassandraSink needs {problem}")
         return CassandraSink(self._writing)
+
+    def _apply_mapper_options(self) -> None:
+        """Have a table's writes be as the mapper options say."""
+        mapped = self._writing.mapped
+        if mapped is None or self._writing.target.table is None:
+            return
+        self._target(timestamp_us=mapped.timestamp_us, if_not_exists=mapped.if_not_exists)
+        chosen = {
+            "ttl_s": mapped.ttl_s,
+            "consistency": mapped.consistency,
+            "ignore_nulls": mapped.ignore_nulls,
+        }
+        self._target(**{name: value for name, value in chosen.items() if value is not None})
 
     def _connect(self, **changes: Any) -> Self:
         return self._with(connection=replace(self._writing.connection, **changes))

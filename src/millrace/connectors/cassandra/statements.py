@@ -40,6 +40,9 @@ class CassandraTarget:
     consistency: ConsistencyLevel = ConsistencyLevel.LOCAL_QUORUM
     ttl_s: int | None = None
     ignore_nulls: bool = False
+    timestamp_us: int | None = None
+    """Of all writes; None: the client gives each its own."""
+    if_not_exists: bool = False
 
     def __str__(self) -> str:
         return f"table {self.table}" if self.table is not None else f"statement {self.query!r}"
@@ -93,15 +96,16 @@ class Statements:
 
     def _insert(self, names: tuple[str, ...]) -> str:
         columns, marks = ", ".join(map(_quoted, names)), ", ".join("?" * len(names))
-        ttl = self._target.ttl_s
-        using = "" if ttl is None else f" USING TTL {ttl}"
-        return (
-            f"INSERT INTO {_quoted_table(self._target.table)} ({columns}) VALUES ({marks}){using}"
-        )
+        target = self._target
+        new = " IF NOT EXISTS" if target.if_not_exists else ""
+        using = _using(TTL=target.ttl_s, TIMESTAMP=target.timestamp_us)
+        table = _quoted_table(target.table)
+        return f"INSERT INTO {table} ({columns}) VALUES ({marks}){new}{using}"
 
     def _delete(self) -> str:
         where = " AND ".join(f"{_quoted(name)} = ?" for name in self._key)
-        return f"DELETE FROM {_quoted_table(self._target.table)} WHERE {where}"
+        using = _using(TIMESTAMP=self._target.timestamp_us)
+        return f"DELETE FROM {_quoted_table(self._target.table)}{using} WHERE {where}"
 
     def _statement(self, text: str) -> _Prepared:
         prepared = self._prepared.get(text)
@@ -230,6 +234,11 @@ def _primary_key(session: Any, table: str) -> tuple[str, ...]:
             f"there is no table {name!r} in the keyspace {keyspace!r}, which has: {tables}"
         )
     return tuple(column.name for column in found.primary_key)
+
+
+def _using(**parameters: int | None) -> str:
+    given = [f"{name} {value}" for name, value in parameters.items() if value is not None]
+    return f" USING {' AND '.join(given)}" if given else ""
 
 
 def _quoted(name: str) -> str:

@@ -18,6 +18,8 @@ from millrace.connectors.cassandra.client import (
     import_cassandra,
     is_passing,
 )
+from millrace.connectors.cassandra.failure_handler import CassandraFailureHandler
+from millrace.connectors.cassandra.mapper_options import MappedWrites
 from millrace.connectors.cassandra.statements import CassandraTarget, Statements
 from millrace.connectors.refused_writes import RefusedWrites
 
@@ -38,6 +40,10 @@ class CassandraWriting:
     max_retries: int = 3
     retry_interval_ms: int = 1_000
     policy: ErrorPolicy = field(default_factory=ErrorPolicy.fail)
+    failure_handler: CassandraFailureHandler | None = None
+    """In place of the policy."""
+    mapped: MappedWrites | None = None
+    """Mapper options, which count for a table."""
 
 
 class CassandraWriter(SinkWriter[Any]):
@@ -133,8 +139,15 @@ class CassandraWriter(SinkWriter[Any]):
                     again, failure = place, result
             elif again is None:  # what is behind is tried again anyway
                 refused.append(self._said(result))
-        self._refused.take(refused)
+        self._take(refused)
         return ([] if again is None else pending[again:]), failure
+
+    def _take(self, refused: list[str]) -> None:
+        handler = self._writing.failure_handler
+        if handler is None:
+            self._refused.take(refused)
+        else:
+            self._refused.hand_over(refused, handler.on_failure)
 
     def _said(self, error: Any) -> str:
         connection, target = self._writing.connection, self._writing.target

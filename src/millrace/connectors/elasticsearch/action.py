@@ -29,6 +29,8 @@ class ElasticsearchAction:
     index_name: str
     document_id: str | None
     document: Any
+    document_type: str | None = None
+    """For Elasticsearch 6 only; None: ``_doc``."""
 
     @staticmethod
     def index(
@@ -61,8 +63,11 @@ class PreparedAction(NamedTuple):
     document: bytes | None
 
     @staticmethod
-    def of(action: ElasticsearchAction) -> PreparedAction:
+    def of(action: ElasticsearchAction, with_type: bool = False) -> PreparedAction:
         """Write it as JSON.
+
+        Args:
+            with_type: whether it names the type of the document.
 
         Raises:
             SerializationError: the document has a value that JSON has not.
@@ -70,6 +75,8 @@ class PreparedAction(NamedTuple):
         operation, index, document_id = action.operation, action.index_name, action.document_id
         document = action.document
         place = {"_index": index} if document_id is None else {"_index": index, "_id": document_id}
+        if with_type:
+            place["_type"] = action.document_type or _TYPE
         header = _ENCODE({operation: place})
         if operation == "delete":
             return PreparedAction(operation, index, document_id, header, None)
@@ -115,6 +122,8 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
+_TYPE = "_doc"
+"""Of documents whose emitter names none."""
 _SIGNS_OF_NONE = (b"null", b"NaN", b"Inf")
 """One of them is in a document that has no number where it should."""
 _ENCODE = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number").encode

@@ -50,13 +50,13 @@ class ElasticsearchEmitter(ABC):
             index: its name.
             key_field: the field that is the id; without one the cluster makes ids, and records
                 that are written again after a failure are there twice.
-            doc_type: accepted for PyFlink programs, without effect: there are none since
-                Elasticsearch 7.
+            doc_type: the type of the documents, for `Elasticsearch6SinkBuilder` only: there are
+                none since Elasticsearch 7.
 
         Raises:
             JobDefinitionError: a name is no text, or empty.
         """
-        return _FieldEmitter(_name(index, "index"), None, _optional(key_field, "key_field"))
+        return _FieldEmitter(_name(index, "index"), None, key_field, doc_type)
 
     @staticmethod
     def dynamic_index(
@@ -65,7 +65,7 @@ class ElasticsearchEmitter(ABC):
         """Each document goes to the index that one of its fields names; the rest is as for
         `static_index`."""
         field = _name(index_field, "index_field")
-        return _FieldEmitter("", field, _optional(key_field, "key_field"))
+        return _FieldEmitter("", field, key_field, doc_type)
 
     @staticmethod
     def of(function: Callable[[Any], Iterable[ElasticsearchAction]]) -> ElasticsearchEmitter:
@@ -92,10 +92,13 @@ class _FunctionEmitter(ElasticsearchEmitter):
 class _FieldEmitter(ElasticsearchEmitter):
     """Index and id are fields."""
 
-    def __init__(self, index: str, index_field: str | None, key_field: str | None) -> None:
+    def __init__(
+        self, index: str, index_field: str | None, key_field: str | None, doc_type: str | None
+    ) -> None:
         self._index = index
         self._index_field = index_field
-        self._key_field = key_field
+        self._key_field = _optional(key_field, "key_field")
+        self._type = _optional(doc_type, "doc_type")
 
     def emit_batch(self, values: list[Any]) -> list[ElasticsearchAction]:
         actions = (self._action(value) for value in values)
@@ -122,10 +125,10 @@ class _FieldEmitter(ElasticsearchEmitter):
         if self._index_field is not None:
             index = str(self._field(document, self._index_field))
         if kind in _INDEXED:
-            return ElasticsearchAction("index", index, key, document)
+            return ElasticsearchAction("index", index, key, document, self._type)
         if kind is RowKind.UPDATE_BEFORE:
             return None
-        return ElasticsearchAction("delete", index, key, None)
+        return ElasticsearchAction("delete", index, key, None, self._type)
 
     @staticmethod
     def _fields_of(row: Row) -> dict[str, Any]:

@@ -28,3 +28,5 @@ class SinkSettings:
     """Of one request; infinite: no limit."""
     max_bytes: float
     failure_handler: FailureHandler | None
+    with_types: bool = False
+    """Whether actions name the types of their documents, as Elasticsearch 6 wants it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import DeliveryGuarantee, Sink, SinkWriter, WriterContext
@@ -15,7 +16,12 @@ from millrace.connectors.elasticsearch.settings import FailureHandler, SinkSetti
 from millrace.connectors.elasticsearch.writer import ElasticsearchWriter
 from millrace.connectors.repeatable_writes import require_repeatable
 
-__all__ = ["Elasticsearch7SinkBuilder", "ElasticsearchSink"]
+__all__ = [
+    "Elasticsearch6SinkBuilder",
+    "Elasticsearch7SinkBuilder",
+    "ElasticsearchSink",
+    "ElasticsearchSinkBuilderBase",
+]
 
 _MAX_ACTIONS = 1000
 _MAX_MB = 5
@@ -23,11 +29,11 @@ _MB = 1 << 20
 
 
 class ElasticsearchSink(Sink[Any]):
-    """Writes documents to Elasticsearch 7 and later, and OpenSearch.
+    """Writes documents to Elasticsearch 7 and later, OpenSearch, and Elasticsearch 6.
 
-    Made by `Elasticsearch7SinkBuilder`. An epoch ends only when the cluster has acknowledged
-    all its documents: at least once. With ids from the records a repeated write replaces what
-    the first has written, so each document is there once.
+    Made by `Elasticsearch7SinkBuilder` or `Elasticsearch6SinkBuilder`. An epoch ends only when the
+    cluster has acknowledged all its documents: at least once. With ids from the records a repeated
+    write replaces what the first has written, so each document is there once.
     """
 
     def __init__(self, settings: SinkSettings) -> None:
@@ -37,18 +43,9 @@ class ElasticsearchSink(Sink[Any]):
         return ElasticsearchWriter(self._settings, context)
 
 
-class Elasticsearch7SinkBuilder:
-    """Collects the options of an `ElasticsearchSink`; names as in PyFlink.
-
-    Example:
-        >>> sink = (
-        ...     Elasticsearch7SinkBuilder()
-        ...     .set_hosts("localhost:9200")
-        ...     .set_emitter(ElasticsearchEmitter.static_index("users", "id"))
-        ...     .set_bulk_flush_backoff_strategy(FlushBackoffType.EXPONENTIAL, 5, 100)
-        ...     .build()
-        ... )
-    """
+class ElasticsearchSinkBuilderBase(ABC):
+    """Collects the options of an `ElasticsearchSink`, whichever version it writes to; names as in
+    PyFlink."""
 
     def __init__(self) -> None:
         self._connection = Connection(())
@@ -58,7 +55,7 @@ class Elasticsearch7SinkBuilder:
         self._max_bytes: float = _MAX_MB * _MB
         self._handler: FailureHandler | None = None
 
-    def set_emitter(self, emitter: ElasticsearchEmitter) -> Elasticsearch7SinkBuilder:
+    def set_emitter(self, emitter: ElasticsearchEmitter) -> Self:
         """What a record becomes.
 
         Raises:
@@ -72,7 +69,7 @@ class Elasticsearch7SinkBuilder:
         self._emitter = emitter
         return self
 
-    def set_hosts(self, hosts: str | list[str]) -> Elasticsearch7SinkBuilder:
+    def set_hosts(self, hosts: str | list[str]) -> Self:
         """Addresses of nodes, such as ``https://node-1:9200``; the next is used when one is away.
 
         Raises:
@@ -80,9 +77,7 @@ class Elasticsearch7SinkBuilder:
         """
         return self._connect(hosts=require_hosts(hosts))
 
-    def set_delivery_guarantee(
-        self, delivery_guarantee: DeliveryGuarantee
-    ) -> Elasticsearch7SinkBuilder:
+    def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
         """NONE or AT_LEAST_ONCE, which are the same here: every epoch ends with acknowledged
         documents.
 
@@ -97,7 +92,7 @@ class Elasticsearch7SinkBuilder:
         )
         return self
 
-    def set_bulk_flush_max_actions(self, num_max_actions: int) -> Elasticsearch7SinkBuilder:
+    def set_bulk_flush_max_actions(self, num_max_actions: int) -> Self:
         """Actions of one request: 1000 unless set; -1: no limit.
 
         Raises:
@@ -106,7 +101,7 @@ class Elasticsearch7SinkBuilder:
         self._max_actions = _limit(num_max_actions, "set_bulk_flush_max_actions")
         return self
 
-    def set_bulk_flush_max_size_mb(self, max_size_mb: int) -> Elasticsearch7SinkBuilder:
+    def set_bulk_flush_max_size_mb(self, max_size_mb: int) -> Self:
         """Megabytes of one request: 5 unless set; -1: no limit.
 
         Raises:
@@ -115,7 +110,7 @@ class Elasticsearch7SinkBuilder:
         self._max_bytes = _limit(max_size_mb, "set_bulk_flush_max_size_mb") * _MB
         return self
 
-    def set_bulk_flush_interval(self, interval_millis: int) -> Elasticsearch7SinkBuilder:
+    def set_bulk_flush_interval(self, interval_millis: int) -> Self:
         """Accepted for Flink programs, without effect: every epoch flushes.
 
         Raises:
@@ -126,7 +121,7 @@ class Elasticsearch7SinkBuilder:
 
     def set_bulk_flush_backoff_strategy(
         self, flush_backoff_type: FlushBackoffType, max_retries: int, delay_millis: int
-    ) -> Elasticsearch7SinkBuilder:
+    ) -> Self:
         """How often, and after which waits, a request or document is sent again when nodes are
         away or have no capacity (status 429, 502, 503, 504; 409 of an update).
 
@@ -147,7 +142,7 @@ class Elasticsearch7SinkBuilder:
         self._backoff = Backoff(flush_backoff_type, max_retries, delay_millis)
         return self
 
-    def set_failure_handler(self, failure_handler: FailureHandler) -> Elasticsearch7SinkBuilder:
+    def set_failure_handler(self, failure_handler: FailureHandler) -> Self:
         """A function that is called with the `DocumentFailure` of each document that the cluster
         refuses: if it returns, the document is passed over; if it raises, the job fails.
 
@@ -161,41 +156,41 @@ class Elasticsearch7SinkBuilder:
         self._handler = failure_handler
         return self
 
-    def set_connection_username(self, username: str) -> Elasticsearch7SinkBuilder:
+    def set_connection_username(self, username: str) -> Self:
         """The user who writes."""
         return self._connect(username=username)
 
-    def set_connection_password(self, password: str) -> Elasticsearch7SinkBuilder:
+    def set_connection_password(self, password: str) -> Self:
         """The user's password; take it from the environment, not from the program's text."""
         return self._connect(password=password)
 
-    def set_connection_api_key(self, api_key: str) -> Elasticsearch7SinkBuilder:
+    def set_connection_api_key(self, api_key: str) -> Self:
         """An API key in its encoded form, instead of a user."""
         return self._connect(api_key=api_key)
 
-    def set_connection_token(self, token: str) -> Elasticsearch7SinkBuilder:
+    def set_connection_token(self, token: str) -> Self:
         """A bearer token, instead of a user."""
         return self._connect(token=token)
 
-    def set_connection_ca_certificates(self, path: str) -> Elasticsearch7SinkBuilder:
+    def set_connection_ca_certificates(self, path: str) -> Self:
         """A file of certificates, on every worker, by which ``https`` hosts are trusted; the
         system's unless set."""
         return self._connect(ca_certificates=path)
 
-    def set_connection_path_prefix(self, prefix: str) -> Elasticsearch7SinkBuilder:
+    def set_connection_path_prefix(self, prefix: str) -> Self:
         """What the paths of all requests begin with, such as ``/search`` behind a proxy."""
         stripped = prefix.strip("/")
         return self._connect(path_prefix=f"/{stripped}" if stripped else "")
 
-    def set_connection_request_timeout(self, timeout: int) -> Elasticsearch7SinkBuilder:
+    def set_connection_request_timeout(self, timeout: int) -> Self:
         """Accepted for Flink programs, without effect: a subtask has its own connection."""
         return self
 
-    def set_connection_timeout(self, timeout: int) -> Elasticsearch7SinkBuilder:
+    def set_connection_timeout(self, timeout: int) -> Self:
         """Milliseconds in which a connection must be made; 10000 unless set."""
         return self._connect(connect_timeout_ms=_milliseconds(timeout, "set_connection_timeout"))
 
-    def set_socket_timeout(self, timeout: int) -> Elasticsearch7SinkBuilder:
+    def set_socket_timeout(self, timeout: int) -> Self:
         """Milliseconds in which an answer must begin; 30000 unless set."""
         return self._connect(socket_timeout_ms=_milliseconds(timeout, "set_socket_timeout"))
 
@@ -215,12 +210,57 @@ class Elasticsearch7SinkBuilder:
             self._max_actions,
             self._max_bytes,
             self._handler,
+            self._with_types,
         )
         return ElasticsearchSink(settings)
 
-    def _connect(self, **changes: Any) -> Elasticsearch7SinkBuilder:
+    @property
+    @abstractmethod
+    def _with_types(self) -> bool:
+        """Whether the cluster wants the type of each document."""
+
+    def _connect(self, **changes: Any) -> Self:
         self._connection = dataclasses.replace(self._connection, **changes)
         return self
+
+
+class Elasticsearch7SinkBuilder(ElasticsearchSinkBuilderBase):
+    """Collects the options of an `ElasticsearchSink` for Elasticsearch 7 and later, and OpenSearch;
+    names as in PyFlink.
+
+    Example:
+        >>> sink = (
+        ...     Elasticsearch7SinkBuilder()
+        ...     .set_hosts("localhost:9200")
+        ...     .set_emitter(ElasticsearchEmitter.static_index("users", "id"))
+        ...     .set_bulk_flush_backoff_strategy(FlushBackoffType.EXPONENTIAL, 5, 100)
+        ...     .build()
+        ... )
+    """
+
+    @property
+    def _with_types(self) -> bool:
+        return False
+
+
+class Elasticsearch6SinkBuilder(ElasticsearchSinkBuilderBase):
+    """Collects the options of an `ElasticsearchSink` for Elasticsearch 6; names as in PyFlink.
+
+    Its requests name the type of each document, which later versions refuse: that of the emitter's
+    ``doc_type``, or ``_doc``.
+
+    Example:
+        >>> sink = (
+        ...     Elasticsearch6SinkBuilder()
+        ...     .set_hosts("localhost:9200")
+        ...     .set_emitter(ElasticsearchEmitter.static_index("users", "id", "user"))
+        ...     .build()
+        ... )
+    """
+
+    @property
+    def _with_types(self) -> bool:
+        return True
 
 
 def _limit(number: Any, call: str) -> float:

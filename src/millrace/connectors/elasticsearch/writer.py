@@ -56,9 +56,9 @@ class ElasticsearchWriter(SinkWriter[Any]):
 
     def write(self, batch: RowBatch[Any]) -> None:
         limit, most_bytes = self._settings.max_actions, self._settings.max_bytes
-        waiting = self._waiting
+        waiting, with_types = self._waiting, self._settings.with_types
         for action in self._settings.emitter.emit_batch(batch.values):
-            prepared = PreparedAction.of(action)
+            prepared = PreparedAction.of(action, with_types)
             if self._size + prepared.size > most_bytes and waiting:
                 self._flush()
             self._add(prepared)

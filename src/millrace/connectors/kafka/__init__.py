@@ -7,6 +7,8 @@ from millrace.connectors.kafka.dynamic_source import (
     DynamicKafkaSource,
     DynamicKafkaSourceBuilder,
 )
+from millrace.connectors.kafka.former_consumer import FlinkKafkaConsumer
+from millrace.connectors.kafka.former_producer import FlinkKafkaProducer, Semantic
 from millrace.connectors.kafka.metadata_service import (
     ClusterMetadata,
     KafkaMetadataService,
@@ -39,6 +41,8 @@ __all__ = [
     "ClusterMetadata",
     "DynamicKafkaSource",
     "DynamicKafkaSourceBuilder",
+    "FlinkKafkaConsumer",
+    "FlinkKafkaProducer",
     "KafkaError",
     "KafkaMetadataService",
     "KafkaOffsetResetStrategy",
@@ -57,6 +61,7 @@ __all__ = [
     "KafkaStreamSubscriber",
     "KafkaTopicPartition",
     "KafkaTopicSelector",
+    "Semantic",
     "SimpleStringValueKafkaRecordDeserializationSchema",
     "SingleClusterTopicMetadataService",
     "StreamPatternSubscriber",

@@ -87,6 +87,8 @@ class KafkaSourceReader(SourceReader[Any]):
         create_decoder: makes the decoder of a partition.
         commits: whether positions of complete checkpoints are committed to the brokers.
         reset: where it goes on if the brokers do not know a position; the consumer tells.
+        topics: partitions of other ones, which a checkpoint may bring, count as read; None: there
+            are none.
     """
 
     def __init__(
@@ -96,8 +98,10 @@ class KafkaSourceReader(SourceReader[Any]):
         commits: bool,
         context: ReaderContext,
         reset: OffsetReset,
+        topics: Collection[str] | None = None,
     ) -> None:
         self._reset = reset
+        self._wanted = topics
         self._kafka = import_confluent_kafka()
         self._config = {**config, "on_commit": self._on_commit}
         self._create_decoder = create_decoder
@@ -136,7 +140,7 @@ class KafkaSourceReader(SourceReader[Any]):
             at = split.starting_offset if position is None else position
             decoder = self._create_decoder(str(split.place))
             opened = _OpenPartition(split, at, end, decoder, has_been=position is not None)
-            if opened.at_end:
+            if opened.at_end or not self._is_wanted(split):
                 self._ended.append(opened)
                 continue
             self._assigned += 1
@@ -146,6 +150,9 @@ class KafkaSourceReader(SourceReader[Any]):
             assigned.append(self._kafka.TopicPartition(*opened.place, at))
         if assigned:
             self._consumer.incremental_assign(assigned)
+
+    def _is_wanted(self, split: KafkaPartitionSplit) -> bool:
+        return self._wanted is None or split.topic in self._wanted
 
     def remove_splits(self, split_ids: Collection[str]) -> dict[str, int]:
         """Read no more of some splits; returns the next offset of each that was being read."""

@@ -36,6 +36,8 @@ class KafkaReading:
     bounded: bool
     properties: Mapping[str, str] = field(default_factory=dict)
     error_policy: ErrorPolicy = _FAIL
+    only_subscribed: bool = False
+    """Whether partitions of a checkpoint are left out whose topics are not among these."""
 
 
 class KafkaReadingBuilder(Generic[T]):

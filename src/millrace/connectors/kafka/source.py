@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -114,7 +115,13 @@ class KafkaSource(Source[T]):
             commits and "group.id" in reading.properties,
             context,
             reset or OffsetReset("error", is_asked_for=True),
+            reading.subscription.topics if reading.only_subscribed else None,
         )
+
+    def of_subscribed_topics(self) -> KafkaSource[T]:
+        """The source that leaves out partitions of a checkpoint whose topics it is not to read any
+        more, as that of Flink 1 does."""
+        return KafkaSource(replace(self._reading, only_subscribed=True))
 
     def _discovery_interval(self) -> int | None:
         if self._reading.stopping_offsets is not None:
@@ -128,6 +135,9 @@ class KafkaSource(Source[T]):
         # it never joins the group: partitions are assigned by the enumerator
         config.setdefault("group.id", f"millrace-{uuid.uuid4()}")
         config.setdefault(RESET_OPTION, _RESET[self._reading.starting_offsets.reset])
+        reset = OffsetReset.of(config[RESET_OPTION], is_asked_for=True)
+        if reset is not None:  # Java's words are not the client's
+            config[RESET_OPTION] = reset.policy
         prefix = properties.get(CLIENT_ID_PREFIX, config["group.id"])
         return config | {
             "client.id": f"{prefix}-{client}",

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from millrace.connectors.kinesis.client import KinesisError
+from millrace.connectors.kinesis.firehose_sink import (
+    KinesisFirehoseSink,
+    KinesisFirehoseSinkBuilder,
+)
 from millrace.connectors.kinesis.partition_key import PartitionKeyGenerator
 from millrace.connectors.kinesis.record_deserializer import (
     KinesisDeserializationSchema,
     KinesisRecord,
 )
+from millrace.connectors.kinesis.shard_assigner import KinesisShardAssigner
 from millrace.connectors.kinesis.sink import KinesisStreamsSink, KinesisStreamsSinkBuilder
 from millrace.connectors.kinesis.source import FlinkKinesisConsumer
 
@@ -15,7 +20,10 @@ __all__ = [
     "FlinkKinesisConsumer",
     "KinesisDeserializationSchema",
     "KinesisError",
+    "KinesisFirehoseSink",
+    "KinesisFirehoseSinkBuilder",
     "KinesisRecord",
+    "KinesisShardAssigner",
     "KinesisStreamsSink",
     "KinesisStreamsSinkBuilder",
     "PartitionKeyGenerator",

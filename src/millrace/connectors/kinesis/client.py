@@ -13,7 +13,16 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.connectors.errors import ConnectorError
 
-__all__ = ["KinesisError", "KinesisProperties", "create_client", "explained", "is_transient"]
+__all__ = [
+    "FIREHOSE",
+    "KINESIS",
+    "AwsService",
+    "KinesisError",
+    "KinesisProperties",
+    "create_client",
+    "explained",
+    "is_transient",
+]
 
 _REGION = "aws.region"
 _ENDPOINT = "aws.endpoint"
@@ -38,6 +47,7 @@ _PASSING = frozenset(
         "ProvisionedThroughputExceededException",
         "RequestLimitExceeded",
         "ServiceUnavailable",
+        "ServiceUnavailableException",
         "ThrottlingException",
     }
 )
@@ -56,6 +66,23 @@ _CREDENTIALS = frozenset(
 
 class KinesisError(ConnectorError):
     """Kinesis cannot be read or written, or is not configured as the job needs it."""
+
+
+@dataclass(frozen=True)
+class AwsService:
+    """One of the services of Kinesis.
+
+    Attributes:
+        name: botocore's.
+        stream_kind: what a stream of it is called.
+    """
+
+    name: str
+    stream_kind: str
+
+
+KINESIS = AwsService("kinesis", "Kinesis stream")
+FIREHOSE = AwsService("firehose", "Firehose delivery stream")
 
 
 @dataclass(frozen=True)
@@ -98,7 +125,7 @@ class KinesisProperties:
         return int(text)
 
 
-def create_client(properties: KinesisProperties) -> Any:
+def create_client(properties: KinesisProperties, service: AwsService = KINESIS) -> Any:
     """A client of botocore.
 
     Raises:
@@ -122,7 +149,7 @@ def create_client(properties: KinesisProperties) -> Any:
                 "AWS_PROFILE, or run where a role gives some"
             )
         return session.create_client(
-            "kinesis",
+            service.name,
             values.get(_REGION),
             endpoint_url=values.get(_ENDPOINT),
             aws_access_key_id=values.get(_KEY_ID),
@@ -136,8 +163,8 @@ def create_client(properties: KinesisProperties) -> Any:
         )
     except (BotoCoreError, ValueError) as error:
         raise KinesisError(
-            f"no client of Kinesis can be made: {error}; the region is the property {_REGION} or "
-            "the environment variable AWS_REGION"
+            f"no client of {service.name.title()} can be made: {error}; the region is the property "
+            f"{_REGION} or the environment variable AWS_REGION"
         ) from error
 
 
@@ -155,7 +182,9 @@ def is_transient(error: Exception) -> bool:
     return code_of(error) in _PASSING or isinstance(error, (ClientConnectionError, HTTPClientError))
 
 
-def explained(error: Exception, stream: str, doing: str) -> KinesisError:
+def explained(
+    error: Exception, stream: str, doing: str, service: AwsService = KINESIS
+) -> KinesisError:
     """What a request about a stream was refused for.
 
     Args:
@@ -165,12 +194,12 @@ def explained(error: Exception, stream: str, doing: str) -> KinesisError:
     said = str(getattr(error, "response", {}).get("Error", {}).get("Message", "") or error)
     if code == "ResourceNotFoundException":
         return KinesisError(
-            f"cannot {doing} the Kinesis stream '{stream}': there is no such stream in this "
+            f"cannot {doing} the {service.stream_kind} '{stream}': there is no such stream in this "
             f"account and region ({said})"
         )
     if code in _CREDENTIALS:
         return KinesisError(
-            f"cannot {doing} the Kinesis stream '{stream}': AWS refuses the credentials, or they "
-            f"lack the right to ({code})"
+            f"cannot {doing} the {service.stream_kind} '{stream}': AWS refuses the credentials, or "
+            f"they lack the right to ({code})"
         )
-    return KinesisError(f"cannot {doing} the Kinesis stream '{stream}': {code} {said}")
+    return KinesisError(f"cannot {doing} the {service.stream_kind} '{stream}': {code} {said}")

@@ -6,17 +6,20 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from millrace.common.source import EnumeratorContext, SourceSplit, SplitEnumerator
+from millrace.common.source import (
+    AssignedSplit,
+    EnumeratorContext,
+    SourceSplit,
+    SplitEnumerator,
+)
 from millrace.connectors.kinesis.client import (
     KinesisError,
     KinesisProperties,
     create_client,
     explained,
 )
-from millrace.connectors.kinesis.shard_split import (
-    InitialPosition,
-    KinesisShardSplit,
-)
+from millrace.connectors.kinesis.shard_assigner import KinesisShardAssigner
+from millrace.connectors.kinesis.shard_split import InitialPosition, KinesisShardSplit
 
 __all__ = ["KinesisEnumerator"]
 
@@ -45,6 +48,7 @@ class KinesisEnumerator(SplitEnumerator):
     Args:
         timestamp: for `InitialPosition.AT_TIMESTAMP`, in ms since 1970.
         interval: ms between looks for new shards.
+        assigner: chooses the subtasks that read shards; None: the engine does.
     """
 
     def __init__(
@@ -54,7 +58,9 @@ class KinesisEnumerator(SplitEnumerator):
         initial: InitialPosition,
         timestamp: int | None,
         interval: int,
+        assigner: KinesisShardAssigner | None = None,
     ) -> None:
+        self._assigner = assigner
         self._streams = streams
         self._properties = properties
         self._initial = initial
@@ -88,7 +94,35 @@ class KinesisEnumerator(SplitEnumerator):
                 self._pool = self._pool or ThreadPoolExecutor(1, "kinesis-shards")
                 self._looking = self._pool.submit(self._list)
             self._next = now + _LOOK_AGAIN
-        return self._ready()
+        ready = self._ready()
+        if self._assigner is None:
+            return ready
+        self._assign(self._assigner, [AssignedSplit(split) for split in ready])
+        return ()
+
+    def add_splits_back(
+        self, splits: Sequence[AssignedSplit], subtask: int
+    ) -> Sequence[AssignedSplit]:
+        if self._assigner is None:
+            return splits
+        self._assign(self._assigner, splits)
+        return ()
+
+    def _assign(self, assigner: KinesisShardAssigner, splits: Sequence[AssignedSplit]) -> None:
+        """Give shards to the subtasks that the user's assigner chooses.
+
+        Raises:
+            KinesisError: it gives no number.
+        """
+        subtasks = self._context.parallelism
+        for assigned in splits:
+            chosen = assigner.assign(assigned.split, subtasks)
+            if not isinstance(chosen, int):
+                raise KinesisError(
+                    f"the shard assigner {type(assigner).__name__} gave {chosen!r} for "
+                    f"{assigned.split.split_id}; assign() gives a whole number"
+                )
+            self._context.assign_split(assigned, chosen % subtasks)
 
     def _take(self, shards: list[_Shard], now: int) -> None:
         """The shards that there are now; what is kept no longer is forgotten."""

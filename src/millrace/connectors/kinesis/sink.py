@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import SerializationSchema
 from millrace.common.sink import Sink, SinkWriter, WriterContext
-from millrace.connectors.kinesis.client import KinesisProperties
+from millrace.connectors.kinesis.client import KINESIS, KinesisProperties
 from millrace.connectors.kinesis.partition_key import PartitionKeyGenerator
+from millrace.connectors.kinesis.resending_writer import BatchLimits, StreamTarget
 from millrace.connectors.kinesis.writer import KinesisWriter, KinesisWriting
 
-__all__ = ["KinesisStreamsSink", "KinesisStreamsSinkBuilder"]
+__all__ = ["KinesisSinkOptions", "KinesisStreamsSink", "KinesisStreamsSinkBuilder"]
 
-_MAX_BATCH = 500
-_MB = 1 << 20
+_LIMITS = BatchLimits(500, 5 << 20, 1 << 20)
 
 
 class KinesisStreamsSink(Sink[Any]):
@@ -45,35 +46,32 @@ class KinesisStreamsSink(Sink[Any]):
         return KinesisWriter(self._writing, context)
 
 
-class KinesisStreamsSinkBuilder:
-    """Collects the options of a `KinesisStreamsSink`; names as in PyFlink."""
+class KinesisSinkOptions:
+    """Collects the options that the sinks of Kinesis share; names as in PyFlink.
 
-    def __init__(self) -> None:
+    Args:
+        limits: what the service takes at most, and what holds unless it is set.
+    """
+
+    def __init__(self, limits: BatchLimits) -> None:
         self._stream: str | None = None
         self._schema: SerializationSchema[Any] | None = None
-        self._keys: PartitionKeyGenerator | None = None
         self._properties = KinesisProperties()
         self._fail_on_error = False
-        self._max_batch = _MAX_BATCH
-        self._max_batch_bytes = 5 * _MB
-        self._max_record_bytes = _MB
+        self._limits = limits
+        self._most_records = limits.records
 
-    def set_stream_name(self, stream_name: str) -> KinesisStreamsSinkBuilder:
-        """The stream, which must exist.
-
-        Raises:
-            JobDefinitionError: it is no name.
-        """
-        if not isinstance(stream_name, str) or not stream_name:
-            raise JobDefinitionError(
-                f"set_stream_name() takes the name of a stream, not {stream_name!r}"
-            )
-        self._stream = stream_name
+    def _name(self, stream: Any, call: str) -> Self:
+        if not isinstance(stream, str) or not stream:
+            raise JobDefinitionError(f"{call}() takes the name of a stream, not {stream!r}")
+        self._stream = stream
         return self
 
-    def set_serialization_schema(
-        self, serialization_schema: SerializationSchema[Any]
-    ) -> KinesisStreamsSinkBuilder:
+    def _client(self, properties: Mapping[str, Any]) -> Self:
+        self._properties = KinesisProperties.of(properties)
+        return self
+
+    def set_serialization_schema(self, serialization_schema: SerializationSchema[Any]) -> Self:
         """Writes the content of a record.
 
         Raises:
@@ -87,9 +85,61 @@ class KinesisStreamsSinkBuilder:
         self._schema = serialization_schema
         return self
 
-    def set_partition_key_generator(
-        self, partition_key_generator: PartitionKeyGenerator
-    ) -> KinesisStreamsSinkBuilder:
+    def set_fail_on_error(self, fail_on_error: bool) -> Self:
+        """Whether the job fails when a record is not taken at once; by default it is sent again."""
+        self._fail_on_error = bool(fail_on_error)
+        return self
+
+    def set_max_batch_size(self, max_batch_size: int) -> Self:
+        """Records of one request: 500 unless set, and at most."""
+        records = min(self._most_records, _positive(max_batch_size, "set_max_batch_size"))
+        self._limits = replace(self._limits, records=records)
+        return self
+
+    def set_max_batch_size_in_bytes(self, max_batch_size_in_bytes: int) -> Self:
+        """Bytes of one request."""
+        size = _positive(max_batch_size_in_bytes, "set_max_batch_size_in_bytes")
+        self._limits = replace(self._limits, batch_bytes=size)
+        return self
+
+    def set_max_record_size_in_bytes(self, max_record_size_in_bytes: int) -> Self:
+        """Bytes of one record; a larger one fails the job."""
+        size = _positive(max_record_size_in_bytes, "set_max_record_size_in_bytes")
+        self._limits = replace(self._limits, record_bytes=size)
+        return self
+
+    def set_max_in_flight_requests(self, max_in_flight_requests: int) -> Self:
+        """Accepted for Flink programs, without effect: a subtask has one request under way."""
+        return self
+
+    def set_max_buffered_requests(self, max_buffered_requests: int) -> Self:
+        """Accepted for Flink programs, without effect: what makes a full request is sent."""
+        return self
+
+    def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: int) -> Self:
+        """Accepted for Flink programs, without effect: every epoch sends all."""
+        return self
+
+
+class KinesisStreamsSinkBuilder(KinesisSinkOptions):
+    """Collects the options of a `KinesisStreamsSink`; names as in PyFlink.
+
+    A request has at most 500 records and 5 MiB, a record with its key 1 MiB, unless set.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(_LIMITS)
+        self._keys: PartitionKeyGenerator | None = None
+
+    def set_stream_name(self, stream_name: str) -> Self:
+        """The stream, which must exist.
+
+        Raises:
+            JobDefinitionError: it is no name.
+        """
+        return self._name(stream_name, "set_stream_name")
+
+    def set_partition_key_generator(self, partition_key_generator: PartitionKeyGenerator) -> Self:
         """What chooses the shard.
 
         Raises:
@@ -103,52 +153,13 @@ class KinesisStreamsSinkBuilder:
         self._keys = partition_key_generator
         return self
 
-    def set_fail_on_error(self, fail_on_error: bool) -> KinesisStreamsSinkBuilder:
-        """Whether the job fails when a record is not taken at once; by default it is sent again."""
-        self._fail_on_error = bool(fail_on_error)
-        return self
-
-    def set_kinesis_client_properties(
-        self, kinesis_client_properties: Mapping[str, Any]
-    ) -> KinesisStreamsSinkBuilder:
+    def set_kinesis_client_properties(self, kinesis_client_properties: Mapping[str, Any]) -> Self:
         """Region, endpoint and credentials under Flink's names, such as ``aws.region``.
 
         Raises:
             JobDefinitionError: one is unknown.
         """
-        self._properties = KinesisProperties.of(kinesis_client_properties)
-        return self
-
-    def set_max_batch_size(self, max_batch_size: int) -> KinesisStreamsSinkBuilder:
-        """Records of one request: 500 unless set, and at most."""
-        self._max_batch = min(_MAX_BATCH, _positive(max_batch_size, "set_max_batch_size"))
-        return self
-
-    def set_max_batch_size_in_bytes(
-        self, max_batch_size_in_bytes: int
-    ) -> KinesisStreamsSinkBuilder:
-        """Bytes of one request: 5 MB unless set."""
-        self._max_batch_bytes = _positive(max_batch_size_in_bytes, "set_max_batch_size_in_bytes")
-        return self
-
-    def set_max_record_size_in_bytes(
-        self, max_record_size_in_bytes: int
-    ) -> KinesisStreamsSinkBuilder:
-        """Bytes of one record with its key: 1 MB unless set; a larger one fails the job."""
-        self._max_record_bytes = _positive(max_record_size_in_bytes, "set_max_record_size_in_bytes")
-        return self
-
-    def set_max_in_flight_requests(self, max_in_flight_requests: int) -> KinesisStreamsSinkBuilder:
-        """Accepted for Flink programs, without effect: a subtask has one request under way."""
-        return self
-
-    def set_max_buffered_requests(self, max_buffered_requests: int) -> KinesisStreamsSinkBuilder:
-        """Accepted for Flink programs, without effect: what makes a full request is sent."""
-        return self
-
-    def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: int) -> KinesisStreamsSinkBuilder:
-        """Accepted for Flink programs, without effect: every epoch sends all."""
-        return self
+        return self._client(kinesis_client_properties)
 
     def build(self) -> KinesisStreamsSink:
         """The sink.
@@ -166,17 +177,8 @@ class KinesisStreamsSinkBuilder:
         assert self._stream is not None
         assert self._schema is not None
         assert self._keys is not None
-        writing = KinesisWriting(
-            self._stream,
-            self._schema,
-            self._keys,
-            self._properties,
-            self._fail_on_error,
-            self._max_batch,
-            self._max_batch_bytes,
-            self._max_record_bytes,
-        )
-        return KinesisStreamsSink(writing)
+        target = StreamTarget(KINESIS, self._stream, self._properties, self._fail_on_error)
+        return KinesisStreamsSink(KinesisWriting(target, self._schema, self._keys, self._limits))
 
 
 def _positive(number: Any, call: str) -> int:

@@ -19,6 +19,7 @@ from millrace.connectors.kinesis.record_deserializer import (
     RecordDecoder,
     require_schema,
 )
+from millrace.connectors.kinesis.shard_assigner import KinesisShardAssigner
 from millrace.connectors.kinesis.shard_split import InitialPosition
 
 __all__ = ["FlinkKinesisConsumer"]
@@ -79,6 +80,22 @@ class FlinkKinesisConsumer(Source[Any]):
         )
         self._most = self._properties.number(FETCH_LIMIT, _MOST)
         self._error_policy = ErrorPolicy.fail()
+        self._assigner: KinesisShardAssigner | None = None
+
+    def set_shard_assigner(self, shard_assigner: KinesisShardAssigner) -> FlinkKinesisConsumer:
+        """Choose the subtasks that read shards; unless set, a shard goes to the one with the
+        fewest.
+
+        Raises:
+            JobDefinitionError: it is no `KinesisShardAssigner`.
+        """
+        if not isinstance(shard_assigner, KinesisShardAssigner):
+            raise JobDefinitionError(
+                "set_shard_assigner() takes a KinesisShardAssigner such as "
+                f"KinesisShardAssigner.uniform_shard_assigner(), not {shard_assigner!r}"
+            )
+        self._assigner = shard_assigner
+        return self
 
     def set_error_policy(self, error_policy: ErrorPolicy) -> FlinkKinesisConsumer:
         """Choose what becomes of records that cannot be read.
@@ -95,7 +112,12 @@ class FlinkKinesisConsumer(Source[Any]):
 
     def create_enumerator(self) -> SplitEnumerator:
         return KinesisEnumerator(
-            self._streams, self._properties, self._initial, self._timestamp, self._intervals[0]
+            self._streams,
+            self._properties,
+            self._initial,
+            self._timestamp,
+            self._intervals[0],
+            self._assigner,
         )
 
     def create_reader(self, context: ReaderContext) -> KinesisReader:

@@ -44,9 +44,9 @@ class MessageDelayer:
         return MessageDelayer(None)
 
     @staticmethod
-    def fixed(delay_duration: Duration) -> MessageDelayer:
+    def fixed(duration: Duration) -> MessageDelayer:
         """All equally long, counted from the epoch that writes them."""
-        return MessageDelayer(delay_duration.to_millis())
+        return MessageDelayer(duration.to_millis())
 
 
 class PulsarSink(Sink[Any]):
@@ -198,10 +198,12 @@ class PulsarSinkBuilder:
         return self
 
     def set_authentication(
-        self, auth_plugin_class_name: str, auth_params: str | Mapping[str, str]
+        self, auth_plugin_class_name: str, auth_params_string: str | Mapping[str, str]
     ) -> Self:
         """Prove who the job is, with ``AuthenticationToken`` and ``token:...`` for example."""
-        self._properties = self._properties.with_authentication(auth_plugin_class_name, auth_params)
+        self._properties = self._properties.with_authentication(
+            auth_plugin_class_name, auth_params_string
+        )
         return self
 
     def set_config(self, key: str, value: Any) -> Self:

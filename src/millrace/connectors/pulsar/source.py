@@ -250,10 +250,12 @@ class PulsarSourceBuilder(Generic[T]):
         return self
 
     def set_authentication(
-        self, auth_plugin_class_name: str, auth_params: str | Mapping[str, str]
+        self, auth_plugin_class_name: str, auth_params_string: str | Mapping[str, str]
     ) -> PulsarSourceBuilder[T]:
         """Prove who the job is, with ``AuthenticationToken`` and ``token:...`` for example."""
-        self._properties = self._properties.with_authentication(auth_plugin_class_name, auth_params)
+        self._properties = self._properties.with_authentication(
+            auth_plugin_class_name, auth_params_string
+        )
         return self
 
     def set_config(self, key: str, value: Any) -> PulsarSourceBuilder[T]:

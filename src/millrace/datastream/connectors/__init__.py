@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from millrace.common.sink.delivery_guarantee import DeliveryGuarantee
 from millrace.common.sink.sink import Sink
 from millrace.common.source import Source
@@ -19,7 +17,13 @@ from millrace.connectors.file_sink import FileSink, StreamingFileSink
 from millrace.connectors.file_source import FileSource, FileSourceBuilder
 from millrace.connectors.hybrid import HybridSource, HybridSourceBuilder
 from millrace.connectors.jdbc import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
-from millrace.connectors.kafka import KafkaSink, KafkaSource
+from millrace.connectors.kafka import (
+    FlinkKafkaConsumer,
+    FlinkKafkaProducer,
+    KafkaSink,
+    KafkaSource,
+    Semantic,
+)
 from millrace.connectors.kinesis import FlinkKinesisConsumer, KinesisStreamsSink
 from millrace.connectors.number_sequence import NumberSequenceSource
 from millrace.connectors.output_file_config import OutputFileConfig
@@ -43,7 +47,6 @@ from millrace.datastream.connectors.dynamic_kafka import (
     StreamPatternSubscriber,
 )
 from millrace.formats.stream_format import StreamFormat
-from millrace.missing_modules import missing_name
 
 __all__ = [
     "BucketAssigner",
@@ -59,6 +62,8 @@ __all__ = [
     "FileSource",
     "FileSourceBuilder",
     "FileSplitAssignerProvider",
+    "FlinkKafkaConsumer",
+    "FlinkKafkaProducer",
     "FlinkKinesisConsumer",
     "HybridSource",
     "HybridSourceBuilder",
@@ -81,6 +86,7 @@ __all__ = [
     "RMQSink",
     "RMQSource",
     "RollingPolicy",
+    "Semantic",
     "SingleClusterTopicMetadataService",
     "Sink",
     "Source",
@@ -90,8 +96,3 @@ __all__ = [
     "StreamPatternSubscriber",
     "StreamingFileSink",
 ]
-
-
-def __getattr__(name: str) -> NoReturn:
-    """Explain what a program imports from here and Millrace does not have."""
-    raise missing_name(__name__, name)

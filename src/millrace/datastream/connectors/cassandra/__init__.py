@@ -7,20 +7,26 @@ from typing import NoReturn
 from millrace.common.time.amounts import Duration
 from millrace.connectors.cassandra import (
     CassandraError,
+    CassandraFailureHandler,
     CassandraSink,
     CassandraSinkBuilder,
     CassandraUnavailableError,
+    ClusterBuilder,
     ConsistencyLevel,
+    MapperOptions,
 )
 from millrace.missing_modules import missing_name
 
 __all__ = [
     "CassandraError",
+    "CassandraFailureHandler",
     "CassandraSink",
     "CassandraSinkBuilder",
     "CassandraUnavailableError",
+    "ClusterBuilder",
     "ConsistencyLevel",
     "Duration",
+    "MapperOptions",
 ]
 
 

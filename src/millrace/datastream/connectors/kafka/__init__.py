@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from millrace.common import typeinfo
 from millrace.common.functions.base import SinkFunction, SourceFunction
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
@@ -14,6 +12,8 @@ from millrace.common.types.row import Row
 from millrace.common.types.type_information import TypeInformation
 from millrace.common.types.typeinfo import Types
 from millrace.connectors.kafka import (
+    FlinkKafkaConsumer,
+    FlinkKafkaProducer,
     KafkaError,
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -28,13 +28,15 @@ from millrace.connectors.kafka import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
     KafkaTopicSelector,
+    Semantic,
     SimpleStringValueKafkaRecordDeserializationSchema,
 )
-from millrace.missing_modules import missing_name
 
 __all__ = [
     "DeliveryGuarantee",
     "DeserializationSchema",
+    "FlinkKafkaConsumer",
+    "FlinkKafkaProducer",
     "KafkaError",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
@@ -50,6 +52,7 @@ __all__ = [
     "KafkaTopicPartition",
     "KafkaTopicSelector",
     "Row",
+    "Semantic",
     "SerializationSchema",
     "SimpleStringValueKafkaRecordDeserializationSchema",
     "Sink",
@@ -60,8 +63,3 @@ __all__ = [
     "Types",
     "typeinfo",
 ]
-
-
-def __getattr__(name: str) -> NoReturn:
-    """Explain what a program imports from here and Millrace does not have."""
-    raise missing_name(__name__, name)
