@@ -24,6 +24,7 @@ from millrace.connectors.cassandra import (
     CassandraSink,
     CassandraUnavailableError,
     ConsistencyLevel,
+    MapperOptions,
 )
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.testing import Faults, run_local
@@ -284,3 +285,26 @@ def test_a_node_that_is_killed_is_waited_for(tmp_path: Path) -> None:
         session = node.session()
         assert found(session, "tests.t") == {v["key"]: (v["total"], None) for v in values}
         session.cluster.shutdown()
+
+
+def test_mapper_options_are_what_the_node_does(
+    cassandra_node: CassandraNode, session: Any, table: str
+) -> None:
+    """A row that is there stays as it is; an older time loses, and time-to-live is kept."""
+
+    def write_with(options: MapperOptions, *values: dict[str, Any]) -> None:
+        made = builder(cassandra_node).set_table(table).set_mapper_options(options)
+        epoch(made.build(), list(values))
+
+    write_with(MapperOptions().if_not_exists(True).ttl(600), {"key": "a", "total": 1})
+    new = MapperOptions().if_not_exists(True)
+    write_with(new, {"key": "a", "total": 2}, {"key": "b", "total": 3})
+    assert found(session, table) == {"a": (1, None), "b": (3, None)}
+    past = MapperOptions().timestamp(5).ttl(100).consistency_level(ConsistencyLevel.ONE)
+    write_with(past, {"key": "b", "total": 9}, {"key": "c", "total": 9})
+    assert found(session, table) == {"a": (1, None), "b": (3, None), "c": (9, None)}
+    [row] = session.execute(
+        f"SELECT WRITETIME(total) AS at, TTL(total) AS ttl FROM {table} WHERE key = 'c'"
+    )
+    assert row.at == 5
+    assert 0 < row.ttl <= 100
