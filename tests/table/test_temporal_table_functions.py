@@ -192,8 +192,11 @@ TWIN = (
 )
 
 
-@pytest.mark.parametrize("streaming", [True, False])
-@pytest.mark.parametrize(("history_of", "table"), [("rates", "latest"), ("upserts", "upserts")])
+@pytest.mark.parametrize(
+    ("history_of", "table", "streaming"),
+    # batch mode reads no table of upserts
+    [("rates", "latest", True), ("rates", "latest", False), ("upserts", "upserts", True)],
+)
 def test_it_gives_what_system_time_gives(history_of: str, table: str, streaming: bool) -> None:
     with run_local(epoch_records=4):
         t_env = environment(streaming)

@@ -19,6 +19,8 @@ _PREFIXES = (
     "millrace.logging.",
     "pipeline.global-job-parameters.",
     "restart-strategy.",
+    "table.exec.",
+    "table.optimizer.",
     "user.",
 )
 _KEYS = frozenset(
@@ -81,6 +83,13 @@ _KEYS = frozenset(
         "state.backend.rocksdb.writebuffer.count",
         "state.backend.rocksdb.writebuffer.size",
         "state.backend.type",
+        "table.builtin-catalog-name",
+        "table.builtin-database-name",
+        "table.dml-sync",
+        "table.local-time-zone",
+        "table.ml.model-change",
+        "table.plan.force-recompile",
+        "table.sql-dialect",
         "task.cancellation.interval",
         "task.cancellation.timeout",
     }

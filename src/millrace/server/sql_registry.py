@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
@@ -139,6 +140,9 @@ class SqlRegistry:
 
     def close(self) -> None:
         if isinstance(self._claim, Connection):
+            # the database notices later that a connection is closed, and until then nobody leads
+            with suppress(SQLAlchemyError):
+                self._claim.execute(select(text(f"pg_advisory_unlock({ADVISORY_LOCK})")))
             self._claim.close()
         elif self._claim is not None:
             self._claim.release()

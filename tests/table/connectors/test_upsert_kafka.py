@@ -9,6 +9,7 @@ from kafka_broker import KafkaBroker
 from kafka_topics import Topics
 
 from millrace.common.errors import JobDefinitionError
+from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.table import TableEnvironment
 from millrace.table.table_result import materialized
 
@@ -48,13 +49,10 @@ def test_the_last_record_of_each_key_is_a_row(t_env: TableEnvironment, topics: T
     assert "ChangelogNormalize(key=[id])" in t_env.explain_sql("SELECT n FROM t")
 
 
-def test_batch_mode_gives_the_final_rows(batch_env: TableEnvironment, topics: Topics) -> None:
-    topic = topics.create()
-    for value in ('{"n": 1}', '{"n": 2}'):
-        topics.send(topic, [value], key='{"id": 7}')
-    more = f"{UPSERT}, 'value.fields-include' = 'EXCEPT_KEY'"
-    declare(batch_env, topics, topic, KEYED, more)
-    assert [tuple(row) for row in batch_env.execute_sql("SELECT * FROM t").collect()] == [(7, 2)]
+def test_batch_mode_is_refused_as_in_flink(batch_env: TableEnvironment, topics: Topics) -> None:
+    declare(batch_env, topics, topics.create(), KEYED, UPSERT)
+    with pytest.raises(UnsupportedQueryError, match="only possible for INSERT-only table sources"):
+        batch_env.execute_sql("SELECT * FROM t")
 
 
 @pytest.mark.parametrize("guarantee", ["at-least-once", "exactly-once"])
