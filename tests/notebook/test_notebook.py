@@ -88,9 +88,7 @@ def test_a_notebook_with_the_extension() -> None:
         notebook, timeout=240, kernel_name="python3", allow_errors=True
     )
     client.execute()
-    outputs = {
-        title: cell["outputs"] for title, cell in zip(CELLS, notebook.cells, strict=True)
-    }
+    outputs = {title: cell["outputs"] for title, cell in zip(CELLS, notebook.cells, strict=True)}
     failed = {
         title: [each["evalue"] for each in found if each["output_type"] == "error"]
         for title, found in outputs.items()

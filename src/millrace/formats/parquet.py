@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from millrace.common.config.configuration import Configuration
-from millrace.common.errors import SerializationError
+from millrace.common.errors import JobDefinitionError, SerializationError
 from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical.logical_type import RowType
@@ -36,6 +36,10 @@ class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
         hadoop_config: of the JVM's reader; nothing of it has a meaning here.
         is_utc_timestamp: for times without a zone, which are those of the file in any case.
         is_case_sensitive: whether a column's name in the file has to be spelt as in ``row_type``.
+
+    Raises:
+        JobDefinitionError: ``hadoop_config`` is something else, such as a size of batches that was
+            given by its former place.
     """
 
     def __init__(
@@ -48,6 +52,11 @@ class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
         record_type: type[Any] = Row,
         columnar: bool = False,
     ) -> None:
+        if hadoop_config is not None and not isinstance(hadoop_config, Configuration):
+            raise JobDefinitionError(
+                f"hadoop_config is a Configuration, not {hadoop_config!r}; write batch_size= before "
+                "what is meant for it"
+            )
         super().__init__(row_type, batch_size, record_type, columnar)
         self._is_case_sensitive = is_case_sensitive
 
