@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from bar import Bar, Row, Section, table
 
+TEST_COSTS = Path(__file__).with_name("test_costs.md")
+"""What the tests cost: written by hand from `scripts/compare_test_costs.py`."""
 VERDICTS = {True: "reached", False: "**missed**", None: "-"}
 INTRODUCTION = """\
 Written by `make bench`. The workloads are defined in [workloads.md](workloads.md); parallelism 2 on
@@ -22,6 +25,7 @@ def render(bars: Mapping[str, Bar], results: Mapping[str, dict[str, Any]]) -> st
     for name, bar in bars.items():
         if sections[name].details:
             parts += [f"## {bar.TITLE}", *sections[name].details, _footnote(results[name])]
+    parts.append(TEST_COSTS.read_text(encoding="utf-8").rstrip())
     return "\n\n".join(parts) + "\n"
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import textwrap
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -43,7 +44,9 @@ def interrupt_at_first_output(process: subprocess.Popen[str], number: int) -> tu
     os.killpg(process.pid, number)
     if number == signal.SIGTERM:
         for child in started:
-            child.send_signal(number)
+            # the signal to the group may have ended it by now
+            with suppress(psutil.NoSuchProcess):
+                child.send_signal(number)
     # not communicate(), which would lose what readline() has buffered
     out, err = first + process.stdout.read(), process.stderr.read()
     process.wait(PATIENCE)
