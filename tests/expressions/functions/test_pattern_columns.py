@@ -157,3 +157,14 @@ def test_what_may_be_null_says_so(name: str, constants: tuple[str | None, ...], 
         for each in constants
     )
     assert str(resolve_call(name, arguments).output_type) == kind
+
+
+@pytest.mark.parametrize("different", [1, 3, 4_000])
+def test_texts_that_repeat_have_what_each_of_them_has(different: int) -> None:
+    """Each different text is searched once where many repeat, which decides nothing."""
+    texts = pa.array([None if i % 5 == 0 else f"a{i % different} b{i % 2}" for i in range(4_000)])
+    known = java_pattern("a([0-9]+)")
+    wanted = [text and text[1:].split()[0] for text in texts.to_pylist()]
+    assert find_in(known, texts, 1).to_pylist() == wanted
+    found = find_all_in(known, texts, 1).to_pylist()
+    assert found == [None if text is None else [text] for text in wanted]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,10 @@ __all__ = [
 
 Column = Callable[[str, Any], Any]
 _WHOLE = "whole"
+_SAMPLE = 2048
+"""Texts that are looked at to tell whether texts repeat."""
+_REPEATED = 0.75
+"""Most of a sample that may be different if its texts repeat."""
 _MARKS = "\x00\x01\x02\x03\x04\x05\x06\x07"
 """Characters, one of which stands around matches for a while."""
 
@@ -67,7 +72,8 @@ def has_match(known: JavaPattern, texts: Any) -> Any:
 def find_in(known: JavaPattern, texts: Any, group: int) -> Any:
     """A group of the first match in each text, 0 for all of it; None: RE2 cannot say."""
     possible = known.same_groups and _readable(known, texts)
-    return _tried(lambda: _first(known, texts, group), possible)
+    search = partial(_first, known, group=group)
+    return _tried(lambda: _each_once(search, texts), possible)
 
 
 def find_all_in(known: JavaPattern, texts: Any, group: int) -> Any:
@@ -77,7 +83,8 @@ def find_all_in(known: JavaPattern, texts: Any, group: int) -> Any:
     mark = next(
         (each for each in _MARKS if not pc.any(pc.match_substring(texts, each)).as_py()), ""
     )
-    return _tried(lambda: _all(known, texts, group, mark), bool(mark))
+    search = partial(_all, known, group=group, mark=mark)
+    return _tried(lambda: _each_once(search, texts), bool(mark))
 
 
 def replaced_in(known: JavaPattern, texts: Any, new: str) -> Any:
@@ -117,6 +124,16 @@ def _tried(search: Callable[[], Any], possible: bool) -> Any:
         return search()
     except pa.ArrowInvalid:  # it is too large for RE2
         return None
+
+
+def _each_once(search: Callable[[Any], Any], texts: Any) -> Any:
+    """What a search makes of texts. Where a sample of them repeats, each different one is searched
+    once: a search takes several times as long as finding out which texts are the same."""
+    sample = texts.slice(0, _SAMPLE)
+    if pc.count_distinct(sample).as_py() > _REPEATED * len(sample):
+        return search(texts)
+    encoded = texts.dictionary_encode()
+    return search(encoded.dictionary).take(encoded.indices)
 
 
 def _place(known: JavaPattern, texts: Any) -> Any:
