@@ -18,12 +18,12 @@ from millrace.common.types.logical.logical_type import (
 )
 from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.operator import OperatorContext
-from millrace.runtime.table.columns import schema_of
-from millrace.runtime.table.group_aggregate import GroupAggregateOperator, GroupAggregateSpec
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.positions import ValueColumn
 from millrace.state.columns.slot_table import SlotTable
 from millrace.state.store import SubtaskState
+from millrace.table_runtime.columns import schema_of
+from millrace.table_runtime.group_aggregate import GroupAggregateOperator, GroupAggregateSpec
 
 TITLE = "Columnar state"
 BAR = 1.5

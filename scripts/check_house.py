@@ -1,7 +1,8 @@
 """Checks the house rules no other tool knows. Run by ``make lint``; exits 1 if any is broken.
 
 Rules:
-    size      no module under src has more than 500 lines
+    size      no module under src has more than 800 lines, no function more than 60 without its
+              docstring
     names     no module is called utils.py: a module is named after its concept
     mirror    every package under src with modules of its own has a folder of tests
     imports   folders of tests are no packages (pytest imports them by path)
@@ -23,7 +24,8 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-MAX_LINES = 500
+MAX_LINES = 800
+MAX_FUNCTION_LINES = 60
 MIN_REASON_WORDS = 3
 PYTHON_FOLDERS = ("src", "tests", "scripts", "examples", "benchmarks")
 MARKER = re.compile(r"\b(TODO|FIXME|XXX)\b(?:\([^)]*\))?:?\s*(?P<reason>.*)")
@@ -64,6 +66,7 @@ def check(root: Path) -> list[Finding]:
     """Return every finding in the work tree at ``root``, in the order of the rules."""
     return [
         *check_size(root),
+        *check_functions(root),
         *check_names(root),
         *check_mirror(root),
         *check_imports(root),
@@ -80,6 +83,25 @@ def check_size(root: Path) -> Iterator[Finding]:
         count = len(read_lines(path))
         if count > MAX_LINES:
             yield Finding(path, 0, f"has {count} lines, at most {MAX_LINES} allowed: split it")
+
+
+def check_functions(root: Path) -> Iterator[Finding]:
+    for path in python_files(root, ["src"]):
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                count = lines_of_code(node)
+                if count > MAX_FUNCTION_LINES:
+                    message = f"{node.name} has {count} lines, at most {MAX_FUNCTION_LINES} allowed"
+                    yield Finding(path, node.lineno, message)
+
+
+def lines_of_code(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Number of lines of a function, its docstring left out."""
+    count = (function.end_lineno or function.lineno) - function.lineno + 1
+    first = function.body[0]
+    if ast.get_docstring(function, clean=False) is not None:
+        count -= (first.end_lineno or first.lineno) - first.lineno + 1
+    return count
 
 
 def check_names(root: Path) -> Iterator[Finding]:

@@ -18,8 +18,8 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.formats.json_columns import JsonColumns
 from millrace.formats.json_row import JsonRowDeserializationSchema
-from millrace.runtime.table.columns import ColumnConversion
 from millrace.table.formats.row_type_info import row_type_info
+from millrace.table_runtime.columns import ColumnConversion
 
 ROW_TYPE = Types.ROW_NAMED(
     ["flag", "small", "big", "real", "text"],

@@ -22,9 +22,9 @@ from millrace.common.errors import JobCancelledError
 from millrace.common.types.logical.arrow_type import arrow_schema
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
-from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.udf import ArgumentTrait, ProcessTableFunction, StateHint, udptf
+from millrace.table_runtime.record_batch_source import RecordBatchSource
 from millrace.testing import Faults, run_local
 
 __all__ = ["HISTORIES", "TABLES", "History", "Result", "batch", "streamed", "table_of"]

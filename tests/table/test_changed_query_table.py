@@ -28,10 +28,10 @@ from millrace.common.source import ReaderContext, SplitReader
 from millrace.common.types.batch import ColumnBatch
 from millrace.plan.transformation import Role, Transformation
 from millrace.planner.relational.sink_nodes import CollectSink
-from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.connectors.registry import register_factory
 from millrace.table.udf import udf
+from millrace.table_runtime.record_batch_source import RecordBatchSource
 from millrace.testing import run_local
 
 STATELESS = {"Calc", "Correlate", "Expand", "LookupJoin", "Union", "WindowTableFunction"}

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.row import RowKind, named_row
-from millrace.runtime.table.columns import schema_of
 from millrace.table.final_rows import final_rows
 from millrace.table.table_result import materialized
+from millrace.table_runtime.columns import schema_of
 
 VALUES = st.tuples(
     st.sampled_from([None, 1, 2]),

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 from millrace.common.errors import MillraceError
-from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.table_result import materialized
+from millrace.table_runtime.record_batch_source import RecordBatchSource
 from millrace.testing import run_local
 
 

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 import pytest
 
-import millrace.runtime.table
+import millrace.table_runtime
 from millrace.common import Row
 from millrace.common.config import options
 from millrace.common.errors import JobCancelledError
@@ -31,7 +31,6 @@ from millrace.common.types.logical.logical_type import LogicalType
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.translation import Translator
 from millrace.runtime.operator import Operator
-from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.state.checkpoint.snapshot import open_snapshot
 from millrace.state.snapshot_reader import SnapshotReader, StateInfo
 from millrace.state_processor.arrow_columns import FrameColumn, arrow_batches, has_json
@@ -43,6 +42,7 @@ from millrace.table.connectors.registry import register_factory
 from millrace.table.expressions import col, row_interval
 from millrace.table.udf import ArgumentTrait, ProcessTableFunction, StateHint, udptf
 from millrace.table.window import Tumble
+from millrace.table_runtime.record_batch_source import RecordBatchSource
 from millrace.testing import CollectingSink, run_local
 
 TTL = 3_600_017
@@ -354,7 +354,7 @@ WITHOUT_STATE = {
 
 
 def test_every_operator_is_known() -> None:
-    package = millrace.runtime.table
+    package = millrace.table_runtime
     modules = [
         import_module(f"{package.__name__}.{m.name}")
         for m in pkgutil.iter_modules(package.__path__)

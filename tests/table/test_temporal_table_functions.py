@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 
 from millrace.common.errors import JobDefinitionError, MillraceError
-from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.table import (
     EnvironmentSettings,
     PlanReference,
@@ -25,6 +24,7 @@ from millrace.table import (
 from millrace.table.connectors.factory import TableFactory
 from millrace.table.connectors.registry import register_factory
 from millrace.table.expressions import call, col
+from millrace.table_runtime.record_batch_source import RecordBatchSource
 from millrace.testing import run_local
 
 START = datetime(2026, 1, 1)

@@ -13,9 +13,9 @@ from millrace.common.time.nanosecond_datetime import datetime_of
 from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
-from millrace.runtime.table.columns import column_of
 from millrace.table import DataTypes, TableEnvironment
 from millrace.table.values import cells, python_values, row_text
+from millrace.table_runtime.columns import column_of
 
 CASES: list[tuple[str, Any, str, str]] = [
     ("INT", 1, "1", "1"),

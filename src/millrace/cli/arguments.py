@@ -70,6 +70,34 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
         metavar="X",
         help="time between checkpoints, such as '10 s'; 0: one after every epoch (default: 1 s)",
     )
+    _add_start_arguments(run)
+    run.add_argument("--name", metavar="NAME", help="the job's name, whatever the program calls it")
+    run.add_argument(
+        "--py-files",
+        metavar="A,B",
+        type=_files,
+        default=[],
+        help="modules (.py) and archives (.zip, .egg, .whl) that the job's workers import",
+    )
+    add_settings(run, "a setting of millrace or, if it begins with 'spark.', of Spark")
+    run.add_argument(
+        "--progress",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="show how far the job is (default: if standard error is a terminal)",
+    )
+    run.add_argument(
+        "-d",
+        "--detached",
+        action="store_true",
+        help="with --server: print the job's id and do not wait for its end",
+    )
+    run.add_argument("job", type=location, metavar="job.py", help="the job file")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
+
+
+def _add_start_arguments(run: argparse.ArgumentParser) -> None:
+    """Teach a parser the options that say which state a job starts from."""
     run.add_argument(
         "--resume",
         action="store_true",
@@ -104,29 +132,6 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
         choices=options.CLAIM_MODE.choices,
         help="NO_CLAIM: the savepoint stays as it is (default); CLAIM: it becomes the job's own",
     )
-    run.add_argument("--name", metavar="NAME", help="the job's name, whatever the program calls it")
-    run.add_argument(
-        "--py-files",
-        metavar="A,B",
-        type=_files,
-        default=[],
-        help="modules (.py) and archives (.zip, .egg, .whl) that the job's workers import",
-    )
-    add_settings(run, "a setting of millrace or, if it begins with 'spark.', of Spark")
-    run.add_argument(
-        "--progress",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="show how far the job is (default: if standard error is a terminal)",
-    )
-    run.add_argument(
-        "-d",
-        "--detached",
-        action="store_true",
-        help="with --server: print the job's id and do not wait for its end",
-    )
-    run.add_argument("job", type=location, metavar="job.py", help="the job file")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the job file")
 
 
 def add_settings(parser: argparse.ArgumentParser, description: str) -> None:

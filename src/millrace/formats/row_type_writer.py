@@ -16,7 +16,7 @@ from millrace.common.types.logical.logical_type import (
     rewritten,
 )
 from millrace.formats.records import field_values
-from millrace.runtime.table.columns import ColumnConversion
+from millrace.table_runtime.columns import ColumnConversion
 
 __all__ = ["RowTypeBulkWriter", "type_in_files"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from millrace.runtime.table.expiry_queue import ExpiryQueue
+from millrace.runtime.expiry_queue import ExpiryQueue
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import distinct, first_of_each
 from millrace.state.columns.positions import ValueColumn

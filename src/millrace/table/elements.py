@@ -13,7 +13,7 @@ from millrace.common.types.batch import RowBatch
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
 from millrace.common.types.row import Row
-from millrace.runtime.table.columns import ColumnConversion
+from millrace.table_runtime.columns import ColumnConversion
 
 __all__ = ["ElementError", "elements_table"]
 

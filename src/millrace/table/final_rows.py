@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.types.logical.logical_type import RowType
-from millrace.runtime.table.columns import schema_of
 from millrace.state.columns.fingerprints import fingerprints
 from millrace.state.columns.key_columns import first_rows
+from millrace.table_runtime.columns import schema_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.logical.arrow_type import logical_row_type
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
 from millrace.runtime.operators.map_batches import pandas_frame
-from millrace.runtime.table.columns import ColumnConversion
+from millrace.table_runtime.columns import ColumnConversion
 
 if TYPE_CHECKING:
     import pyarrow

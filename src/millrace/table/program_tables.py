@@ -14,7 +14,6 @@ from millrace.common.types.logical.arrow_type import logical_row_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.planner.catalog_reader import ColumnKind
 from millrace.planner.execution.table_access import ScanRequest
-from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.table.data_stream_tables import INSERTS, declared_rows
 from millrace.table.elements import elements_table
 from millrace.table.expression import Expression
@@ -23,6 +22,7 @@ from millrace.table.frames import arrow_of_pandas, arrow_of_polars, frame_batch
 from millrace.table.schema import Schema
 from millrace.table.table import Table
 from millrace.table.table_session import TableSession
+from millrace.table_runtime.record_batch_source import RecordBatchSource
 
 __all__ = ["ProgramTables"]
 

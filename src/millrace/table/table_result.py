@@ -11,8 +11,6 @@ from millrace.common.job_client import JobClient
 from millrace.common.types.batch import RowBatch
 from millrace.common.types.logical.logical_type import RowType, VarCharType
 from millrace.common.types.row import Row, RowKind, named_row
-from millrace.runtime.table.collect import collected_batch
-from millrace.runtime.table.columns import ColumnConversion
 from millrace.table.catalog.resolved_schema import ResolvedSchema
 from millrace.table.final_rows import final_rows
 from millrace.table.frames import pandas_of, polars_of
@@ -23,6 +21,8 @@ from millrace.table.short_floats import with_short_floats
 from millrace.table.table_schema import TableSchema
 from millrace.table.tableau import MAX_WIDTH, column_width, tableau
 from millrace.table.values import KIND_TEXTS, cells, python_rows
+from millrace.table_runtime.collect import collected_batch
+from millrace.table_runtime.columns import ColumnConversion
 
 if TYPE_CHECKING:
     import pyarrow

@@ -13,7 +13,7 @@ from millrace.expressions.resolved import AggregateCall, ValueLiteral
 from millrace.planner.execution.translation import TranslationSettings, Translator
 from millrace.planner.relational.rel_node import Aggregate, RelNode, Values
 from millrace.planner.relational.sink_nodes import CollectSink
-from millrace.runtime.table.collect import collected_batch
+from millrace.table_runtime.collect import collected_batch
 from millrace.testing import run_local
 
 TYPE = RowType.of(("id", BigIntType()), ("name", VarCharType()))

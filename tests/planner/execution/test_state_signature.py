@@ -19,14 +19,14 @@ from millrace.planner.relational.stream_rel_nodes import (
     WindowingStrategy,
     WindowTableFunction,
 )
-from millrace.runtime.table.correlate import CorrelateSpec
-from millrace.runtime.table.join_pairs import JoinSpec
-from millrace.runtime.table.lookup_join import LookupJoinSpec
-from millrace.runtime.table.rank import RankSpec
-from millrace.runtime.table.session_aggregate import SessionAggregateSpec
-from millrace.runtime.table.temporal_join import TemporalJoinSpec
-from millrace.runtime.table.window_aggregate import WindowAggregateSpec
-from millrace.runtime.table.window_time import WindowTime
+from millrace.table_runtime.correlate import CorrelateSpec
+from millrace.table_runtime.join_pairs import JoinSpec
+from millrace.table_runtime.lookup_join import LookupJoinSpec
+from millrace.table_runtime.rank import RankSpec
+from millrace.table_runtime.session_aggregate import SessionAggregateSpec
+from millrace.table_runtime.temporal_join import TemporalJoinSpec
+from millrace.table_runtime.window_aggregate import WindowAggregateSpec
+from millrace.table_runtime.window_time import WindowTime
 
 SIGNED: list[tuple[type[Any], str, str]] = [
     # class, fields in the signature, and fields that decide nothing or follow from others

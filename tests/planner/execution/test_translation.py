@@ -20,7 +20,7 @@ from millrace.planner.relational.rel_node import (
     Values,
 )
 from millrace.planner.relational.sink_nodes import CollectSink
-from millrace.runtime.table.collect import collected_batch
+from millrace.table_runtime.collect import collected_batch
 from millrace.testing import run_local
 
 TYPE = RowType.of(("id", BigIntType()), ("name", VarCharType()))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.runtime.table.subtask import MAXIMUM, Subtask
+from tests.table_runtime.subtask import MAXIMUM, Subtask
 
 from millrace.common import Duration
 from millrace.common.errors import JobDefinitionError, JobExecutionError, StateError

@@ -8,18 +8,13 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, NamedTuple
 
 import pytest
-from tests.runtime.table.subtask import Subtask, columns
+from tests.table_runtime.subtask import Subtask, columns
 
 from millrace.common import Row, RowKind
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.time.amounts import Instant
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.session_settings import SessionSettings
-from millrace.runtime.table.process_table import (
-    ProcessedTable,
-    ProcessTableOperator,
-    ProcessTableSpec,
-)
 from millrace.table import ChangelogMode, DataTypes, ListView, MapView, TableEnvironment
 from millrace.table.expressions import col, descriptor, lit
 from millrace.table.udf import (
@@ -28,6 +23,11 @@ from millrace.table.udf import (
     ProcessTableFunction,
     StateHint,
     udptf,
+)
+from millrace.table_runtime.process_table import (
+    ProcessedTable,
+    ProcessTableOperator,
+    ProcessTableSpec,
 )
 
 SET, ROW = ArgumentTrait.SET_SEMANTIC_TABLE, ArgumentTrait.ROW_SEMANTIC_TABLE

@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 from millrace.common import Row
 from millrace.common.config import options
 from millrace.common.errors import JobCancelledError
-from millrace.runtime.table.record_batch_source import RecordBatchSource
 from millrace.table import EnvironmentSettings, ListView, MapView, TableEnvironment
 from millrace.table.udf import ArgumentTrait, ProcessTableFunction, StateHint, udptf
+from millrace.table_runtime.record_batch_source import RecordBatchSource
 from millrace.testing import Faults, run_local
 
 EPOCH = datetime(1970, 1, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from millrace.runtime.table.record_batch_source import RecordBatchSource
+from millrace.table_runtime.record_batch_source import RecordBatchSource
 
 
 def _rows(names: list[str], numbers: list[int], minutes: list[int]) -> RecordBatchSource:

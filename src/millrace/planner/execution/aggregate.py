@@ -14,8 +14,8 @@ from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Aggregate
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
-from millrace.runtime.table.expand import ExpandOperator, expanded_type
-from millrace.runtime.table.group_aggregate import GroupAggregateOperator, GroupAggregateSpec
+from millrace.table_runtime.expand import ExpandOperator, expanded_type
+from millrace.table_runtime.group_aggregate import GroupAggregateOperator, GroupAggregateSpec
 
 __all__ = ["refuse_missing", "translate_aggregate"]
 

@@ -15,7 +15,7 @@ from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Filter, Project, RelNode
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
-from millrace.runtime.table.calc import CalcOperator
+from millrace.table_runtime.calc import CalcOperator
 
 __all__ = ["FusedCalc", "composed", "fused", "translate_filter", "translate_project"]
 

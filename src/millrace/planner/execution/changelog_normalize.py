@@ -8,7 +8,7 @@ from millrace.plan.transformation import Transformation
 from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize
-from millrace.runtime.table.changelog_normalize import (
+from millrace.table_runtime.changelog_normalize import (
     ChangelogNormalizeOperator,
     ChangelogNormalizeSpec,
 )

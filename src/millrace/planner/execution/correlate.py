@@ -14,7 +14,7 @@ from millrace.planner.execution.translation import Translator
 from millrace.planner.relational.rel_node import Join, JoinKind, TableFunctionScan
 from millrace.planner.relational.rewriting import conjunction
 from millrace.planner.relational.table_functions import REPLICATE_ROWS, UNNEST
-from millrace.runtime.table.correlate import (
+from millrace.table_runtime.correlate import (
     CorrelateOperator,
     CorrelateSpec,
     MadeOfRows,

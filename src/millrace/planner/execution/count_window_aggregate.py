@@ -9,7 +9,7 @@ from millrace.planner.execution.aggregate import refuse_missing
 from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.stream_rel_nodes import CountWindowAggregate
-from millrace.runtime.table.count_window_aggregate import (
+from millrace.table_runtime.count_window_aggregate import (
     CountWindowAggregateOperator,
     CountWindowAggregateSpec,
 )

@@ -10,7 +10,7 @@ from millrace.planner.execution.join_spec import join_spec, state_signature
 from millrace.planner.execution.translation import Translator
 from millrace.planner.inference.interval_bounds import IntervalBounds
 from millrace.planner.relational.rel_node import Join
-from millrace.runtime.table.time_interval_join import TimeIntervalJoinOperator, TimeIntervalJoinSpec
+from millrace.table_runtime.time_interval_join import TimeIntervalJoinOperator, TimeIntervalJoinSpec
 
 __all__ = ["interval_join"]
 

@@ -21,7 +21,7 @@ from millrace.planner.relational.snapshots import snapshot_side
 from millrace.planner.relational.stream_rel_nodes import TimeAttribute
 from millrace.planner.relational.windows import window_join_columns
 from millrace.planner.rules.table_functions import function_rows
-from millrace.runtime.table.streaming_join import StreamingJoinOperator, StreamingJoinSpec
+from millrace.table_runtime.streaming_join import StreamingJoinOperator, StreamingJoinSpec
 
 __all__ = ["translate_join"]
 

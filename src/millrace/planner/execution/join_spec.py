@@ -7,7 +7,7 @@ from millrace.planner.execution.state_signature import StateSignature
 from millrace.planner.execution.translation import Translator
 from millrace.planner.relational.join_conditions import join_condition
 from millrace.planner.relational.rel_node import Join, JoinKind
-from millrace.runtime.table.join_pairs import JoinSpec
+from millrace.table_runtime.join_pairs import JoinSpec
 
 __all__ = ["join_spec", "state_signature"]
 

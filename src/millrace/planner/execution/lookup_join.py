@@ -20,7 +20,7 @@ from millrace.planner.relational.rewriting import conjunction
 from millrace.planner.relational.snapshots import SnapshotSide
 from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize, WatermarkAssigner
 from millrace.planner.relational.unsupported_query import errors_shown_at
-from millrace.runtime.table.lookup_join import LookupJoinOperator, LookupJoinSpec
+from millrace.table_runtime.lookup_join import LookupJoinOperator, LookupJoinSpec
 
 __all__ = ["lookup_join"]
 

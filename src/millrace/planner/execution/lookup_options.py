@@ -15,8 +15,8 @@ from typing import Any
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.errors import ConfigurationError, JobDefinitionError
 from millrace.common.time.amounts import Duration
-from millrace.runtime.table.full_cache import CacheReload, PeriodicReload, TimedReload
-from millrace.runtime.table.lookups import CacheSettings, LookupBehaviour
+from millrace.table_runtime.full_cache import CacheReload, PeriodicReload, TimedReload
+from millrace.table_runtime.lookups import CacheSettings, LookupBehaviour
 
 __all__ = ["LOOKUP_OPTIONS", "lookup_hint", "lookup_behaviour"]
 

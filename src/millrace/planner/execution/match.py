@@ -34,7 +34,7 @@ from millrace.planner.relational.stream_rel_nodes import (
 )
 from millrace.runtime.cep.after_match_skip_strategy import AfterMatchSkipStrategy
 from millrace.runtime.cep.pattern_model import Contiguity, Quantifier
-from millrace.runtime.table.match import MatchOperator, MatchSpec, MatchVariable
+from millrace.table_runtime.match import MatchOperator, MatchSpec, MatchVariable
 
 __all__ = ["match_spec", "translate_match"]
 

@@ -9,7 +9,7 @@ from millrace.plan.transformation import Transformation
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.model_predict import ModelPredict
-from millrace.runtime.table.model_predict import ModelPredictOperator
+from millrace.table_runtime.model_predict import ModelPredictOperator
 
 __all__ = ["translate_model_predict"]
 

@@ -18,11 +18,11 @@ from millrace.planner.relational.rel_node import Project
 from millrace.planner.relational.stream_rel_nodes import OverAggregate, OverGroup, TimeAttribute
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
 from millrace.runtime.operator import Operator
-from millrace.runtime.table.batch_over_aggregate import BatchOverAggregateOperator
-from millrace.runtime.table.non_time_over_aggregate import NonTimeOverAggregateOperator
-from millrace.runtime.table.over_aggregate import OverAggregateOperator, OverAggregateSpec
-from millrace.runtime.table.over_frames import FrameBounds
-from millrace.runtime.table.over_values import OverSpec
+from millrace.table_runtime.batch_over_aggregate import BatchOverAggregateOperator
+from millrace.table_runtime.non_time_over_aggregate import NonTimeOverAggregateOperator
+from millrace.table_runtime.over_aggregate import OverAggregateOperator, OverAggregateSpec
+from millrace.table_runtime.over_frames import FrameBounds
+from millrace.table_runtime.over_values import OverSpec
 
 __all__ = ["translate_over_aggregate"]
 

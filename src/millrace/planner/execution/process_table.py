@@ -12,7 +12,7 @@ from millrace.planner.execution.state_signature import Provenance, StateSignatur
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
-from millrace.runtime.table.process_table import (
+from millrace.table_runtime.process_table import (
     ProcessedTable,
     ProcessTableOperator,
     ProcessTableSpec,

@@ -12,8 +12,8 @@ from millrace.planner.execution.window_clock import clock_of
 from millrace.planner.relational.rel_node import RelNode
 from millrace.planner.relational.stream_rel_nodes import Deduplicate, Rank, RankKind
 from millrace.planner.relational.windows import windows_of
-from millrace.runtime.table.rank import RankOperator, RankSpec
-from millrace.runtime.table.window_time import WindowTime
+from millrace.table_runtime.rank import RankOperator, RankSpec
+from millrace.table_runtime.window_time import WindowTime
 
 __all__ = ["ranked", "translate_deduplicate", "translate_rank"]
 

@@ -9,7 +9,7 @@ from millrace.planner.execution.state_signature import StateSignature, clock_ide
 from millrace.planner.execution.translation import Translator
 from millrace.planner.execution.window_clock import clock_of
 from millrace.planner.relational.stream_rel_nodes import WindowAggregate
-from millrace.runtime.table.session_aggregate import (
+from millrace.table_runtime.session_aggregate import (
     SessionAggregateOperator,
     SessionAggregateSpec,
 )

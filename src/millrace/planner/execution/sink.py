@@ -11,8 +11,8 @@ from millrace.planner.execution.table_access import SinkRequest, TableAccess
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
 from millrace.planner.relational.unsupported_query import errors_shown_at
-from millrace.runtime.table.collect import CollectColumnsOperator
-from millrace.runtime.table.table_sink import NotNullEnforcer, TableSinkOperator
+from millrace.table_runtime.collect import CollectColumnsOperator
+from millrace.table_runtime.table_sink import NotNullEnforcer, TableSinkOperator
 
 __all__ = ["translate_collect", "translate_sink"]
 

@@ -12,9 +12,9 @@ from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.inference.time_attributes import time_attributes
 from millrace.planner.relational.rel_node import Sort
 from millrace.planner.relational.stream_rel_nodes import TimeAttribute
-from millrace.runtime.table.rank import RankSpec
-from millrace.runtime.table.sort_limit import SortLimitOperator
-from millrace.runtime.table.temporal_sort import TemporalSortOperator
+from millrace.table_runtime.rank import RankSpec
+from millrace.table_runtime.sort_limit import SortLimitOperator
+from millrace.table_runtime.temporal_sort import TemporalSortOperator
 
 __all__ = ["translate_sort"]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from millrace.expressions.resolved import AggregateCall, ResolvedExpression, SortKey
 from millrace.expressions.session_settings import SessionSettings
 from millrace.planner.execution.state_digest import digest, expression_digest, function_identity
-from millrace.runtime.table.window_time import WindowTime
+from millrace.table_runtime.window_time import WindowTime
 
 __all__ = ["Provenance", "StateSignature", "clock_identity"]
 

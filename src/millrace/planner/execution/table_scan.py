@@ -18,8 +18,8 @@ from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Project, TableScan
 from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
 from millrace.planner.relational.unsupported_query import errors_shown_at
-from millrace.runtime.table.data_stream_scan import DataStreamScanOperator
-from millrace.runtime.table.table_source import TableSourceOperator
+from millrace.table_runtime.data_stream_scan import DataStreamScanOperator
+from millrace.table_runtime.table_source import TableSourceOperator
 
 __all__ = ["translate_scan"]
 

@@ -24,7 +24,7 @@ from millrace.planner.relational.stream_rel_nodes import (
     Deduplicate,
     TimeAttribute,
 )
-from millrace.runtime.table.temporal_join import TemporalJoinOperator, TemporalJoinSpec
+from millrace.table_runtime.temporal_join import TemporalJoinOperator, TemporalJoinSpec
 
 __all__ = ["joined_with_versions", "temporal_join", "versions_of", "with_columns"]
 

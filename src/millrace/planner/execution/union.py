@@ -9,7 +9,7 @@ from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import SetKind, SetOperation
-from millrace.runtime.table.union import UnionOperator
+from millrace.table_runtime.union import UnionOperator
 
 __all__ = ["translate_set_operation"]
 

@@ -6,7 +6,7 @@ from millrace.plan.transformation import Transformation
 from millrace.planner.execution.rank import ranked
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.stream_rel_nodes import UpsertMaterialize
-from millrace.runtime.table.rank import RankSpec
+from millrace.table_runtime.rank import RankSpec
 
 __all__ = ["translate_upsert_materialize"]
 

@@ -13,9 +13,9 @@ from millrace.plan.transformation import Role, Transformation
 from millrace.planner.execution.state_digest import digest, expression_digest
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.rel_node import Values
-from millrace.runtime.table.columns import column_of, schema_of
-from millrace.runtime.table.record_batch_source import RecordBatchSource
-from millrace.runtime.table.table_source import TableSourceOperator
+from millrace.table_runtime.columns import column_of, schema_of
+from millrace.table_runtime.record_batch_source import RecordBatchSource
+from millrace.table_runtime.table_source import TableSourceOperator
 
 __all__ = ["translate_values"]
 

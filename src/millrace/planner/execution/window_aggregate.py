@@ -18,8 +18,8 @@ from millrace.planner.relational.stream_rel_nodes import (
     WindowingStrategy,
     WindowKind,
 )
-from millrace.runtime.table.window_aggregate import WindowAggregateOperator, WindowAggregateSpec
-from millrace.runtime.table.window_slices import WindowSlices
+from millrace.table_runtime.window_aggregate import WindowAggregateOperator, WindowAggregateSpec
+from millrace.table_runtime.window_slices import WindowSlices
 
 __all__ = ["slices_of", "translate_window_aggregate"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from millrace.expressions.session_settings import SessionSettings
 from millrace.planner.execution.translation import Translator
 from millrace.planner.relational.stream_rel_nodes import WindowingStrategy
-from millrace.runtime.table.window_time import WindowTime
+from millrace.table_runtime.window_time import WindowTime
 
 __all__ = ["clock_of"]
 

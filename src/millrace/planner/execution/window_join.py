@@ -12,7 +12,7 @@ from millrace.planner.execution.translation import Translator
 from millrace.planner.execution.window_clock import clock_of
 from millrace.planner.relational.rel_node import Join
 from millrace.planner.relational.windows import WindowJoinColumns
-from millrace.runtime.table.window_join import WindowJoinOperator, WindowJoinSpec
+from millrace.table_runtime.window_join import WindowJoinOperator, WindowJoinSpec
 
 __all__ = ["window_join"]
 

@@ -14,11 +14,11 @@ from millrace.planner.relational.stream_rel_nodes import (
     WindowKind,
     WindowTableFunction,
 )
-from millrace.runtime.table.session_window_table_function import (
+from millrace.table_runtime.session_window_table_function import (
     SessionWindowSpec,
     SessionWindowTableFunctionOperator,
 )
-from millrace.runtime.table.window_table_function import WindowTableFunctionOperator
+from millrace.table_runtime.window_table_function import WindowTableFunctionOperator
 
 __all__ = ["translate_window_table_function"]
 

@@ -31,7 +31,7 @@ from millrace.planner.relational.stream_rel_nodes import (
     WindowTableFunction,
 )
 from millrace.planner.relational.windows import WindowColumns, windows_of
-from millrace.runtime.table.group_accumulators import GroupAccumulators
+from millrace.table_runtime.group_accumulators import GroupAccumulators
 
 __all__ = ["with_window_aggregates"]
 

@@ -19,7 +19,7 @@ from millrace.connectors.file_split_reader import file_status
 from millrace.connectors.path_partitions import PathPartitions
 from millrace.filesystem.file_system import FileStatus
 from millrace.formats.file_format import FileFormat, FileRange, FormatReader
-from millrace.runtime.table.columns import ColumnConversion, schema_of
+from millrace.table_runtime.columns import ColumnConversion, schema_of
 
 __all__ = ["FILE_METADATA", "PartitionFilter", "TableFileFormat"]
 

@@ -23,7 +23,7 @@ from millrace.connectors.kafka import (
 from millrace.connectors.kafka.record_deserializer import KafkaRecord, require_one_each
 from millrace.connectors.kafka.record_serializer import Outgoing, PartitionsOf, no_partitions
 from millrace.formats.changes.change_metadata import ChangeMetadata, decoded_change
-from millrace.runtime.table.columns import ColumnConversion, schema_of
+from millrace.table_runtime.columns import ColumnConversion, schema_of
 
 __all__ = [
     "READABLE_METADATA",

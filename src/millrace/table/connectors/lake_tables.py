@@ -15,7 +15,7 @@ from millrace.common.types.logical.logical_type import (
     rewritten,
 )
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
-from millrace.runtime.table.columns import ColumnConversion
+from millrace.table_runtime.columns import ColumnConversion
 
 if TYPE_CHECKING:
     import pyarrow

@@ -85,7 +85,7 @@ def _table_of_spark(request: ScanRequest, options: OptionValues) -> Any:
 
 def _schema(table: ResolvedTable) -> Any:
     """The declared columns in Arrow's types."""
-    from millrace.runtime.table.columns import schema_of
+    from millrace.table_runtime.columns import schema_of
 
     physical = [each for each in table.columns if each.kind is ColumnKind.PHYSICAL]
     return schema_of(RowType.of(*((each.name, each.type) for each in physical)))

@@ -17,8 +17,8 @@ from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.typeinfo import Types
 from millrace.formats.file_format import FileFormat
-from millrace.runtime.table.columns import schema_of
 from millrace.table.formats.message_format import Read
+from millrace.table_runtime.columns import schema_of
 
 __all__ = ["BULK_FORMATS", "BulkTableFormat"]
 

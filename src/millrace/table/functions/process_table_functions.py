@@ -30,12 +30,6 @@ from millrace.expressions.process_table_functions import (
     StateEntry,
     process_table_function,
 )
-from millrace.runtime.table.process_contexts import (
-    ProcessTableContext,
-    ProcessTimerContext,
-    TimeContext,
-)
-from millrace.runtime.table.process_state import StateListView, StateMapView
 from millrace.table.changelog_mode import ChangelogMode
 from millrace.table.data_types import declared_type
 from millrace.table.data_view import ListView, MapView
@@ -46,6 +40,12 @@ from millrace.table.functions.user_defined_function import (
     UserDefinedFunctionWrapper,
     declared_types,
 )
+from millrace.table_runtime.process_contexts import (
+    ProcessTableContext,
+    ProcessTimerContext,
+    TimeContext,
+)
+from millrace.table_runtime.process_state import StateListView, StateMapView
 
 __all__ = [
     "ArgumentHint",

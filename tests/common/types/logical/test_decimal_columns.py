@@ -15,7 +15,7 @@ from millrace.common.types.logical.fitted_decimal import decimal_fitter
 from millrace.common.types.logical.logical_type import BigIntType, DecimalType, RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.common.types.logical.python_values import arrow_column, python_values
-from millrace.runtime.table.columns import ColumnConversion
+from millrace.table_runtime.columns import ColumnConversion
 
 D = Decimal
 

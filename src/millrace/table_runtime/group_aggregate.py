@@ -1,0 +1,242 @@
+"""`GroupAggregateOperator`: GROUP BY over a stream, with the net changes of each epoch.
+
+Rows only change accumulators; at the end of an epoch each group that was touched gives its change:
++I, -U and +U, or -D when its last row was taken back. What it was before is what the table noted
+for an abort, so nothing is kept twice. In batch mode each group is given once, when the input has
+ended. Flink: ``GroupAggregate`` with mini-batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.resolved import AggregateCall
+from millrace.state.columns.columnar_table import ColumnsOf
+from millrace.state.columns.hash_index import Positions, distinct
+from millrace.state.columns.positions import ValueColumn
+from millrace.state.columns.slot_table import SlotTable
+from millrace.state.columns.time_to_live import LAST_USED, TimeToLive
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import COLUMNS
+from millrace.table_runtime.columns import same_rows, schema_of
+from millrace.table_runtime.end_of_input import AT_ONCE, EndOfInput
+from millrace.table_runtime.function_contexts import function_context
+from millrace.table_runtime.group_accumulators import GroupAccumulators, signs_of
+from millrace.table_runtime.state_columns import values_by_key
+
+__all__ = ["GroupAggregateOperator", "GroupAggregateSpec"]
+
+_ROWS, _LAST_USED, _OWN = 0, 1, 2
+"""Columns of the table: rows of the group, its time of last use; how many there are."""
+_INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
+
+
+@dataclass(frozen=True)
+class GroupAggregateSpec:
+    """What a group aggregate computes.
+
+    Attributes:
+        input_type: columns of its rows.
+        groups: positions of the columns to group by; none: one group of all rows.
+        calls: the aggregates.
+        output_type: the group's columns, then the aggregates.
+        retracts: whether rows may be taken back.
+        emits_update_before: whether the consumer needs -U rows.
+        state_ttl: ms after which a group that got no row is forgotten; 0: never.
+        batch: whether groups are given once the input has ended only, a single one in any case.
+        hidden: how many of the last columns of ``groups`` are not shown: the grouping set.
+    """
+
+    input_type: RowType
+    groups: tuple[int, ...]
+    calls: tuple[AggregateCall, ...]
+    output_type: RowType
+    retracts: bool = True
+    emits_update_before: bool = True
+    state_ttl: int = 0
+    batch: bool = False
+    hidden: int = 0
+
+
+class GroupAggregateOperator(EndOfInput):
+    """Aggregates by group.
+
+    Args:
+        spec: what to compute.
+    """
+
+    takes = BatchForm.COLUMNS
+
+    def __init__(self, spec: GroupAggregateSpec) -> None:
+        self._spec = spec
+
+    def open(self) -> None:
+        spec = self._spec
+        self._accumulators = GroupAccumulators(
+            spec.calls, spec.input_type, spec.retracts, _OWN, function_context(self.context)
+        )
+        key = tuple(arrow_type(spec.input_type.fields[index].type) for index in spec.groups)
+        uid = self.context.uid
+        self._table: SlotTable = self.context.state.table(TableId(uid, "@groups"), COLUMNS)
+        own = (
+            ValueColumn(np.dtype(np.int64), name="rows"),
+            LAST_USED,
+        )
+        columns = (*own, *self._accumulators.value_columns)
+        self._table.bind(values_by_key(spec.input_type, spec.groups, columns))
+        self._accumulators.open(self.context.state, uid, key, self._table)
+        self._schema = schema_of(spec.output_type)
+        self._life = TimeToLive(self._table, _LAST_USED, spec.state_ttl)
+
+    def restore(self) -> None:
+        self._accumulators.restore()
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        self._life.begin_epoch(now)
+
+    # -- rows --------------------------------------------------------------------------
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        if not len(batch):
+            return
+        data, signs = batch.data, signs_of(batch.row_kinds)
+        if self._life:
+            known = self._forget_expired(self._keys(data), data.num_rows)
+            if signs is not None:
+                lasting = self._lasting(data, signs, known)
+                data, signs = data.filter(pa.array(lasting)), signs[lasting]
+                if not data.num_rows:
+                    return
+        table = self._table
+        slots = table.slots_of(self._keys(data), create=True, count=data.num_rows)
+        table.touch(slots)
+        np.add.at(table.column(_ROWS), slots, 1 if signs is None else signs)
+        self._life.renew(slots)
+        self._accumulators.accumulate(table, slots, data, signs)
+        if signs is not None:
+            self._remove_empty(slots)
+
+    def _keys(self, data: pa.RecordBatch) -> list[pa.Array]:
+        return [data.column(index) for index in self._spec.groups]
+
+    def _remove_empty(self, slots: Positions) -> None:
+        changed = distinct(slots)
+        empty = changed[self._table.column(_ROWS).take(changed) <= 0]
+        if empty.size:
+            self._accumulators.forget(empty)
+            self._table.remove(empty)
+
+    # -- time to live ------------------------------------------------------------------
+
+    def _forget_expired(self, keys: list[pa.Array], count: int) -> npt.NDArray[np.bool_]:
+        """Forget groups that have expired; returns the rows whose groups have not."""
+        slots = self._table.slots_of(keys, create=False, count=count)
+        known = slots >= 0
+        known[known] = self._life.alive(slots[known])
+        self._forget(distinct(slots[~known & (slots >= 0)]))
+        return known
+
+    def _lasting(
+        self, data: pa.RecordBatch, signs: npt.NDArray[np.int8], known: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
+        """Which rows count: not those that a group takes back before it has got any, as it had
+        them before it expired. Flink skips them as well."""
+        groups = SlotTable()
+        groups.bind(ColumnsOf(tuple(key.type for key in self._keys(data))))
+        slots = groups.slots_of(self._keys(data), create=True, count=signs.size)
+        first = np.full(int(slots.max()) + 1, signs.size)
+        added = np.flatnonzero(signs > 0)
+        np.minimum.at(first, slots.take(added), added)
+        return known | (np.arange(signs.size) >= first.take(slots))
+
+    def _forget(self, slots: Positions) -> None:
+        if slots.size:
+            self._accumulators.forget(slots)
+            self._table.remove(slots)
+
+    # -- changes -----------------------------------------------------------------------
+
+    def end_epoch(self, ended: bool) -> None:
+        if not self._spec.batch:
+            self._forget(self._life.swept())
+            self._emit_changes()
+
+    def end_input(self) -> None:
+        if not self._spec.batch:
+            return
+        table = self._table
+        if not self._spec.groups and not table.entry_count():
+            table.slots_of([], create=True, count=1)
+            table.column(_ROWS)[:] = 1
+        slots = table.live_slots()
+        for start in range(0, slots.size, AT_ONCE):
+            some = slots[start : start + AT_ONCE]
+            values = self._accumulators.values(some, table.space.values)
+            shown = zip([*self._shown_keys(some), *values], self._schema, strict=True)
+            self._emit([one.cast(field.type) for one, field in shown], None)
+
+    def _emit_changes(self) -> None:
+        former = self._table.space.former()
+        if not former.positions.size:
+            return
+        before = former.live
+        if self._life:
+            before = before & self._life.alive_at(former.values[_LAST_USED])
+        positions = former.positions
+        now = self._table.space.live.take(positions)
+        numbers = np.arange(positions.size)
+        both = before & now
+        old = self._accumulators.values(numbers[before], former.values)
+        new = self._accumulators.values(positions[now], self._table.space.values)
+        # with a time-to-live an equal result is given again: it renews what is kept downstream
+        if both.any() and not self._life:
+            same = np.zeros(positions.size, np.bool_)
+            old_places, new_places = np.cumsum(before) - 1, np.cumsum(now) - 1
+            pairs = pa.array(old_places[both]), pa.array(new_places[both])
+            same[both] = same_rows(old, new, *pairs)
+        else:
+            same = np.zeros(positions.size, np.bool_)
+        gone = before & ~same & (~now | self._spec.emits_update_before)
+        came = now & ~same
+        keys = self._shown_keys(positions)
+        parts = [
+            self._columns(keys, old, gone, gone[before]),
+            self._columns(keys, new, came, came[now]),
+        ]
+        kinds = np.concatenate(
+            [
+                np.where(now[gone], _UPDATE_BEFORE, _DELETE),
+                np.where(before[came], _UPDATE_AFTER, _INSERT),
+            ]
+        ).astype(np.int8)
+        if kinds.size:
+            columns = [
+                pa.concat_arrays([one.cast(field.type), two.cast(field.type)])
+                for one, two, field in zip(*parts, self._schema, strict=True)
+            ]
+            self._emit(columns, pa.array(kinds) if kinds.any() else None)
+
+    def _shown_keys(self, slots: Positions) -> list[pa.Array]:
+        return self._table.keys_at(slots)[: len(self._spec.groups) - self._spec.hidden]
+
+    def _emit(self, columns: Sequence[pa.Array], kinds: pa.Array | None) -> None:
+        data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        self.output.emit(ColumnBatch(data, None, kinds, "row"))
+
+    @staticmethod
+    def _columns(
+        keys: Sequence[pa.Array],
+        values: Sequence[pa.Array],
+        of_keys: npt.NDArray[np.bool_],
+        of_values: npt.NDArray[np.bool_],
+    ) -> list[pa.Array]:
+        key_mask, value_mask = pa.array(of_keys), pa.array(of_values)
+        return [key.filter(key_mask) for key in keys] + [v.filter(value_mask) for v in values]

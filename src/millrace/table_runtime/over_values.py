@@ -1,0 +1,222 @@
+"""`over_values`: functions over the rows around each row, of rows that are all there.
+
+Any frame and every function of OVER.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.types.logical.logical_type import BooleanType, RowField, RowType
+from millrace.expressions.resolved import AggregateCall, SortKey
+from millrace.state.columns.columnar_table import ColumnsOf
+from millrace.state.columns.hash_index import Positions
+from millrace.state.columns.slot_table import SlotTable
+from millrace.table_runtime.group_accumulators import GroupAccumulators
+from millrace.table_runtime.over_frames import FrameBounds, OverFrames
+from millrace.table_runtime.over_functions import NUMBERING, shifted
+from millrace.table_runtime.ranking import Numbers, ranks_of, sorted_positions
+
+__all__ = ["OverSpec", "once", "over_values"]
+
+_PAIRS = 1 << 20
+"""So many pairs of a row and a row of its frame are made at a time."""
+_MIRRORED = {
+    **{name: name for name in ("COUNT", "SUM", "AVG", "MIN", "MAX")},
+    "FIRST_VALUE": "LAST_VALUE",
+    "LAST_VALUE": "FIRST_VALUE",
+}
+"""What a function is over the same rows from the last one to the first."""
+
+
+@dataclass(frozen=True)
+class OverSpec:
+    """What to compute.
+
+    Attributes:
+        input_type: columns of its rows.
+        partition: positions of the columns whose rows are apart.
+        order: the columns to order by; none: rows as they come.
+        bounds: of the frames of aggregates.
+        calls: the functions.
+        output_type: the input's columns, then the functions.
+    """
+
+    input_type: RowType
+    partition: tuple[int, ...]
+    order: tuple[SortKey, ...]
+    bounds: FrameBounds
+    calls: tuple[AggregateCall, ...]
+    output_type: RowType
+
+
+def over_values(
+    spec: OverSpec, data: pa.RecordBatch, owners: Numbers, sequence: Numbers
+) -> tuple[Positions, list[pa.Array]]:
+    """The places of the rows by partition and in order, and a column per function of rows so.
+
+    Args:
+        owners: a number per row, which rows of a partition share.
+        sequence: by which rows that are equal in the order follow each other.
+    """
+    order = sorted_positions(data, spec.order, owners, sequence)
+    columns = [data.column(key.index) for key in spec.order]
+    owners, differs = owners.take(order), np.ones(order.size, np.bool_)
+    dense = ranks_of("DENSE_RANK", owners, columns, order)
+    differs[1:] = dense[1:] != dense[:-1]
+    given = _Sorted(spec, data.take(pa.array(order)), OverFrames.of(owners, differs), owners)
+    return order, [given.value(call) for call in spec.calls]
+
+
+class _Sorted:
+    """All rows by partition, then in order."""
+
+    def __init__(
+        self, spec: OverSpec, data: pa.RecordBatch, frames: OverFrames, owners: Numbers
+    ) -> None:
+        self._spec, self._data, self._frames = spec, data, frames
+        self._partitions = np.cumsum(np.diff(owners, prepend=owners[:1]) != 0)
+        self._bounds: tuple[Numbers, Numbers] | None = None
+
+    def value(self, call: AggregateCall) -> pa.Array:
+        """What a function gives for each row."""
+        arguments = [self._data.column(index) for index in call.arguments]
+        if call.function in NUMBERING:
+            return pa.array(NUMBERING[call.function](self._frames, arguments))
+        if call.function in ("LAG", "LEAD"):
+            return shifted(self._frames, arguments, call.function == "LEAD")
+        if self._bounds is None:
+            self._bounds = self._frames_of()
+        first, last = self._bounds
+        bounds = self._spec.bounds
+        if bounds.preceding is None and bounds.following is None:
+            return self._whole(call)
+        if bounds.preceding is None:
+            values = self._running(call, self._data, self._partitions)
+            return self._picked(call, values, last, last < self._frames.starts)
+        if bounds.following is None and call.function in _MIRRORED:
+            turned = np.arange(self._partitions.size - 1, -1, -1)
+            mirrored = replace(call, function=_MIRRORED[call.function])
+            data = self._data.take(pa.array(turned))
+            values = self._running(mirrored, data, self._partitions[turned])
+            return self._picked(call, values, turned.size - 1 - first, first >= self._frames.ends)
+        return self._framed(call, first, last)
+
+    def _frames_of(self) -> tuple[Numbers, Numbers]:
+        order = self._spec.order
+        column = self._data.column(order[0].index) if len(order) == 1 else None
+        return self._frames.bounds(self._spec.bounds, column, order[0].ascending if order else True)
+
+    def _whole(self, call: AggregateCall) -> pa.Array:
+        """Of whole partitions: one value of each."""
+        data, call = once(call, self._partitions, self._data)
+        table, accumulators = self._accumulators(call, data)
+        of = np.unique(self._partitions)
+        slots = table.slots_of([pa.array(of)], create=True)
+        accumulators.accumulate(table, slots.take(self._partitions), data, None)
+        (values,) = accumulators.values(slots, table.space.values)
+        return values.take(pa.array(self._partitions))
+
+    def _running(self, call: AggregateCall, data: pa.RecordBatch, partitions: Numbers) -> pa.Array:
+        """Of all rows of the partition up to each one."""
+        data, call = once(call, partitions, data)
+        table, accumulators = self._accumulators(call, data)
+        slots = table.slots_of([pa.array(partitions)], create=True)
+        (values,) = accumulators.running(table, slots, data)
+        return values
+
+    def _picked(
+        self, call: AggregateCall, values: pa.Array, places: Numbers, empty: npt.NDArray[np.bool_]
+    ) -> pa.Array:
+        """Values of places, but where the frame is empty that of no row."""
+        if not empty.any():
+            return values.take(pa.array(places))
+        (nothing,) = self._nothing(call)
+        places = np.where(empty, len(values), places)
+        return pa.concat_arrays([values, nothing]).take(pa.array(places))
+
+    def _framed(self, call: AggregateCall, first: Numbers, last: Numbers) -> pa.Array:
+        """Of frames, each by itself."""
+        sizes = np.maximum(last - first + 1, 0)
+        cuts = np.cumsum(sizes) // _PAIRS
+        parts = []
+        for cut in np.unique(cuts):
+            chosen = np.flatnonzero(cuts == cut)
+            size = sizes.take(chosen)
+            begins = np.cumsum(size) - size
+            within = np.arange(int(size.sum())) - np.repeat(begins, size)
+            pairs = self._data.take(pa.array(np.repeat(first.take(chosen), size) + within))
+            owners = np.repeat(np.arange(chosen.size), size)
+            pairs, changed = once(call, owners, pairs)
+            table, accumulators = self._accumulators(changed, pairs)
+            slots = table.slots_of([pa.array(np.arange(chosen.size))], create=True)
+            accumulators.accumulate(table, slots.take(owners), pairs, None)
+            parts += accumulators.values(slots, table.space.values)
+        return pa.concat_arrays(parts)
+
+    def _nothing(self, call: AggregateCall) -> list[pa.Array]:
+        """The value of an empty frame."""
+        call = replace(call, distinct=False)
+        table, accumulators = self._accumulators(call, self._data)
+        slots = table.slots_of([pa.array([0])], create=True)
+        return accumulators.values(slots, table.space.values)
+
+    def _accumulators(
+        self, call: AggregateCall, data: pa.RecordBatch
+    ) -> tuple[SlotTable, GroupAccumulators]:
+        fields = self._spec.input_type.fields
+        if data.num_columns > len(fields):
+            fields = (*fields, RowField("first", BooleanType()))
+        accumulators = GroupAccumulators((call,), RowType(fields), False)
+        table = SlotTable()
+        table.bind(ColumnsOf((pa.int64(),), values=tuple(accumulators.value_columns)))
+        return table, accumulators
+
+
+def once(
+    call: AggregateCall, owners: Numbers, data: pa.RecordBatch
+) -> tuple[pa.RecordBatch, AggregateCall]:
+    """Of DISTINCT, rows with a mark of those that have a value first, which is a FILTER.
+
+    Args:
+        owners: a number per row, which rows of a frame share.
+    """
+    if not call.distinct:
+        return data, call
+    counted = np.ones(data.num_rows, np.bool_)
+    arguments: list[pa.Array] = [data.column(index) for index in call.arguments]
+    if call.filter is not None:
+        counted = _flags(pc.fill_null(data.column(call.filter), False))
+    marks = _first_of_values(owners, arguments, counted)
+    name = f"f{data.num_columns}"
+    columns = [*data.columns, pa.array(marks)]
+    names = [*(f"f{number}" for number in range(data.num_columns)), name]
+    marked = pa.RecordBatch.from_arrays(columns, names)
+    return marked, replace(call, distinct=False, filter=data.num_columns)
+
+
+def _first_of_values(
+    owners: Numbers, columns: Sequence[pa.Array], counted: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Which rows are the first of their owner with their values, of those that count."""
+    rows = np.flatnonzero(counted)
+    marks = np.zeros(owners.size, np.bool_)
+    chosen = pa.array(rows)
+    keys = [pa.array(owners.take(rows)), *(column.take(chosen) for column in columns)]
+    table = SlotTable()
+    table.bind(ColumnsOf(tuple(key.type for key in keys)))
+    slots = table.slots_of(keys, create=True)
+    _, first = np.unique(slots, return_index=True)
+    marks[rows.take(first)] = True
+    return marks
+
+
+def _flags(column: pa.Array) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+    return found

@@ -1,0 +1,244 @@
+"""What a process table function asks: its tables, time and timers.
+
+Flink: ``ProcessTableFunction.Context``, ``OnTimerContext``, ``TimeContext``, ``TableSemantics``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from millrace.common.errors import JobDefinitionError, JobExecutionError
+from millrace.common.time.amounts import Instant
+from millrace.common.types.logical.logical_type import RowType
+from millrace.runtime.buffer import MIN_WATERMARK
+from millrace.table_runtime.process_state import ProcessState
+from millrace.table_runtime.process_timers import PartitionTimers
+
+__all__ = [
+    "ProcessTableContext",
+    "ProcessTimerContext",
+    "ProcessedEvent",
+    "TableSemantics",
+    "TimeContext",
+]
+
+_EPOCH = datetime(1970, 1, 1)
+TIME_TYPES = (datetime, int, Instant)
+
+
+@dataclass(frozen=True)
+class TableSemantics:
+    """A table that a process table function was called with.
+
+    Attributes:
+        row_type: its columns.
+        partition: positions of the columns of PARTITION BY.
+        order: positions of the columns of ORDER BY.
+        time: position of the column of ``on_time``, or None.
+    """
+
+    row_type: RowType
+    partition: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
+    time: int | None = None
+
+    def data_type(self) -> RowType:
+        """Its columns."""
+        return self.row_type
+
+    def partition_by_columns(self) -> list[int]:
+        """Positions of the columns of PARTITION BY."""
+        return list(self.partition)
+
+    def order_by_columns(self) -> list[int]:
+        """Positions of the columns of ORDER BY."""
+        return list(self.order)
+
+    def time_column(self) -> int:
+        """Position of the column of ``on_time``; -1: there is none."""
+        return -1 if self.time is None else self.time
+
+
+@dataclass
+class ProcessedEvent:
+    """The row or the timer that is processed: times in ms.
+
+    Attributes:
+        time: of the row or timer; None: there is no ``on_time``.
+        timer: name of the timer.
+    """
+
+    time: int | None = None
+    watermark: int = MIN_WATERMARK
+    timer: str | None = None
+    cleared: set[str] = field(default_factory=set)
+    """Names of the state that was cleared meanwhile."""
+
+
+class TimeContext:
+    """Event time and timers, in the form that `ProcessTableContext.time_context` was asked for."""
+
+    def __init__(
+        self, kind: type, zoned: bool, event: ProcessedEvent, timers: PartitionTimers | None
+    ) -> None:
+        self._kind, self._zoned = kind, zoned
+        self._event, self._timers = event, timers
+
+    def time(self) -> Any:
+        """Of the row, the value of its column of ``on_time``, or None without one; of a timer, the
+        time that it was set for."""
+        return self._shown(self._event.time)
+
+    def current_watermark(self) -> Any:
+        """The watermark; None: there is none yet."""
+        watermark = self._event.watermark
+        return None if watermark == MIN_WATERMARK else self._shown(watermark)
+
+    def table_watermark(self) -> Any:
+        """That of the table whose row is processed, which here is that of all tables."""
+        return self.current_watermark()
+
+    def register_on_time(self, name_or_time: Any, time: Any = None) -> None:
+        """Set a timer of the partition: ``register_on_time(time)``, or with a name, by which it is
+        replaced and cleared: ``register_on_time("timeout", time)``.
+
+        Raises:
+            JobExecutionError: there are no timers here.
+        """
+        timers = self._known_timers()
+        if time is None:
+            timers.register(_millis(name_or_time))
+        else:
+            timers.register(_millis(time), str(name_or_time))
+
+    def clear_timer(self, name_or_time: Any) -> None:
+        """Remove a timer of the partition, by its name or, of one without, by its time."""
+        timer = name_or_time if isinstance(name_or_time, str) else _millis(name_or_time)
+        self._known_timers().clear(timer)
+
+    def clear_all_timers(self) -> None:
+        """Remove all timers of the partition."""
+        self._known_timers().clear_all()
+
+    def _known_timers(self) -> PartitionTimers:
+        if self._timers is None:
+            raise JobExecutionError(
+                "there are no timers here: the function needs a method on_timer(), and its call "
+                "on_time => DESCRIPTOR(...) with a table PARTITION BY"
+            )
+        return self._timers
+
+    def _shown(self, time: int | None) -> Any:
+        if time is None or self._kind is int:
+            return time
+        if self._kind is Instant:
+            return Instant.of_epoch_milli(time)
+        try:
+            shown = _EPOCH + timedelta(milliseconds=time)
+        except OverflowError:  # the watermark behind the last row
+            shown = datetime.max
+        return shown.replace(tzinfo=UTC) if self._zoned else shown
+
+
+def _millis(time: Any) -> int:
+    if isinstance(time, Instant):
+        return time.to_epoch_milli()
+    if isinstance(time, datetime):
+        naive = time if time.tzinfo is None else time.astimezone(UTC).replace(tzinfo=None)
+        return (naive - _EPOCH) // timedelta(milliseconds=1)
+    if isinstance(time, int) and not isinstance(time, bool):
+        return time
+    raise JobExecutionError(
+        f"the time of a timer is a datetime, an Instant or a number of ms, not {time!r}"
+    )
+
+
+class ProcessTableContext:
+    """What ``eval`` may ask.
+
+    Args:
+        tables: by the names of their arguments.
+        states: by name.
+        timers: None: there are none.
+        zoned: whether times are points in time (TIMESTAMP_LTZ).
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, TableSemantics],
+        states: Mapping[str, ProcessState],
+        timers: PartitionTimers | None,
+        zoned: bool,
+        event: ProcessedEvent,
+    ) -> None:
+        self._tables, self._states, self._timers = tables, states, timers
+        self._zoned, self._event = zoned, event
+        self._times: dict[type, TimeContext] = {}
+
+    def table_semantics_for(self, arg_name: str) -> TableSemantics:
+        """What is known of a table argument.
+
+        Raises:
+            JobExecutionError: there is no such table.
+        """
+        if arg_name not in self._tables:
+            raise JobExecutionError(
+                f"there is no table argument {arg_name!r}; there is {', '.join(self._tables)}"
+            )
+        return self._tables[arg_name]
+
+    def time_context(self, time_type: type = datetime) -> TimeContext:
+        """Event time and timers.
+
+        Args:
+            time_type: `datetime` (with a zone where ``on_time`` is a TIMESTAMP_LTZ), `int` (ms
+                since 1970) or `Instant`.
+        """
+        found = self._times.get(time_type)
+        if found is None:
+            if time_type not in TIME_TYPES:
+                raise JobDefinitionError(
+                    f"time_context() takes datetime, int or Instant, not {time_type!r}"
+                )
+            found = TimeContext(time_type, self._zoned, self._event, self._timers)
+            self._times[time_type] = found
+        return found
+
+    def clear_state(self, state_name: str) -> None:
+        """Forget a state entry of the partition, whatever is changed in its object afterwards.
+
+        Raises:
+            JobExecutionError: there is no such state.
+        """
+        if state_name not in self._states:
+            raise JobExecutionError(
+                f"there is no state {state_name!r}; there is {', '.join(self._states)}"
+            )
+        self._states[state_name].clear()
+        self._event.cleared.add(state_name)
+
+    def clear_all_state(self) -> None:
+        """Forget all state of the partition."""
+        for name in self._states:
+            self.clear_state(name)
+
+    def clear_all_timers(self) -> None:
+        """Remove all timers of the partition."""
+        if self._timers is not None:
+            self._timers.clear_all()
+
+    def clear_all(self) -> None:
+        """Forget all state and timers of the partition."""
+        self.clear_all_state()
+        self.clear_all_timers()
+
+
+class ProcessTimerContext(ProcessTableContext):
+    """What ``on_timer`` may ask."""
+
+    def current_timer(self) -> str | None:
+        """The name of the timer; None: it has none."""
+        return self._event.timer

@@ -1,0 +1,117 @@
+"""`OrderedRows`: rows that wait until the watermark passes them, and then come in an order.
+
+Flink docs: "Process Table Functions", ORDER BY; Flink: ``InputSortBuffer``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.resolved import SortKey
+from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
+from millrace.runtime.metrics import RegisteredGroup
+from millrace.runtime.operator import OperatorContext
+from millrace.state.columns.row_log import RowLog
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import ROW_LOG
+from millrace.table_runtime.columns import schema_of
+from millrace.table_runtime.ranking import Numbers, sorted_positions
+from millrace.table_runtime.state_columns import logged_rows
+
+__all__ = ["OrderedRows"]
+
+
+class OrderedRows:
+    """Rows of one table. Those behind the watermark are dropped and counted.
+
+    Args:
+        context: of the operator, whose keyed state they are.
+        number: of the input.
+        row_type: columns.
+        partition: positions of the columns of the key.
+        order: the first is the event time, ascending.
+    """
+
+    def __init__(
+        self,
+        context: OperatorContext,
+        number: int,
+        row_type: RowType,
+        partition: tuple[int, ...],
+        order: tuple[SortKey, ...],
+    ) -> None:
+        self._partition, self._order = partition, order
+        self._schema = schema_of(row_type)
+        self._dropped = RegisteredGroup(context.metrics).counter("numLateRecordsDropped")
+        self._log: RowLog = context.state.table(TableId(context.uid, f"@rows-{number}"), ROW_LOG)
+        self._log.bind(logged_rows(row_type, partition))
+        self._arrived: list[pa.RecordBatch] = []
+        """Rows of this epoch."""
+
+    def restore(self) -> None:
+        """The state was changed."""
+        self._arrived.clear()
+        rows = self._log.live_rows()
+        self._due = int(self.times(self._log.take(rows)).min()) if rows.size else MAX_WATERMARK
+
+    def add(self, data: pa.RecordBatch, watermark: int) -> None:
+        """Rows that come while the watermark is there."""
+        times = self.times(data)
+        late = times <= watermark
+        if watermark != MIN_WATERMARK and late.any():
+            self._dropped.inc(int(np.count_nonzero(late)))
+            data, times = data.filter(pa.array(~late)), times[~late]
+        if data.num_rows:
+            self._due = min(self._due, int(times.min()))
+            self._arrived.append(data)
+
+    def take(self, timestamp: int) -> pa.RecordBatch | None:
+        """The rows up to a time in their order; they wait no longer. None: there are none."""
+        if timestamp < self._due:
+            return None
+        parts, rows = [], self._log.live_rows()
+        if rows.size:
+            rows = rows[np.argsort(self._log.sequence_at(rows))]
+            kept = self._log.take(rows)
+            due = self.times(kept) <= timestamp
+            parts.append(kept.filter(pa.array(due)))
+            self._due = int(self.times(kept)[~due].min(initial=MAX_WATERMARK))
+            self._log.remove(rows[due])
+        else:
+            self._due = MAX_WATERMARK
+        arrived, self._arrived = self._arrived, []
+        for data in arrived:
+            times = self.times(data)
+            due = times <= timestamp
+            parts.append(data.filter(pa.array(due)))
+            if not due.all():
+                self._arrived.append(data.filter(pa.array(~due)))
+                self._due = min(self._due, int(times[~due].min()))
+        return self._sorted(parts) if parts else None
+
+    def end_epoch(self) -> None:
+        """Keep what waits."""
+        arrived, self._arrived = self._arrived, []
+        for data in arrived:
+            keys = [data.column(index) for index in self._partition]
+            slots = self._log.slots_of(keys, create=True, count=data.num_rows)
+            self._log.append(slots, data)
+
+    def _sorted(self, parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+        columns = [
+            pa.concat_arrays([part.column(index) for part in parts])
+            for index in range(len(self._schema))
+        ]
+        data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        numbers = np.arange(data.num_rows)
+        order = sorted_positions(data, self._order, np.zeros_like(numbers), numbers)
+        return data.take(pa.array(order))
+
+    def times(self, data: pa.RecordBatch) -> Numbers:
+        """The event times of rows, in ms."""
+        column = data.column(self._order[0].index)
+        times = column.cast(pa.timestamp("ms", column.type.tz), safe=False).view(pa.int64())
+        found: Numbers = times.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)
+        return found

@@ -1,0 +1,270 @@
+"""`RankOperator`: the first rows of each partition in an order, with the net changes of each epoch.
+
+Rows of a partition are in a `RowLog`. What was ranked before the epoch is found from the rows that
+the log noted for an abort, so no result is kept beside the input. Of input that is never taken
+back only rows that rank high enough are kept. In batch mode rows are given when the input has
+ended. Flink: ``AppendOnlyTopNFunction``, ``RetractableTopNFunction``, ``WindowRankOperator``;
+deduplication is a rank that ends at 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions.resolved import SortKey
+from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.metrics import RegisteredGroup
+from millrace.state.columns.hash_index import Positions
+from millrace.state.columns.row_log import RowLog
+from millrace.state.columns.time_to_live import LAST_USED
+from millrace.state.table_id import TableId
+from millrace.state.table_kinds import ROW_LOG
+from millrace.table_runtime.columns import schema_of
+from millrace.table_runtime.end_of_input import AT_ONCE, EndOfInput
+from millrace.table_runtime.group_accumulators import signs_of
+from millrace.table_runtime.partition_rows import PartitionRows
+from millrace.table_runtime.ranking import Numbers, ranks_of, sorted_positions
+from millrace.table_runtime.state_columns import logged_rows
+from millrace.table_runtime.window_time import EVENT_TIME, WindowTime
+from millrace.table_runtime.windowing_operator import WindowingOperator
+
+__all__ = ["RankOperator", "RankSpec"]
+
+_INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
+_LAST_USED = 0
+
+
+@dataclass(frozen=True)
+class RankSpec:
+    """What to rank.
+
+    Attributes:
+        input_type: columns of its rows.
+        partition: positions of the columns whose values have a rank each; none: all rows.
+        order: the columns to order by; none: rows as they came.
+        start: the first rank that is given, from 1.
+        end: the last one.
+        output_type: the input's columns, and the rank if it is asked for.
+        kind: ROW_NUMBER, RANK or DENSE_RANK: how rows equal in the order are numbered.
+        latest_first: whether of rows equal in the order the one that came last is the first.
+        updates: whether a row that takes another one's rank is an update of it (-U and +U).
+        retracts: whether rows may be taken back.
+        emits_update_before: whether the consumer needs -U rows.
+        window_end: position of the end of a window whose rows are given once it is complete.
+        state_ttl: ms after which a row that was not written is forgotten, without a change in the
+            result; 0: never. Rows of windows are freed with them.
+        clock: by which windows are complete.
+        batch: whether rows are given once the input has ended only.
+    """
+
+    input_type: RowType
+    partition: tuple[int, ...]
+    order: tuple[SortKey, ...]
+    start: int
+    end: int
+    output_type: RowType
+    kind: str = "ROW_NUMBER"
+    latest_first: bool = False
+    updates: bool = False
+    retracts: bool = True
+    emits_update_before: bool = True
+    window_end: int | None = None
+    state_ttl: int = 0
+    clock: WindowTime = EVENT_TIME
+    batch: bool = False
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the result has the rank."""
+        return len(self.output_type.fields) > len(self.input_type.fields)
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """Rows of the log that have a rank that is given."""
+
+    rows: Positions
+    slots: Positions
+    ranks: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+    beyond: Positions = field(default_factory=lambda: np.empty(0, np.int64))
+    """Those behind the last rank."""
+
+
+class RankOperator(EndOfInput, WindowingOperator):
+    """Ranks rows by partition.
+
+    Args:
+        spec: what to rank.
+    """
+
+    takes = BatchForm.COLUMNS
+
+    def __init__(self, spec: RankSpec) -> None:
+        super().__init__(spec.clock)
+        self._spec = spec
+
+    def open(self) -> None:
+        super().open()
+        context = self.context
+        self._dropped = RegisteredGroup(context.metrics).counter("numLateRecordsDropped")
+        self._log: RowLog = context.state.table(TableId(context.uid, "@rows"), ROW_LOG)
+        self._log.bind(logged_rows(self._spec.input_type, self._spec.partition, [LAST_USED]))
+        spec = self._spec
+        self._rows = PartitionRows(self._log, spec.partition, _LAST_USED, spec.state_ttl)
+        self._schema = schema_of(self._spec.output_type)
+
+    def restore(self) -> None:
+        super().restore()
+        self._due = MAX_WATERMARK
+        rows = self._log.live_rows()
+        if self._spec.window_end is not None and rows.size:
+            self._due = int(self._ends(self._log.take(rows)).min())
+
+    def begin_epoch(self, epoch: int, now: int) -> None:
+        super().begin_epoch(epoch, now)
+        self._rows.begin_epoch(now)
+
+    # -- rows --------------------------------------------------------------------------
+
+    def process_columns(self, number: int, batch: ColumnBatch) -> None:
+        data, signs = batch.data, signs_of(batch.row_kinds)
+        if self._spec.window_end is not None:
+            ends = self._ends(data)
+            late = ends - 1 <= self.closed
+            if late.any():
+                self._dropped.inc(int(np.count_nonzero(late)))
+                data = data.filter(pa.array(~late))
+                signs, ends = None if signs is None else signs[~late], ends[~late]
+            self._due = min(self._due, int(ends.min(initial=MAX_WATERMARK)))
+        if not data.num_rows:
+            return
+        self._rows.change(data, signs)
+
+    def _ends(self, data: pa.RecordBatch) -> Numbers:
+        column = data.column(self._spec.window_end)
+        times = column.cast(pa.timestamp("ms", column.type.tz), safe=False).view(pa.int64())
+        ends: Numbers = times.to_numpy(zero_copy_only=False)
+        return ends
+
+    # -- ranks -------------------------------------------------------------------------
+
+    def end_epoch(self, ended: bool) -> None:
+        super().end_epoch(ended)
+        slots = self._rows.touched()
+        if slots.size:
+            self._end_partitions(slots)
+        self._rows.end_epoch()
+
+    def _end_partitions(self, slots: Positions) -> None:
+        if self._spec.window_end is None and not self._spec.batch:
+            # before rows are evicted: the log has both
+            before = self._ranked(*self._rows.former_rows_of(slots), slots)
+            self._emit_changes(before, self._evicted(slots))
+        elif not self._spec.retracts:
+            self._evicted(slots)
+
+    def end_input(self) -> None:
+        if self._spec.batch and self._spec.window_end is None:
+            self._give(self._log.live_rows())
+
+    def _give(self, rows: Positions) -> None:
+        """Give the ranked ones of rows that are all of their partitions, and forget all."""
+        slots, owners = np.unique(self._log.slots_at(rows), return_inverse=True)
+        ranked = self._ranked(rows, owners, slots)
+        for start in range(0, ranked.rows.size, AT_ONCE):
+            end = start + AT_ONCE
+            self._emit(ranked.rows[start:end], ranked.ranks[start:end], None)
+        self._log.remove(rows)
+
+    def _evicted(self, slots: Positions) -> _Ranked:
+        """The ranked rows; those that never will be are removed where no row can go."""
+        rows, owners = self._rows.rows_of(slots)
+        if self._spec.retracts:
+            return self._ranked(rows, owners, slots)
+        all_ = self._ranked(rows, owners, slots, 1)
+        if all_.beyond.size:
+            self._log.remove(all_.beyond)
+        given = all_.ranks >= self._spec.start
+        return _Ranked(all_.rows[given], all_.slots[given], all_.ranks[given])
+
+    def _ranked(
+        self, rows: Positions, owners: Positions, slots: Positions, start: int | None = None
+    ) -> _Ranked:
+        """The rows from a rank on, partition by partition, in order."""
+        if not rows.size:
+            return _Ranked(rows, owners)
+        spec, data = self._spec, self._log.take(rows)
+        sequence = self._log.sequence_at(rows)
+        order = sorted_positions(
+            data, spec.order, owners, -sequence if spec.latest_first else sequence
+        )
+        rows, owners = rows.take(order), owners.take(order)
+        ranks = ranks_of(spec.kind, owners, [data.column(key.index) for key in spec.order], order)
+        beyond = ranks > spec.end
+        kept = (ranks >= (spec.start if start is None else start)) & ~beyond
+        return _Ranked(rows[kept], slots.take(owners[kept]), ranks[kept], rows[beyond])
+
+    # -- changes -----------------------------------------------------------------------
+
+    def _emit_changes(self, old: _Ranked, new: _Ranked) -> None:
+        identity = [old.rows, old.ranks] if self._spec.numbered else [old.rows]
+        others = [new.rows, new.ranks] if self._spec.numbered else [new.rows]
+        gone = ~_among(identity, others)
+        came = ~_among(others, identity)
+        if self._spec.updates:
+            replaced = _among([old.slots, old.ranks], [new.slots, new.ranks])
+            replacing = _among([new.slots, new.ranks], [old.slots, old.ranks])
+        else:
+            replaced, replacing = np.zeros(gone.size, np.bool_), np.zeros(came.size, np.bool_)
+        if not self._spec.emits_update_before:
+            gone &= ~replaced
+        rows = np.concatenate([old.rows[gone], new.rows[came]])
+        ranks = np.concatenate([old.ranks[gone], new.ranks[came]])
+        kinds = np.concatenate(
+            [
+                np.where(replaced[gone], _UPDATE_BEFORE, _DELETE),
+                np.where(replacing[came], _UPDATE_AFTER, _INSERT),
+            ]
+        )
+        self._emit(rows, ranks, kinds.astype(np.int8))
+
+    def _emit(self, rows: Positions, ranks: Numbers, kinds: npt.NDArray[np.int8] | None) -> None:
+        if not rows.size:
+            return
+        columns = self._log.take(rows).columns
+        if self._spec.numbered:
+            columns.append(pa.array(ranks))
+        data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        row_kinds = None if kinds is None or not kinds.any() else pa.array(kinds)
+        self.output.emit(ColumnBatch(data, None, row_kinds, "row"))
+
+    # -- windows -----------------------------------------------------------------------
+
+    def earliest_end(self) -> int:
+        return MAX_WATERMARK if self._spec.window_end is None else self._due - 1
+
+    def fire(self, reached: int) -> None:
+        if self._spec.window_end is None:
+            return
+        rows = self._log.live_rows()
+        ends = self._ends(self._log.take(rows))
+        due = ends - 1 <= reached
+        self._due = int(ends[~due].min(initial=MAX_WATERMARK))
+        self._give(rows[due])
+
+
+def _among(ones: list[Positions], others: list[Positions]) -> npt.NDArray[np.bool_]:
+    """Which of some distinct tuples of numbers are among others."""
+    if not ones[0].size or not others[0].size:
+        return np.zeros(ones[0].size, np.bool_)
+    if len(ones) == 1:
+        return np.isin(ones[0], others[0], assume_unique=True)
+    width = int(max(ones[1].max(), others[1].max())) + 1
+    pairs = ones[0] * width + ones[1], others[0] * width + others[1]
+    return np.isin(*pairs, assume_unique=True)
