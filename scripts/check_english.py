@@ -1,0 +1,192 @@
+"""Checks the rules of plain English that a machine can hold (CONTRIBUTING.md, "Plain English").
+
+Run by ``make lint``; exits 1 if a rule is broken. With paths as arguments it checks these only.
+
+Rules:
+    opening   a docstring does not begin with "Of", "What", "Who", "How" or another word that puts
+              the thing it names last
+    who       "who" and "whom" speak of people; "whoever" and "whose ... whose" are not used
+    archaic   no "thereof", "wherein", "whereupon" and the like
+    chains    no two of "which", "that" and "what" side by side, and no "some of which"
+    length    the first sentence of a docstring has at most 32 words, a page's sentence at most 60
+
+The rules about words hold in docstrings, in the messages of errors that are raised, and on pages.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_FIRST_SENTENCE = 32
+MAX_PAGE_SENTENCE = 60
+OPENINGS = frozenset({"Of", "What", "Who", "Whose", "Whom", "How", "That", "Those", "By", "As"})
+"""First words that put the thing a docstring names last."""
+PEOPLE = (
+    "anybody|anyone|author|authors|colleague|colleagues|customer|customers|developer|developers"
+    "|engineer|engineers|everybody|everyone|maintainer|maintainers|nobody|one|operator|operators"
+    "|owner|owners|people|person|persons|reader|readers|somebody|someone|somebody else|stranger"
+    "|strangers|team|teams|those|user|users|visitor|visitors|you|anybody else|everybody else"
+)
+WHO = re.compile(r"\bwhom?\b", re.IGNORECASE)
+AFTER_PEOPLE = re.compile(rf"\b(?:{PEOPLE})\b[,)]?\W*$", re.IGNORECASE)
+WHOEVER = re.compile(r"\b(whoever|whomever|whosoever)\b", re.IGNORECASE)
+ARCHAIC = re.compile(
+    r"\b(thereof|therein|thereto|thereupon|wherein|whereof|whereupon|whereby|hitherto|heretofore)\b",
+    re.IGNORECASE,
+)
+CHAINS = re.compile(
+    r"\b(some|any|each|none|one|all|most|many|both|two) of (which|whom)\b"
+    r"|\b(which|that) (which|what)\b|\bwhat (what|which|that)\b",
+    re.IGNORECASE,
+)
+SENTENCE_END = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)[.!?:;](?=\s|$)")
+CODE_BLOCK = re.compile(r"^( *)(```|~~~).*?^\1\2\s*$", re.MULTILINE | re.DOTALL)
+PAGES = ("README.md", "CONTRIBUTING.md")
+"""Pages outside ``docs``."""
+EXAMPLES = re.compile(r"<!-- before -->.*?<!-- after -->", re.DOTALL)
+"""Examples of what not to write, in the style page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence that breaks a rule: its file, its 1-based line, and what to change."""
+
+    path: Path
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+def check(paths: list[Path]) -> Iterator[Finding]:
+    """Yield the findings in modules (.py) and pages (.md), in the order of the paths."""
+    for path in paths:
+        text = path.read_text("utf-8")
+        yield from check_module(path, text) if path.suffix == ".py" else check_page(path, text)
+
+
+def check_module(path: Path, text: str) -> Iterator[Finding]:
+    """Yield the findings in a module's docstrings and messages."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            for message in broken_words(message_of(node.exc)):
+                yield Finding(path, node.lineno, message)
+        if not isinstance(node, kinds):
+            continue
+        docstring = ast.get_docstring(node)
+        if docstring is None:
+            continue
+        for message in [*broken_first_line(docstring), *broken_words(prose_of(docstring))]:
+            yield Finding(path, node.body[0].lineno, message)
+
+
+def check_page(path: Path, text: str) -> Iterator[Finding]:
+    """Yield the findings in the prose of a page in Markdown."""
+    for line, paragraph in paragraphs(text):
+        for message in broken_words(paragraph):
+            yield Finding(path, line, message)
+        if paragraph.lstrip().startswith(("|", "#")):
+            continue
+        for sentence in SENTENCE_END.split(paragraph):
+            count = len(sentence.split())
+            if count > MAX_PAGE_SENTENCE:
+                start = " ".join(sentence.split()[:6])
+                yield Finding(path, line, f'"{start} ..." has {count} words: make it two sentences')
+
+
+def broken_first_line(docstring: str) -> Iterator[str]:
+    """Yield what is wrong with a docstring's first sentence."""
+    first_paragraph = " ".join(docstring.split("\n\n", maxsplit=1)[0].split())
+    opening = first_paragraph.split(" ")[0]
+    if opening in OPENINGS:
+        yield f'begins with "{opening}": name the thing first'
+    count = len(SENTENCE_END.split(first_paragraph)[0].split())
+    if count > MAX_FIRST_SENTENCE:
+        yield f"the first sentence has {count} words, at most {MAX_FIRST_SENTENCE} allowed"
+
+
+def broken_words(prose: str) -> Iterator[str]:
+    """Yield the words and chains in prose that a reader has to read twice."""
+    for match in WHO.finditer(prose):
+        if not AFTER_PEOPLE.search(prose[: match.start()]):
+            yield f'"{context(prose, match)}": "who" speaks of people'
+    for pattern, advice in (
+        (WHOEVER, "name the person or the thing"),
+        (ARCHAIC, "use a word of today"),
+        (CHAINS, "make it two sentences"),
+    ):
+        for match in pattern.finditer(prose):
+            yield f'"{context(prose, match)}": {advice}'
+
+
+def context(prose: str, match: re.Match[str]) -> str:
+    """Up to three words on each side of a match."""
+    before = prose[: match.start()].split()[-3:]
+    after = prose[match.end() :].split()[:3]
+    return " ".join([*before, match[0], *after])
+
+
+def prose_of(docstring: str) -> str:
+    """A docstring without its examples and literal blocks."""
+    lines = [
+        line for line in docstring.splitlines() if not line.lstrip().startswith((">>>", "..."))
+    ]
+    return re.sub(r"``.*?``", "", "\n".join(lines), flags=re.DOTALL)
+
+
+def message_of(exception: ast.expr) -> str:
+    """The literal text in an expression that makes an exception."""
+    constants = (node for node in ast.walk(exception) if isinstance(node, ast.Constant))
+    return " ".join(node.value for node in constants if isinstance(node.value, str))
+
+
+def paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the paragraphs of a page with their 1-based lines; code is left out."""
+
+    def blank(match: re.Match[str]) -> str:
+        return "\n" * match[0].count("\n")
+
+    text = EXAMPLES.sub(blank, CODE_BLOCK.sub(blank, text))
+    start, gathered = 1, list[str]()
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        begins = re.match(r"\s*([-*+]|\d+\.|\||#)", line) is not None
+        if gathered and (begins or not line.strip()):
+            yield start, re.sub(r"`[^`]*`", "``", " ".join(gathered))
+            gathered = []
+        if line.strip():
+            start = start if gathered else number
+            gathered.append(line.strip())
+
+
+def all_paths(root: Path) -> list[Path]:
+    """Modules under src, and the pages, of a work tree."""
+    pages = [root / name for name in PAGES]
+    return [*sorted((root / "src").rglob("*.py")), *pages, *sorted((root / "docs").rglob("*.md"))]
+
+
+def main(arguments: list[str]) -> int:
+    """Check the paths of the arguments, or the whole work tree; return the exit code."""
+    root = Path(__file__).resolve().parents[1]
+    paths = [Path(argument) for argument in arguments] or all_paths(root)
+    files = [file for path in paths for file in (files_below(path) if path.is_dir() else [path])]
+    findings = list(check(files))
+    for finding in findings:
+        print(finding)
+    print(f"plain English: {len(findings)} to rewrite" if findings else "plain English: kept")
+    return 1 if findings else 0
+
+
+def files_below(folder: Path) -> list[Path]:
+    """Modules and pages below a folder."""
+    return sorted([*folder.rglob("*.py"), *folder.rglob("*.md")])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
