@@ -185,7 +185,7 @@ def main(arguments: list[str]) -> int:
 
 def files_below(folder: Path) -> list[Path]:
     """Modules and pages below a folder."""
-    return sorted([*folder.rglob("*.py"), *folder.rglob("*.md")])
+    return sorted(path for path in folder.rglob("*") if path.suffix in (".py", ".md"))
 
 
 if __name__ == "__main__":

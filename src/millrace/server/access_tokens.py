@@ -1,4 +1,4 @@
-"""Tokens: who may read, and who may operate jobs."""
+"""Access tokens of a server: one to read, one to operate jobs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class AccessTokens:
-    """The tokens of a server; None for both: everybody may do everything."""
+    """The tokens of a server; both None if everybody may do everything."""
 
     read: str | None = None
     operate: str | None = None
@@ -35,11 +35,11 @@ class AccessTokens:
 
     @property
     def are_required(self) -> bool:
-        """Whether there are any."""
+        """Whether the server has a token."""
         return self.operate is not None
 
     def role_of(self, authorization: str) -> AccessRole:
-        """What the sender of a header ``Authorization`` may do."""
+        """Role of the sender of a header ``Authorization``."""
         if self.operate is None:
             return AccessRole.OPERATE
         given = authorization.encode("utf-8", "replace")

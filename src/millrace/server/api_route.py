@@ -27,7 +27,7 @@ __all__ = [
 
 
 class AccessRole(IntEnum):
-    """What the owner of a token may do; the greater includes the smaller."""
+    """Role of a token's owner; the greater role includes the smaller."""
 
     NOBODY = 0
     """Needs no token."""
@@ -36,7 +36,7 @@ class AccessRole(IntEnum):
 
 
 class ApiError(MillraceError):
-    """A request that is not carried out, and the status of HTTP that says so."""
+    """A request that the server refuses, with the HTTP status of the refusal."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -48,14 +48,14 @@ class EmptyAnswer(msgspec.Struct, frozen=True):
 
 
 class ErrorsAnswer(msgspec.Struct, frozen=True):
-    """The answer to a request that was not carried out."""
+    """The answer to a request that the server refused."""
 
     errors: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class QueryParameter:
-    """A parameter after the question mark."""
+    """A parameter in the query of a URL."""
 
     name: str
     kind: type = str
@@ -66,7 +66,7 @@ class QueryParameter:
     choices: tuple[str, ...] = ()
 
     def parsed(self, text: str) -> Any:
-        """Its value.
+        """Value of the parameter, parsed from text.
 
         Raises:
             ApiError: 400, it is none.
@@ -92,7 +92,7 @@ class QueryParameter:
 
 @dataclass(frozen=True, slots=True)
 class UploadedFile:
-    """A file of a form that was sent."""
+    """A file of a form that a client sent."""
 
     name: str
     """As the sender calls it."""
@@ -102,7 +102,7 @@ class UploadedFile:
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """What is asked, parsed as the route declares it."""
+    """A request, parsed as its route declares."""
 
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class ApiRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApiReply:
-    """An answer that is not simply 200 and JSON."""
+    """An answer other than status 200 with JSON."""
 
     body: Any
     status: int = 200

@@ -1,4 +1,4 @@
-"""The server's application: checks who asks, parses what is asked, and answers in JSON.
+"""The server's application: checks the client's role, parses the request, and answers in JSON.
 
 Routes answer in threads: what they read from disk and registry keeps nobody else waiting.
 """
@@ -60,8 +60,8 @@ def create_application(
     """The application of a job server.
 
     Args:
-        tokens: who may do what.
-        kept_seconds: so long an answer is given again to who asks for the same.
+        tokens: the access tokens.
+        kept_seconds: seconds for which an answer is cached.
     """
     known = tuple(routes)
     kept = KeptAnswers(lambda: server.registry.changes, kept_seconds)
@@ -85,7 +85,8 @@ def create_application(
 
 
 def _fixed_words_first(path: str) -> list[bool]:
-    """Of several that match, the first one answers."""
+    """Sort key that puts paths of fixed words before paths of parameters: the first match
+    answers."""
     return [part.startswith("{") for part in path.split("/")]
 
 
@@ -99,7 +100,7 @@ def _openapi_route(routes: tuple[ApiRoute, ...], tokens: AccessTokens) -> ApiRou
 
 
 class _Endpoint:
-    """All methods of a path. An object, so that Starlette leaves the methods to it."""
+    """All methods of a path. It is an object because Starlette then leaves the methods to it."""
 
     def __init__(
         self,
@@ -194,7 +195,8 @@ def _failed(request: Request, error: Exception) -> Response:
 
 
 def _refused_page(request: Request) -> Response | None:
-    """Without tokens, pages of other sites must not get at the server through a browser."""
+    """Refusal for a page of another site, which must not reach a server without tokens through a
+    browser; else None."""
     host = urlsplit(f"//{request.headers.get('host', '')}")
     if host.hostname not in LOOPBACK_NAMES:
         return failure(403, "without tokens the server is only reached as localhost")
@@ -208,7 +210,7 @@ def _refused_page(request: Request) -> Response | None:
 
 
 def parsed_query(route: ApiRoute, given: Mapping[str, str]) -> dict[str, Any]:
-    """The parameters that a route declares.
+    """The query parameters that a route declares, parsed.
 
     Raises:
         ApiError: 400, one is missing or wrong.
@@ -221,7 +223,7 @@ def parsed_query(route: ApiRoute, given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def response_of(answer: Any, status: int) -> Response:
-    """The response with what a route has answered."""
+    """The HTTP response with a route's answer."""
     reply = answer if isinstance(answer, ApiReply) else ApiReply(answer, status)
     body = reply.body
     content = body.encode() if isinstance(body, str) else msgspec.json.encode(body, enc_hook=repr)
@@ -229,7 +231,7 @@ def response_of(answer: Any, status: int) -> Response:
 
 
 def failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The response that says why something was not done."""
+    """The HTTP response that says why the server refused a request."""
     content = msgspec.json.encode(ErrorsAnswer([message]))
     return Response(content, status, dict(headers or {}), "application/json")
 

@@ -1,4 +1,4 @@
-"""Whether an error means that a disk is full, however it was passed on."""
+"""Recognition of a full disk in any error that it caused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POSTGRESQL_DISK_FULL = "53100"
 
 
 def full_disk(error: BaseException) -> str | None:
-    """What to say of it to who has to make room; None: no disk is full.
+    """Message for the person who has to free disk space; None if no disk is full.
 
     Example:
         >>> full_disk(OSError(errno.ENOSPC, "No space left on device", "/data/x"))
@@ -35,7 +35,7 @@ def _sentence(where: str) -> str:
 
 
 def _with_causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and those that it was made of: SQLAlchemy has the database's as its cause."""
+    """The error and its causes: SQLAlchemy's errors have the database's error as their cause."""
     seen: set[int] = set()
     found: BaseException | None = error
     while found is not None and id(found) not in seen:

@@ -1,7 +1,7 @@
-"""The settings by which nobody makes a program run other code than its own.
+"""Settings that cannot make a program run code other than its own.
 
-With ``--programs`` and without ``--allow-uploads``, who has the operate token runs the programs
-that are there, and nothing else. Many settings reach further: options of the JVM, jars and plugins
+With ``--programs`` and without ``--allow-uploads``, an owner of the operate token runs the programs
+that exist, and nothing else. Many settings reach further: options of the JVM, jars and plugins
 of Spark, Python files, interpreters and variables of the environment, the class of a reporter, and
 the places that pickled state is read from. So a setting is allowed here by its name; a new one is
 not, until somebody has thought about it.
@@ -97,7 +97,7 @@ _KEYS = frozenset(
 
 
 def beyond_program(settings: dict[str, str]) -> list[str]:
-    """The keys of settings that may have other code run than that of the program, sorted.
+    """Keys, sorted, of settings that may run code other than the program's.
 
     Example:
         >>> beyond_program({"parallelism.default": "2", "spark.jars": "mine.jar"})

@@ -1,4 +1,4 @@
-"""Puts together how a server stands for election, as its configuration says."""
+"""Leader election of a server, put together from its configuration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["create_leadership"]
 def create_leadership(
     configuration: Configuration, registry: SqlRegistry, address: str
 ) -> Leadership:
-    """How a server stands for election.
+    """The server's part in leader election, as its configuration says.
 
     Args:
         configuration: the options ``high-availability.*`` of it.

@@ -1,4 +1,4 @@
-"""The last hour of each job: a point a second, kept in the server's memory."""
+"""The last hour of each job: one point per second, kept in the server's memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _POINT = struct.Struct("<q7d")
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """How a job was doing; None: unknown."""
+    """Figures of a job at one second; None for a figure that is unknown."""
 
     time: int
     """ms since the epoch of Unix."""
@@ -43,7 +43,7 @@ class HistoryPoint:
     a record takes that is read as it begins."""
 
     def packed(self) -> bytes:
-        """In few bytes."""
+        """The point as a few bytes."""
         values = (
             self.records_per_second,
             self.epoch_ms,
@@ -57,13 +57,13 @@ class HistoryPoint:
 
     @staticmethod
     def unpacked(data: bytes) -> HistoryPoint:
-        """What `packed` has made."""
+        """The point that `packed` made into bytes."""
         time, *values = _POINT.unpack(data)
         return HistoryPoint(time, *(None if math.isnan(value) else value for value in values))
 
 
 def point_of(job: ObservedJob) -> HistoryPoint | None:
-    """How a job has just told that it is doing; None: it has told nothing."""
+    """The newest figures that a job has reported; None if it has reported none."""
     if job.archive is None:
         return None
     details = job.details
@@ -86,7 +86,7 @@ def point_of(job: ObservedJob) -> HistoryPoint | None:
 
 
 class HistorySampler:
-    """Takes the points.
+    """Samples the figures of each job.
 
     Args:
         jobs: those that have not ended.
@@ -102,24 +102,24 @@ class HistorySampler:
         self._thread = Thread(target=self._follow, name="millrace-history", daemon=True)
 
     def start(self) -> None:
-        """Begin to take points."""
+        """Begin to sample."""
         self._thread.start()
 
     def close(self) -> None:
-        """Take no more."""
+        """Stop sampling."""
         self._closed.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def points(self, job: str, since: int = 0) -> list[HistoryPoint]:
-        """The points of a job after a time (ms since the epoch of Unix), the oldest first."""
+        """The points of a job after a time (ms since the Unix epoch), the oldest first."""
         with self._lock:
             known = list(self._points.get(job, ()))
         points = map(HistoryPoint.unpacked, known)
         return [point for point in points if point.time > since]
 
     def sample(self) -> None:
-        """Take a point of each job, and forget what is too old."""
+        """Take a point of each job, and drop points that are too old."""
         points = [(job.id, point_of(job)) for job in self._jobs()]
         with self._lock:
             for id, point in points:

@@ -1,4 +1,4 @@
-"""The process of a job: started so that it outlives the server, and found again by the next one.
+"""The process of a job. It outlives the server, and the next server finds it again.
 
 The process inherits the lock of a file, which the operating system takes back when it dies. So a
 server knows for certain whether a job has a process, also one that it did not start itself, and
@@ -51,8 +51,8 @@ def _machine() -> str:
 
 
 def _divided(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Options without settings, and the settings: there may be secrets among them, and every user
-    of the machine sees command lines."""
+    """Options without settings, and the settings. Settings may hold secrets, and every user of
+    the machine can see command lines."""
     settings: dict[str, str] = {}
     others: list[str] = []
     for option in options:
@@ -65,7 +65,7 @@ def _divided(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 class JobProcess:
-    """The process of one job, if it has one, and the directory where the job is kept.
+    """The process of one job, if it has one, and the job's directory.
 
     Args:
         directory: of this job alone. Other machines may see it: what tells of the process has the
@@ -86,7 +86,7 @@ class JobProcess:
         """Who looks takes the file's lock for an instant, which must not keep a start from it."""
 
     def start(self, submission: Submission, token: int = 0) -> int | None:
-        """Start the process and return its id; None: the job has one already.
+        """Start the process and return its id; None if the job already has one.
 
         Args:
             token: the fencing token of the server, which the process has from then on.
@@ -138,7 +138,7 @@ class JobProcess:
             os.close(output)
 
     def is_alive(self) -> bool:
-        """Whether the job has a process, of this server or of one before it."""
+        """Whether the job has a process, started by this server or by an earlier one."""
         with self._looking, suppress(FileNotFoundError):
             descriptor = os.open(self._lock, os.O_RDONLY)
             try:
@@ -150,7 +150,7 @@ class JobProcess:
         return False
 
     def pid(self) -> int | None:
-        """The id of the process; None: it has none."""
+        """The id of the process; None if there is none."""
         if not self.is_alive():
             return None
         try:
@@ -159,17 +159,17 @@ class JobProcess:
             return None
 
     def exit_code(self, pid: int) -> int | None:
-        """How a process that this server started has ended, as `subprocess` says it; None: another
-        server started it, or it runs."""
+        """Exit code of a process that this server started, as in `subprocess`; None if another
+        server started it or it still runs."""
         child = self._child
         return child.poll() if child is not None and child.pid == pid else None
 
     def exit_note(self) -> ExitNote | None:
-        """How the last process has ended, as it has noted itself, whoever started it."""
+        """The note that the last process wrote about its end, whichever server started it."""
         return read_exit_note(self._exit)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process, to its whole group if it is to be killed."""
+        """Send a signal to the process; SIGKILL goes to its whole group."""
         pid = self.pid()
         if pid is None:
             return
@@ -180,8 +180,7 @@ class JobProcess:
                 os.kill(pid, number)
 
     def fence(self, token: int) -> None:
-        """Let no process of the job publish any more that was started under a lesser token, on
-        whatever machine it is.
+        """Forbid processes with a lesser fencing token to publish, on every machine.
 
         Raises:
             LeaseLostError: there is a newer leader than the one of this token.
@@ -192,8 +191,8 @@ class JobProcess:
     # -- what the process has written ------------------------------------------------------------
 
     def job_directory(self) -> Path | None:
-        """Where the job has its checkpoints: of a file with several jobs, the last one's; None: no
-        job has begun."""
+        """Directory of the job's checkpoints, the last job's if the file has several; None
+        before the first job begins."""
         found = [(record.since, path) for path, record in self._records()]
         return max(found)[1] if found else None
 
@@ -203,7 +202,7 @@ class JobProcess:
         return None if directory is None else read_record(directory)
 
     def archive(self) -> ArchivedJob | None:
-        """What the job tells of itself."""
+        """The job's own report about itself."""
         directory = self.job_directory()
         return None if directory is None else read_archive(directory)
 
@@ -213,8 +212,8 @@ class JobProcess:
         return None if directory is None else Mailbox(directory)
 
     def rotate_log(self) -> None:
-        """Begin the log anew when it is long; its former content is in ``log.txt.1``. Who writes it
-        appends, and goes on at its new end. What is written in between is lost."""
+        """Begin the log anew when it is long; the former content goes to ``log.txt.1``. The
+        process appends and continues at the new end. Lines written during the rotation are lost."""
         try:
             if self.log.stat().st_size < LOG_BYTES:
                 return
@@ -230,8 +229,8 @@ class JobProcess:
             log.warning("%s cannot be begun anew: %s", self.log, error)
 
     def failure(self, length: int = 16_000) -> str:
-        """Why its program failed, as it is told to people; if it could not say so, the end of what
-        it has printed."""
+        """The program's error as it is shown to people; if there is none, the end of the
+        program's output."""
         with suppress(OSError):
             told = self._failure.read_text(encoding="utf-8", errors="replace")
             if told.strip():
@@ -239,7 +238,7 @@ class JobProcess:
         return self.log_tail()
 
     def log_tail(self, length: int = 4_000) -> str:
-        """The end of what the process has printed."""
+        """The end of the process's output."""
         with suppress(OSError), self.log.open("rb") as file:
             file.seek(max(0, self.log.stat().st_size - length))
             return readable(file.read(length).decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""The job server: what its routes work with, however they are reached."""
+"""The job server that all routes work with."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ID = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """What an operator has chosen for a server."""
+    """Settings that an operator has chosen for a server."""
 
     directory: Path
     """Where it keeps what is its own."""
@@ -47,22 +47,22 @@ class ServerSettings:
 
     @property
     def jobs(self) -> Path:
-        """Where each job has a directory."""
+        """Directory that holds one directory per job."""
         return (self.storage or self.directory) / "jobs"
 
     @property
     def uploads(self) -> Path:
-        """Where uploaded programs are."""
+        """Directory of uploaded programs."""
         return (self.storage or self.directory) / "uploads"
 
     @property
     def log(self) -> Path:
-        """The log of the server itself."""
+        """Path of the server's own log."""
         return self.directory / "server.log"
 
 
 class JobServer:
-    """Jobs, and what can be done with them.
+    """Jobs and the operations on them.
 
     Args:
         registry: written only while this server leads.
@@ -92,16 +92,16 @@ class JobServer:
         self._observed = ObservedJobs(supervisor.process, self.now)
 
     def start(self) -> None:
-        """Begin to observe jobs, whoever leads."""
+        """Begin to observe jobs, whichever server leads."""
         self.history.start()
 
     def lead(self, token: int, leads: Callable[[], bool] = lambda: True) -> None:
-        """Look after jobs and triggers from now on. ``token``, ``leads``: as `Supervisor.lead`."""
+        """Begin to supervise jobs and triggers. ``token``, ``leads``: as `Supervisor.lead`."""
         self.supervisor.lead(token, leads)
         self.triggers.lead()
 
     def stand_by(self) -> None:
-        """Another server leads: look after nothing. The processes of jobs run on."""
+        """Stop supervising, because another server leads. The processes of jobs keep running."""
         self.supervisor.stand_by()
         self.triggers.stand_by()
 
@@ -110,7 +110,7 @@ class JobServer:
         self.supervisor.end_processes()
 
     def close(self) -> None:
-        """Look after nothing any more."""
+        """Stop supervising."""
         self.history.close()
         self.triggers.close()
         self.supervisor.close()

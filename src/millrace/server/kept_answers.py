@@ -1,4 +1,4 @@
-"""Answers kept for a moment: dashboards and scrapers ask again and again for the same.
+"""Cache of answers for a moment: dashboards and scrapers repeat the same requests.
 
 Flink: ``ExecutionGraphCache``, which keeps what the web UI shows for ``web.refresh-interval``.
 """
@@ -22,7 +22,7 @@ MOST_BYTES = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """What was asked for, and by whom: some answers show more to who may operate."""
+    """A request and the role of its sender: some answers show more to operators."""
 
     path: bytes
     query: bytes
@@ -30,7 +30,7 @@ class AnswerKey:
 
 
 class KeptAnswers:
-    """Keeps answers until the registry is changed or `seconds` have passed.
+    """Cache of answers, valid until the registry changes or `seconds` have passed.
 
     All calls come from the thread of the event loop.
 
@@ -62,17 +62,17 @@ class KeptAnswers:
         self._period = 0
 
     def began(self) -> int:
-        """The period in which an answer is begun, for `keep`."""
+        """Number of the period in which an answer is begun, for `keep`."""
         self._refresh()
         return self._period
 
     def find(self, key: AnswerKey) -> Response | None:
-        """The answer that was kept; None: it has to be worked out."""
+        """The cached answer; None if it must be computed."""
         self._refresh()
         return self._answers.get(key)
 
     def keep(self, key: AnswerKey, answer: Response, began: int) -> None:
-        """Keep an answer, unless it says that something is wrong or may be outdated already."""
+        """Cache an answer, unless it is an error or may already be outdated."""
         self._refresh()
         if (
             began == self._period

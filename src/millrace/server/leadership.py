@@ -1,4 +1,4 @@
-"""Which of the servers of a registry leads, behind one interface, and under which fencing token.
+"""Leader election among the servers of a registry, with a fencing token for the leader.
 
 Flink: ``LeaderElection`` with its drivers, and ``LeaderRetriever``.
 """
@@ -19,7 +19,7 @@ __all__ = ["Leadership", "ServerIdentity", "monotonic_ms"]
 
 
 class ServerIdentity(msgspec.Struct, frozen=True):
-    """A server that leads, or would."""
+    """A server that leads or stands for election."""
 
     id: str
     """Different for each start of a server."""
@@ -37,21 +37,21 @@ class ServerIdentity(msgspec.Struct, frozen=True):
 
     @property
     def has_died(self) -> bool:
-        """Whether its process has certainly ended."""
+        """Whether the server's process has certainly ended."""
         return has_died(self.space, self.pid)
 
     @property
     def is_on_this_machine(self) -> bool:
-        """Whether it sees the processes that were started here."""
+        """Whether the server runs on this machine and sees its processes."""
         return bool(self.space) and self.space == process_space()
 
     def encoded(self) -> str:
-        """As JSON."""
+        """The identity as JSON."""
         return msgspec.json.encode(self).decode()
 
     @staticmethod
     def decoded(text: str | bytes) -> ServerIdentity | None:
-        """What `encoded` gave; None: this is something else."""
+        """The identity that `encoded` wrote; None if the text is something else."""
         try:
             return decode_json(text, ServerIdentity)
         except msgspec.MsgspecError:
@@ -59,7 +59,7 @@ class ServerIdentity(msgspec.Struct, frozen=True):
 
 
 class Leadership(Protocol):
-    """A server's part in the election of the one that leads; for several threads.
+    """A server's part in leader election; safe for several threads.
 
     A token is greater than all that leaders before had. Two servers may believe for a moment that
     they lead; what the one with the lesser token does then is refused by the registry and by the
@@ -67,32 +67,31 @@ class Leadership(Protocol):
     """
 
     def start(self) -> None:
-        """Stand for election from now on.
+        """Begin to stand for election.
 
         Raises:
             StateError: it is certain that this server cannot lead.
         """
 
     def close(self) -> None:
-        """Stand for election no more; a leader gives its leadership back."""
+        """Leave the election; a leader gives its leadership back."""
 
     def token(self) -> int | None:
-        """The fencing token of this server; None: it does not lead. Answers at once, and None at
-        the latest when another one may lead."""
+        """The fencing token of this server; None if it does not lead. Answers at once, and never
+        returns a token when another server may lead."""
 
     def leader(self) -> ServerIdentity | None:
-        """The server that leads, as was known a moment ago; None: none does, as far as is known.
-        Answers at once."""
+        """The leading server as last known; None if no leader is known. Answers at once."""
 
     def is_left_to(self) -> ServerIdentity | None:
-        """Ask who leads in place of this server; None: nobody does.
+        """Look up the server that leads in place of this one; None if there is none.
 
         Raises:
-            StateError: whoever knows that cannot be reached.
+            StateError: the storage of the election cannot be reached.
         """
 
 
 def monotonic_ms() -> int:
-    """Milliseconds of a clock that nobody sets, and that goes on while the machine is suspended."""
+    """Milliseconds of a clock that nobody sets and that runs on while the machine is suspended."""
     clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
     return time.clock_gettime_ns(clock) // 1_000_000

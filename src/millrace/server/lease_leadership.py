@@ -1,4 +1,4 @@
-"""Leadership by a lease in a database: a row that says who leads and until when.
+"""Leadership by a lease in a database: a row with the leader and the end of its lease.
 
 How long it holds is told by the database's clock alone. The server that has it counts from before
 it asked, by a clock of its own that nobody sets, and stops well before: clocks need only run
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class LeaseRow(NamedTuple):
-    """What a store says of the lease."""
+    """The row of the lease in a store."""
 
     token: int
     holder: ServerIdentity | None
@@ -30,30 +30,30 @@ class LeaseRow(NamedTuple):
 
 
 class LeaseStore(Protocol):
-    """Keeps a lease. All raise StateError if it cannot be reached."""
+    """Storage of a lease. All methods raise StateError if the storage cannot be reached."""
 
     def read(self) -> LeaseRow:
-        """The lease as it is."""
+        """The current lease."""
 
     def take(self, holder: ServerIdentity, milliseconds: int, dead: int | None) -> int | None:
-        """Take it if it has ended, and return its new token; None: somebody else has it.
+        """Take the lease if it has ended, and return its new token; None if another server has it.
 
         Args:
             dead: the token of a holder that has died, whose end need not be awaited.
         """
 
     def extend(self, token: int, milliseconds: int) -> bool:
-        """Let it hold that long from now on; False: it has ended, or somebody else has it."""
+        """Extend the lease by a time from now; False if it has ended or another server has it."""
 
     def give_back(self, token: int) -> None:
-        """End it, if it is still held under this token."""
+        """End the lease, if it is still held under this token."""
 
     def close(self) -> None:
-        """Nothing more is asked."""
+        """Release the connection."""
 
 
 class LeaseLeadership:
-    """Leads while it holds the lease of a store.
+    """Leadership for as long as the server holds the lease of a store.
 
     Args:
         lifetime: of the lease, in milliseconds.

@@ -1,4 +1,4 @@
-"""Leadership by a lock that the operating system takes back from a process that dies."""
+"""Leadership by a file lock, which the operating system takes back from a process that dies."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ log = logging.getLogger(__name__)
 
 
 class RegistryTakenError(StateError):
-    """Another server has the registry, and this one is not to wait for it."""
+    """Another server has the registry, and this one is configured not to wait."""
 
 
 class LockLeadership:
-    """Leads while it has the lock of a file; for servers of one machine.
+    """Leadership for as long as the server holds the lock of a file; for servers of one machine.
 
     A server that is stopped, but not dead, keeps the lock: nobody takes over from it.
 
@@ -100,7 +100,7 @@ class LockLeadership:
 
 
 class SoleLeadership:
-    """Leads from the start, or not at all: for a server without others (Flink: ``NONE``)."""
+    """Leadership from the start or never: for a server without others (Flink: ``NONE``)."""
 
     def __init__(self, registry: Registry, identity: ServerIdentity) -> None:
         self._registry = registry

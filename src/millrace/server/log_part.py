@@ -13,7 +13,7 @@ DEFAULT_BYTES = 64 << 10
 
 
 class LogPart(msgspec.Struct, frozen=True):
-    """A part of a log; ask for ``next`` to go on."""
+    """A part of a log; the next request continues at ``next``."""
 
     offset: int
     """Where the text begins, in bytes."""
@@ -25,7 +25,7 @@ class LogPart(msgspec.Struct, frozen=True):
 
 
 def log_part(path: Path, offset: int, limit: int = DEFAULT_BYTES) -> LogPart:
-    """A part of a log that may still be written; empty if there is no such file.
+    """A part of a log that may still be written; empty if the file does not exist.
 
     Args:
         offset: in bytes; negative: from its end. Beyond its end the log was begun anew, and is
@@ -47,8 +47,8 @@ def log_part(path: Path, offset: int, limit: int = DEFAULT_BYTES) -> LogPart:
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """Without the first bytes of a character whose others are still to come, unless there is
-    nothing else: they are not held back for ever where their writer has died."""
+    """Bytes without an incomplete last character. If there is nothing else the incomplete
+    character is returned, because its writer may have died."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte & 0xC0 == 0x80:

@@ -1,4 +1,4 @@
-"""Names in requests that nobody knows, but that look like a known one."""
+"""Unknown names in requests that look like known ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOOKED_AT = 100
 
 
 def nearest_name(name: str, known: Iterable[str], likeness: float = 0.8) -> str:
-    """``; did you mean 'x'?`` if one of the names is near, else nothing.
+    """``; did you mean 'x'?`` if a known name is near, else an empty text.
 
     Example:
         >>> nearest_name("paralelism", ["parallelism", "jobName"])
@@ -28,8 +28,8 @@ def nearest_name(name: str, known: Iterable[str], likeness: float = 0.8) -> str:
 
 
 def refuse_misspelt(given: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Refuse names that are very probably misspelt; foreign ones pass, for clients of other
-    releases of Flink send some.
+    """Refuse names that are probably misspelt. Foreign names pass, because clients of other Flink
+    releases send some.
 
     Raises:
         ApiError: 400, it names the known one.

@@ -1,4 +1,4 @@
-"""A job as the server sees it: what the registry knows, and what the job itself tells."""
+"""A job as the server sees it: the registry's record and the job's own report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOK_AGAIN = 1_000
 
 
 def vertex_id(uid: str) -> str:
-    """The id of a stage as Flink's clients expect it: 32 hexadecimal digits.
+    """Id of a stage as Flink's clients expect it: 32 hexadecimal digits.
 
     Example:
         >>> vertex_id("count")
@@ -41,7 +41,7 @@ def vertex_id(uid: str) -> str:
 
 
 class MeasuredJob:
-    """The metrics of a job, worked out once for each time that it has told of itself."""
+    """The metrics of a job, computed once per report."""
 
     def __init__(self, id: str) -> None:
         self._metrics = JobMetrics(id)
@@ -49,7 +49,7 @@ class MeasuredJob:
         self._measured: tuple[ArchivedJob, Sequence[Measurement]] | None = None
 
     def of(self, archive: ArchivedJob) -> Sequence[Measurement]:
-        """All of them as a job has told."""
+        """All metrics in a job's report."""
         with self._lock:
             if self._measured is None or self._measured[0] is not archive:
                 found = self._metrics.of(archive.details, archive.time)
@@ -59,7 +59,7 @@ class MeasuredJob:
 
 @dataclass(frozen=True)
 class ObservedVertex:
-    """A stage of a job: its place in the graph, and how it is doing."""
+    """A stage of a job: its place in the graph and its figures."""
 
     uid: str
     name: str
@@ -70,12 +70,12 @@ class ObservedVertex:
 
     @cached_property
     def id(self) -> str:
-        """32 hexadecimal digits."""
+        """Id of the vertex, 32 hexadecimal digits."""
         return vertex_id(self.uid)
 
     @property
     def subtasks(self) -> tuple[SubtaskDetails, ...]:
-        """As they were in the newest epoch; none before the first."""
+        """Subtasks in the newest epoch; empty before the first epoch."""
         return self.details.subtasks if self.details is not None else ()
 
 
@@ -95,35 +95,35 @@ class ObservedJob:
     """Counts how often it was started again because its process had died."""
 
     def measurements(self) -> Sequence[Measurement]:
-        """All its metrics under Flink's names."""
+        """All metrics of the job under Flink's names."""
         if self.archive is None:
             return ()
         return (self.measured or MeasuredJob(self.id)).of(self.archive)
 
     @property
     def id(self) -> str:
-        """32 hexadecimal digits."""
+        """Id of the job, 32 hexadecimal digits."""
         return self.job.id
 
     @property
     def name(self) -> str:
-        """As it was asked for, as the program calls it, or as the program is called."""
+        """Name from the request, else from the program, else the program's file name."""
         told = self.details.job_name
         return self.job.submission.name or told or Path(self.job.submission.program).stem
 
     @property
     def details(self) -> JobDetails:
-        """What it tells of itself."""
+        """The job's own report."""
         return self.archive.details if self.archive is not None else JobDetails()
 
     @cached_property
     def restarts(self) -> int:
-        """How often it was started again: with a new process, and by the newest one itself."""
+        """Number of restarts, by new processes and within the newest process."""
         return self.new_processes() + self.details.restarts
 
     @property
     def end(self) -> int:
-        """When it ended, or now."""
+        """Time of the job's end, or the current time."""
         return self.now if self.job.ended is None else self.job.ended
 
     @property
@@ -133,24 +133,24 @@ class ObservedJob:
 
     @property
     def is_stoppable(self) -> bool:
-        """Whether it can be stopped with a savepoint: it runs, and not as a batch."""
+        """Whether the job can be stopped with a savepoint: it runs, and not in batch mode."""
         return self.job.status is JobStatus.RUNNING and not self.is_batch
 
     @property
     def is_batch(self) -> bool:
-        """Whether it runs in runtime mode BATCH."""
+        """Whether the job runs in runtime mode BATCH."""
         return self.archive is not None and self.archive.batch
 
     @cached_property
     def vertices(self) -> tuple[ObservedVertex, ...]:
-        """The stages of its graph, sources first."""
+        """The stages of the job's graph, sources first."""
         if self.archive is None:
             return ()
         told = {stage.uid: stage for stage in self.archive.details.stages}
         return tuple(_vertex(stage, told.get(stage.uid)) for stage in self.archive.stages)
 
     def vertex(self, id: str) -> ObservedVertex | None:
-        """The stage of an id; None: there is none."""
+        """The stage with an id; None if there is none."""
         return next((vertex for vertex in self.vertices if vertex.id == id), None)
 
 
@@ -163,7 +163,7 @@ def _vertex(stage: ArchivedStage, details: StageDetails | None) -> ObservedVerte
 
 @dataclass(slots=True)
 class _Found:
-    """What was last read of a job."""
+    """The report of a job as it was last read."""
 
     directory: Path | None = None
     looked: int = -LOOK_AGAIN
@@ -175,7 +175,8 @@ class _Found:
 
 
 class ObservedJobs:
-    """Reads what jobs tell, each file only when it has changed; for several threads.
+    """Reader of jobs' reports, which reads each file only when it has changed; safe for several
+    threads.
 
     Args:
         process: the process of a job.
@@ -191,7 +192,7 @@ class ObservedJobs:
     def observe(
         self, job: RegisteredJob, new_processes: Callable[[], int] = lambda: 0
     ) -> ObservedJob:
-        """The job as it is now.
+        """The current state of a job.
 
         Args:
             new_processes: counts how often it was started again because its process had died.

@@ -26,7 +26,7 @@ _FORM = {
 
 
 def openapi_document(routes: Iterable[ApiRoute], with_tokens: bool = True) -> dict[str, Any]:
-    """The document of some routes, as OpenAPI 3.1.
+    """The OpenAPI 3.1 document of some routes.
 
     Args:
         with_tokens: whether the server wants them.
@@ -125,7 +125,7 @@ def _reference(kind: type) -> dict[str, str]:
 
 
 def _without_defaults(schema: dict[str, Any]) -> dict[str, Any]:
-    """Defaults of requests are the job's own, and some are no JSON."""
+    """A schema without defaults: those of requests are the job's own, and some are not JSON."""
     for property in schema.get("properties", {}).values():
         property.pop("default", None)
     return schema

@@ -1,7 +1,7 @@
-"""Triggers: what jobs are asked to do and takes its time, remembered until it is answered.
+"""Triggers: asynchronous requests to jobs, kept until they are answered.
 
-A trigger is noted before its job is asked, and its answer before it is taken from the mailbox. So
-whoever holds its id learns the outcome, also from the server that follows one that was killed.
+A trigger is stored before its job gets the command, and its answer before it is taken from the
+mailbox. So the outcome can be asked for by the trigger's id, also after the server was killed.
 Flink: the asynchronous operations of its REST API.
 """
 
@@ -35,7 +35,7 @@ LOST = 5_000
 
 
 class TriggerTakenError(JobControlError):
-    """The id of a trigger belongs to something else."""
+    """A trigger id that belongs to another request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class JobCommand:
 
 
 class OperationTriggers:
-    """The triggers of a registry; may be asked from any thread.
+    """The triggers of a registry; safe for several threads.
 
     Args:
         process: the process of a job.
@@ -77,7 +77,7 @@ class OperationTriggers:
         self._thread = Thread(target=self._follow, name="millrace-triggers", daemon=True)
 
     def lead(self) -> None:
-        """Follow the triggers from now on, also those of the server before."""
+        """Begin to follow the triggers, including those of the previous leader."""
         with self._lock:
             self._open = None
             self._leads = True
@@ -85,11 +85,11 @@ class OperationTriggers:
                 self._thread.start()
 
     def stand_by(self) -> None:
-        """Another server follows them."""
+        """Stop following the triggers, because another server leads."""
         self._leads = False
 
     def close(self) -> None:
-        """Follow nothing any more: the next server does."""
+        """Stop following the triggers; the next server continues."""
         self._closed.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -99,7 +99,7 @@ class OperationTriggers:
     def trigger(
         self, job: str, kind: str, command: JobCommand, id: str | None = None
     ) -> TriggeredOperation:
-        """Ask a job to do something.
+        """Send a command to a job and return the trigger's id.
 
         Args:
             id: of the trigger; one that is known is not triggered again. None: a new one.
@@ -122,7 +122,7 @@ class OperationTriggers:
             return self._look_after(trigger)
 
     def carry_out(self, kind: str, work: Callable[[], Any]) -> str:
-        """Do something in a thread of its own; returns the trigger's id."""
+        """Run a function in a thread of its own and return the trigger's id."""
         with self._lock:
             trigger = TriggeredOperation(str(JobID.generate()), "", kind, self._now())
             self._working.add(trigger.id)
@@ -131,7 +131,7 @@ class OperationTriggers:
         return trigger.id
 
     def find(self, id: str) -> TriggeredOperation | None:
-        """A trigger as it is now; None: there is none of that id."""
+        """The current state of a trigger; None if the id is unknown."""
         with self._lock:
             trigger = self._registry.trigger(id)
             if trigger is None or trigger.is_done:
@@ -149,7 +149,7 @@ class OperationTriggers:
                 log.exception("triggers could not be followed")
 
     def look(self) -> None:
-        """Take the answers that have come."""
+        """Collect the answers that have arrived."""
         with self._lock:
             for trigger in list(self._unanswered().values()):
                 try:

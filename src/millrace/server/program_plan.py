@@ -62,7 +62,7 @@ def plan_of(program: Path, arguments: Sequence[str], parallelism: int | None) ->
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-    """Run a program, and keep of what it prints only what is asked for: it may be endless."""
+    """Run a program and keep only the requested part of its output, which may be endless."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         done = subprocess.run(
             command,
@@ -81,7 +81,7 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
 
 
 class _PlannedError(BaseException):
-    """Ends the program when its graph is known; no program catches it by accident."""
+    """Ends the program when its graph is known; programs do not catch it by accident."""
 
     def __init__(self, plan: ProgramPlan) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Job files that were uploaded, and those of a directory that may be run where they are."""
+"""Uploaded job files, and job files of a directory that run where they are."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class StoredProgram:
 
     @property
     def main(self) -> Path:
-        """The file that is run."""
+        """The file that runs."""
         return self.path / MAIN if self.path.is_dir() else self.path
 
     def entry(self, name: str | None) -> Path:
-        """The file that is run if another one than `main` is wished for.
+        """The file that runs if a request names another file than `main`.
 
         Raises:
             ApiError: 400, there is no such file.
@@ -95,7 +95,7 @@ class ProgramStore:
     # -- uploads -----------------------------------------------------------------------------------
 
     def add(self, upload: UploadedFile) -> StoredProgram:
-        """Keep a file that was uploaded.
+        """Store an uploaded file.
 
         Raises:
             ApiError: 400, it is no program.
@@ -113,7 +113,7 @@ class ProgramStore:
         return self._uploaded(path)
 
     def uploads(self) -> list[StoredProgram]:
-        """The programs that were uploaded, the newest first."""
+        """The uploaded programs, the newest first."""
         try:
             entries = list(os.scandir(self._uploads))
         except FileNotFoundError:
@@ -122,7 +122,7 @@ class ProgramStore:
         return sorted(found, key=lambda program: (program.uploaded, program.id), reverse=True)
 
     def upload(self, id: str) -> StoredProgram:
-        """The upload of an id.
+        """The uploaded program with an id.
 
         Raises:
             ApiError: 404, there is none.
@@ -155,7 +155,7 @@ class ProgramStore:
                 yield self._there(path)
 
     def program(self, given: str) -> StoredProgram:
-        """The program of a path, which is absolute or below the directory of programs.
+        """The program with a path, absolute or relative to the directory of programs.
 
         Raises:
             ApiError: 403, it is not below it; 404, there is none.
@@ -187,7 +187,7 @@ def _check_source(path: Path, name: str) -> None:
 
 
 def _unpack(archive: Path, to: Path, name: str) -> None:
-    """Unpack an archive, whose files stay inside it whatever they are called."""
+    """Unpack an archive; its files stay inside the target whatever their names are."""
     directory = to.with_name(f".{to.name}")
     try:
         with zipfile.ZipFile(archive) as opened:

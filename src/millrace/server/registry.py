@@ -1,4 +1,4 @@
-"""What a job server remembers, behind one interface: jobs, their attempts and what they were asked.
+"""The job server's memory: jobs, their attempts and their triggers.
 
 Flink: ``JobGraphStore`` and ``JobResultStore``.
 """
@@ -24,11 +24,11 @@ __all__ = [
 
 
 class LeadershipLostError(StateError):
-    """A server that does not lead, or not any more, wanted to change what the registry keeps."""
+    """A server that does not lead, or no longer leads, tried to change the registry."""
 
 
 class Goal(Enum):
-    """What becomes of a job when its process is found dead."""
+    """The intent for a job: run, or end."""
 
     RUN = "RUN"
     """It is restarted by its strategy."""
@@ -38,7 +38,7 @@ class Goal(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A job file with all that is needed to run it."""
+    """A job file with everything that is needed to run it."""
 
     program: str
     """Path of the job file on the server's machine."""
@@ -51,7 +51,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredJob:
-    """A job that was given to the server; times in ms since the epoch of Unix."""
+    """A job that a client gave to the server; times in ms since the Unix epoch."""
 
     id: str
     """32 hexadecimal digits."""
@@ -64,7 +64,7 @@ class RegisteredJob:
 
     @property
     def is_over(self) -> bool:
-        """Whether no process of it will run any more."""
+        """Whether the job will have no further process."""
         return self.status.is_terminal_state()
 
 
@@ -90,7 +90,7 @@ class ProcessAttempt:
 
 @dataclass(frozen=True, slots=True)
 class TriggeredOperation:
-    """A request to a job whose answer takes its time (Flink: asynchronous operation)."""
+    """An asynchronous request to a job (Flink: asynchronous operation)."""
 
     id: str
     """32 hexadecimal digits."""
@@ -108,12 +108,12 @@ class TriggeredOperation:
 
     @property
     def is_done(self) -> bool:
-        """Whether the answer has come."""
+        """Whether the request is answered."""
         return self.result is not None or self.error is not None
 
 
 class Registry(Protocol):
-    """Keeps jobs, attempts and triggers; each call is durable when it returns.
+    """Storage of jobs, attempts and triggers; each call is durable when it returns.
 
     For several threads, and read by several servers. It is written under the fencing token of the
     server that leads, told by `enter`: once a server has entered with a greater one, whatever a
@@ -124,20 +124,20 @@ class Registry(Protocol):
     """How often something was changed through this object, counted once it is durable."""
 
     def claim(self) -> bool:
-        """Become the one server of this registry, and enter; False: another process is."""
+        """Become the only server of this registry, and enter; False if another process is."""
 
     def last_token(self) -> int:
-        """The greatest fencing token that a server has entered with; 0: none has."""
+        """The greatest fencing token of any server; 0 if there was none."""
 
     def enter(self, token: int) -> None:
-        """Write under a fencing token from now on.
+        """Begin to write under a fencing token.
 
         Raises:
             LeadershipLostError: a server has entered with a greater one.
         """
 
     def leave(self) -> None:
-        """Write nothing any more."""
+        """Stop writing."""
 
     def close(self) -> None:
         """Give the registry back."""
@@ -146,49 +146,49 @@ class Registry(Protocol):
         """All jobs, the oldest first."""
 
     def unfinished_jobs(self) -> list[RegisteredJob]:
-        """Those that have not ended, the oldest first."""
+        """Jobs that have not ended, the oldest first."""
 
     def job(self, id: str) -> RegisteredJob | None:
-        """A job; None: there is none of that id."""
+        """The job with an id; None if there is none."""
 
     def put_job(self, job: RegisteredJob) -> None:
-        """Keep a new job, or what has become of one."""
+        """Store a new job or a job's new state."""
 
     def forget_jobs(self, keep: int) -> list[str]:
-        """Forget all jobs that have ended but those that ended last, with their attempts and
-        triggers; who has a trigger without an answer is kept. Returns the ids.
+        """Delete all ended jobs but the last ``keep``, with their attempts and triggers; return the
+        ids. Jobs with an open trigger stay.
 
         Args:
             keep: how many are remembered.
         """
 
     def attempts(self, job: str) -> list[ProcessAttempt]:
-        """The processes of a job, the first one first."""
+        """The processes of a job, in order of their start."""
 
     def restarts(self, job: str | None = None) -> dict[str, int]:
-        """How often jobs were started again because a process of theirs had died; none: never.
+        """Number of restarts after the death of a process, per job; jobs without one are left out.
 
         Args:
             job: of this one alone.
         """
 
     def put_attempt(self, attempt: ProcessAttempt) -> None:
-        """Keep a new attempt, or what has become of one."""
+        """Store a new attempt or an attempt's new state."""
 
     def trigger(self, id: str) -> TriggeredOperation | None:
-        """A trigger; None: there is none of that id."""
+        """The trigger with an id; None if there is none."""
 
     def open_triggers(self) -> list[TriggeredOperation]:
-        """Those whose answer has not come."""
+        """Triggers without an answer."""
 
     def succeeded_triggers(self) -> list[TriggeredOperation]:
-        """Those of jobs that have a result, the oldest first."""
+        """Triggers of jobs that have a result, the oldest first."""
 
     def put_trigger(self, trigger: TriggeredOperation) -> None:
-        """Keep a new trigger, or its answer."""
+        """Store a new trigger or its answer."""
 
     def forget_triggers(self, job: str, keep: int) -> None:
-        """Forget the triggers of a job that were answered, but the newest.
+        """Delete the answered triggers of a job, except the newest ``keep``.
 
         Args:
             job: its id; empty: those that belong to no job.

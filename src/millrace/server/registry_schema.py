@@ -1,4 +1,4 @@
-"""The tables of a registry in a database, as the newest of its migrations leaves them."""
+"""The tables of a registry in a database, as the newest migration leaves them."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _MIGRATION_LOCK = 0x6D696C6C6D696772
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the tables to the revision of this program.
+    """Migrate the tables to the revision of this program.
 
     Raises:
         StateError: they are of a later one.
@@ -120,7 +120,7 @@ def migrate(engine: Engine) -> None:
 
 @contextmanager
 def _exclusively(engine: Engine) -> Iterator[Connection]:
-    """A transaction in which nobody else migrates: servers may be started at the same time."""
+    """A transaction in which no other server migrates: servers may start at the same time."""
     database = engine.url.database
     if engine.dialect.name == "sqlite" and database:
         lock = LocalFileSystem().lock(f"{database}.migration.lock", wait=True)

@@ -27,7 +27,7 @@ _FORM_OVERHEAD = 64 << 10
 
 
 async def parsed_body(request: Request, route: ApiRoute) -> Any:
-    """The body, of the type that the route declares; without one, an object without fields.
+    """The body, as the type that the route declares; an object without fields if there is no body.
 
     Raises:
         ApiError: 400, it is something else; 413, it is too long.
@@ -54,7 +54,7 @@ async def parsed_body(request: Request, route: ApiRoute) -> Any:
 async def uploaded_file(
     request: Request, route: ApiRoute, settings: ServerSettings
 ) -> AsyncIterator[UploadedFile | None]:
-    """The file of a form, until the context ends; None: the route takes none.
+    """The file of a form, until the context ends; None if the route takes none.
 
     Raises:
         ApiError: 403, uploads are off; 400, there is no file; 413, it is too long.
@@ -76,7 +76,7 @@ async def uploaded_file(
 
 
 async def _received(request: Request, file: Any, limit: int) -> str:
-    """Write the file of a form as it comes, and return its name."""
+    """Write the file of a form while it arrives, and return its name."""
     from python_multipart.exceptions import FormParserError
     from starlette.concurrency import run_in_threadpool
     from starlette.datastructures import UploadFile

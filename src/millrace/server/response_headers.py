@@ -1,4 +1,4 @@
-"""Headers that every response has: what a browser may do with it, and how long it may keep it."""
+"""Headers of every response: what a browser may do with it, and how long it may cache it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HEADERS = {
 
 
 class ResponseHeaders:
-    """Adds the headers; what a response says for itself stays."""
+    """Adds the headers; headers that a response sets itself stay."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Whether a job whose process has died is started again, and when: by its own restart strategy."""
+"""Restarts of jobs whose process has died, by the job's own restart strategy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEFAULT = RestartStrategies.exponential_delay_restart(1_000, 60_000, 1.5, 3_600_
 
 
 def strategy_of(archive: ArchivedJob | None) -> RestartStrategyConfiguration:
-    """The strategy that a job has chosen."""
+    """The restart strategy that a job has chosen."""
     if archive is None:
         return DEFAULT
     strategy = archive.restart.strategy()
@@ -32,8 +32,8 @@ def strategy_of(archive: ArchivedJob | None) -> RestartStrategyConfiguration:
 def next_start(
     strategy: RestartStrategyConfiguration, attempts: Iterable[ProcessAttempt]
 ) -> int | None:
-    """When to start the next process, in ms since the epoch of Unix; 0: none has crashed; None: not
-    any more.
+    """Time of the next process's start, in ms since the Unix epoch; 0 if no process has crashed,
+    None if there will be none.
 
     The strategy is told of all crashes again, so that a server goes on where another one was.
     """

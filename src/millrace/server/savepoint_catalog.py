@@ -1,4 +1,4 @@
-"""The savepoints of a server's jobs and their newest checkpoints: the tree of versions of state."""
+"""The savepoints and newest checkpoints of a server's jobs: the tree of versions of state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REMEMBERED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class SnapshotEntry:
-    """A savepoint or checkpoint, and which savepoint it came from."""
+    """A savepoint or checkpoint, and the savepoint that it came from."""
 
     id: str
     path: str
@@ -42,7 +42,7 @@ class SnapshotEntry:
 
 
 class SavepointCatalog:
-    """Finds savepoints, and reads each only once; for several threads.
+    """Finds savepoints and reads each only once; safe for several threads.
 
     Args:
         directory: of the savepoints that were put nowhere else.
@@ -55,7 +55,7 @@ class SavepointCatalog:
         self._lock = Lock()
 
     def entries(self, jobs: Iterable[Path], elsewhere: Iterable[str]) -> list[SnapshotEntry]:
-        """All there are, the oldest first.
+        """All known snapshots, the oldest first.
 
         Args:
             jobs: directories of jobs, of which the newest checkpoints are taken.

@@ -1,5 +1,5 @@
-"""Where a server is and its token, in a file that only its owner can read: so that the command line
-finds it."""
+"""The address and token of a server in a file that only its owner can read, through which the
+command line finds it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "server.json"
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """How to reach a server."""
+    """Address and token of a server."""
 
     url: str
     token: str | None = None
@@ -29,13 +29,13 @@ class ServerAddress:
         return f"ServerAddress({self.url!r})"  # the token is nobody's business
 
     def write(self, directory: Path) -> None:
-        """Write the file, replacing that of an earlier server."""
+        """Write the file, replacing an earlier server's."""
         content = {"url": self.url, "token": self.token, "pid": self.pid}
         data = json.dumps(content).encode()
         LocalFileSystem().publish(str(directory / NAME), (data,), durable=False)
 
     def remove(self, directory: Path) -> None:
-        """Remove the file, unless another server's has taken its place."""
+        """Remove the file, unless another server has replaced it."""
         with suppress(StateError, OSError):
             if ServerAddress.read(directory) == self:
                 (directory / NAME).unlink()

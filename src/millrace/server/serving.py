@@ -1,4 +1,4 @@
-"""Serving: everything around a job server, from its registry to its end."""
+"""Serving: everything around a job server, from its registry to its shutdown."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _LOG_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """What ``millrace server`` is told."""
+    """Options of ``millrace server``."""
 
     directory: Path
     savepoints: Path
@@ -72,7 +72,7 @@ class ServerOptions:
 
     @property
     def storage(self) -> Path | None:
-        """What all servers of the registry share; None: only what is in `directory`."""
+        """Directory that all servers of the registry share; None if there is only `directory`."""
         named = Configuration(self.configuration).get(HA_STORAGE_DIR)
         return None if named is None else _mounted(named)
 
@@ -82,7 +82,7 @@ class ServerOptions:
         return self.registry or f"sqlite:///{self.directory / 'registry.db'}"
 
     def settings(self) -> ServerSettings:
-        """What routes know of them."""
+        """The options that routes need."""
         return ServerSettings(
             directory=self.directory,
             savepoints=self.savepoints,
@@ -94,7 +94,7 @@ class ServerOptions:
 
 
 def serve(options: ServerOptions, ready: Callable[[ServerAddress], None]) -> None:
-    """Run a server until a signal or a request ends it; its jobs run on.
+    """Run a server until a signal or a request ends it; its jobs keep running.
 
     Args:
         ready: called when it can be reached.
@@ -154,11 +154,11 @@ def _announced(address: ServerAddress, options: ServerOptions) -> Iterator[None]
 
 
 def check_authentication(options: ServerOptions) -> None:
-    """Raise ConfigurationError if others than its user could do as they like."""
+    """Raise ConfigurationError if people other than the server's user could operate it."""
     if not options.authenticate and not is_loopback(options.host):
         raise ConfigurationError(
-            f"--no-auth goes only with a loopback address, not with {options.host}: whoever "
-            "reaches the port could run programs"
+            f"--no-auth goes only with a loopback address, not with {options.host}: "
+            "everybody on the network could run programs"
         )
     if not is_loopback(options.host) and options.tls is None:
         log.warning(
@@ -168,7 +168,7 @@ def check_authentication(options: ServerOptions) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a host.
+    """Whether a host can be reached from this machine only.
 
     Example:
         >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
@@ -183,7 +183,7 @@ def is_loopback(host: str) -> bool:
 
 
 def tokens_of(options: ServerOptions) -> AccessTokens:
-    """The tokens of a server; those that nobody has configured are made.
+    """The tokens of a server; tokens that are not configured are generated.
 
     Raises:
         ConfigurationError: one cannot be read.
@@ -217,7 +217,7 @@ def http_server(options: ServerOptions, server: JobServer, tokens: AccessTokens)
 
 
 def log_to(path: Path) -> None:
-    """Send what the server has to say to a file, which is rotated."""
+    """Send the server's log to a file, which is rotated."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     handler = RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

@@ -21,7 +21,7 @@ POSTGRESQL_CLOCK: ColumnElement[int] = literal_column(
 
 
 class SqlLease:
-    """The row that says who leads; each method is one statement and a transaction of its own.
+    """The row of the lease; each method is one statement and one transaction.
 
     Args:
         engine: of a registry's database, whose tables are there.

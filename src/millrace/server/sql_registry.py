@@ -73,7 +73,7 @@ POOL_TIMEOUT = 5.0
 
 
 class SqlRegistry:
-    """Keeps what a job server remembers in a database.
+    """Job server's memory in a database.
 
     Args:
         url: of SQLAlchemy, ``sqlite:///path`` or ``postgresql+psycopg://host/database``.
@@ -247,7 +247,7 @@ class SqlRegistry:
             self._delete(TRIGGERS.c.id, id)
 
     def _delete(self, column: Column[str], value: str) -> None:
-        """Delete the rows with a value, if the token is still the greatest."""
+        """Delete the rows with a value, if the server's token is still the greatest."""
         leads = select(FENCE.c.id).where(FENCE.c.token == self._token).exists()
         with self._at_once.connect() as connection:
             connection.execute(column.table.delete().where(column == value, leads))
@@ -256,7 +256,8 @@ class SqlRegistry:
                 raise LeadershipLostError("this server does not lead, so it forgets nothing")
 
     def _put(self, table: Table, values: Mapping[str, Any]) -> None:
-        """Insert a row, or replace the one of its key, if the token is still the greatest.
+        """Insert a row or replace the row with its key, if the server's token is still the
+        greatest.
 
         That is one statement, and a transaction of its own: a server that is stopped can keep none
         open, and so can hold up no other one.
@@ -318,7 +319,7 @@ def _connect_timed(dialect: Any, record: Any, args: Any, settings: Any) -> Any:
 
 
 def registry_is_away(error: Exception) -> bool:
-    """Whether an error says that the database is not to be reached, or does not answer."""
+    """Whether an error means that the database is unreachable or does not answer."""
     return isinstance(error, OperationalError | InterfaceError | TimeoutError)
 
 
@@ -335,7 +336,7 @@ def shown_url(url: str) -> str:
 
 
 def _make_private(path: Path) -> None:
-    """Submissions have arguments in them, which are their user's."""
+    """Make a file private: submissions contain the arguments of a user."""
     LocalFileSystem().make_directory(str(path.parent), durable=False)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 

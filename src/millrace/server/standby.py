@@ -1,4 +1,4 @@
-"""What a server answers over HTTP while another one leads: where that one is."""
+"""Answers of a server while another server leads: the leader's address."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Standby:
 
     Args:
         application: that answers where this server leads.
-        leadership: who leads; None: nobody has been elected yet.
+        leadership: the server's part in the election; None before the first election.
     """
 
     def __init__(self, application: ASGIApp, leadership: Callable[[], Leadership | None]) -> None:

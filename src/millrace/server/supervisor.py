@@ -1,4 +1,4 @@
-"""The supervisor: starts the processes of jobs, sees how they end, and starts them again."""
+"""The supervisor: starts the processes of jobs, detects their end, and restarts them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PATIENCE = 60_000
 
 @dataclass(slots=True)
 class Term:
-    """The time that a server leads without interruption."""
+    """A span of time in which a server leads without interruption."""
 
     token: int
     """Its fencing token."""
@@ -51,7 +51,7 @@ class Term:
 
 
 class Supervisor:
-    """Keeps the jobs of a registry running while this server leads; may be asked from any thread.
+    """Keeps the jobs of a registry running while this server leads; safe for several threads.
 
     Args:
         registry: for a server that is alone, claimed by this process.
@@ -90,13 +90,13 @@ class Supervisor:
         self._thread = Thread(target=self._follow, name="millrace-supervisor", daemon=True)
 
     def close(self) -> None:
-        """Look after nothing any more; the processes run on."""
+        """Stop supervising; the processes keep running."""
         self._closed.set()
         if self._thread.is_alive():
             self._thread.join()
 
     def lead(self, token: int, leads: Callable[[], bool] = lambda: True) -> None:
-        """Look after the jobs from now on; processes that still run are adopted.
+        """Begin to supervise the jobs; processes that still run are adopted.
 
         Args:
             token: which processes of earlier leaders on other machines do not have.
@@ -110,11 +110,11 @@ class Supervisor:
                 self._thread.start()
 
     def stand_by(self) -> None:
-        """Another server leads: nothing is looked after. The processes run on."""
+        """Stop supervising, because another server leads. The processes keep running."""
         self._term = None  # without the lock, which a thread may hold that waits for the database
 
     def end_processes(self) -> None:
-        """Kill the processes of this machine; whoever leads goes on from their checkpoints."""
+        """Kill the processes of this machine; the new leader continues from their checkpoints."""
         for id, process in list(self._processes.items()):
             if process.is_alive():
                 log.warning("this server leads no more: the process of job %s is ended", id)
@@ -124,7 +124,7 @@ class Supervisor:
     # -- what is asked -----------------------------------------------------------------------------
 
     def submit(self, submission: Submission) -> RegisteredJob:
-        """Run a job from now on.
+        """Begin to run a job.
 
         Raises:
             LeadershipLostError: another server leads.
@@ -138,7 +138,7 @@ class Supervisor:
         return job
 
     def cancel(self, id: str) -> None:
-        """End a job at once, as far as it can be; nothing if it has ended.
+        """End a job at once, as far as possible; does nothing if it has ended.
 
         Raises:
             StateError: there is no such job.
@@ -167,7 +167,7 @@ class Supervisor:
                 log.exception("the registry cannot be read")
 
     def look(self) -> None:
-        """See how the jobs are that have not ended, and do what is to be done."""
+        """Check all unfinished jobs, and start or end processes as needed."""
         term = self._term
         if term is None:
             return
@@ -182,7 +182,7 @@ class Supervisor:
                 log.exception("job %s could not be looked after", job.id)
 
     def _leave(self, term: Term, error: LeadershipLostError) -> None:
-        """End a term that the registry knows to be over; one that only seems so may go on."""
+        """End a term that the registry declares over; a term that only seems over may continue."""
         with self._lock:
             if self._term is term and term.leads():
                 log.warning("the jobs are left to another server: %s", error)
@@ -206,7 +206,7 @@ class Supervisor:
             self._launch(job)
 
     def _fence(self, job: RegisteredJob) -> None:
-        """Make sure that nothing goes on that an earlier leader has started, or starts yet."""
+        """Fence processes that an earlier leader has started or may still start."""
         term = self._term
         if term is None or not term.leads():
             raise LeadershipLostError("this server does not lead")
@@ -249,7 +249,7 @@ class Supervisor:
             process.signal(signal.SIGTERM)
 
     def _take_end(self, job: RegisteredJob, process: JobProcess, attempt: ProcessAttempt) -> None:
-        """See how a process has ended, and what follows for its job."""
+        """Evaluate how a process has ended, and restart or end its job."""
         note = process.exit_note()
         noted = note is not None and _is_of(note, attempt)
         # what is noted, another server knows, too
@@ -358,7 +358,7 @@ class Supervisor:
         error: str = "",
         last: tuple[ProcessAttempt, str] | None = None,
     ) -> None:
-        """Note the end of a job, then that of its last attempt and the outcome."""
+        """Record the end of a job, then that of its last attempt and the outcome."""
         log.info("job %s has ended: %s", job.id, status.name)
         # the job first: killed in between, the next server must not take it for one to start
         self._registry.put_job(replace(job, status=status, ended=self._now(), error=error))
@@ -376,13 +376,13 @@ class Supervisor:
 
 
 def _is_elsewhere(attempt: ProcessAttempt) -> bool:
-    """Whether a process was started where this server can neither see nor signal it: on another
-    machine, or on this one before it was started anew."""
+    """Whether this server can neither see nor signal a process: it runs on another machine, or
+    started before this one rebooted."""
     return bool(attempt.space and attempt.space != process_space())
 
 
 def _is_of(record: JobRecord | ExitNote, attempt: ProcessAttempt) -> bool:
-    """Whether the process of an attempt has written it; clocks of machines differ."""
+    """Whether the process of an attempt has written a record; clocks of machines differ."""
     same = attempt.pid in (0, record.pid) and attempt.host in ("", record.host)
     return same and record.since >= attempt.started
 

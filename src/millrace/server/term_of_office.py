@@ -1,4 +1,4 @@
-"""Begins and ends the work of a server as it becomes the leader and ceases to be it."""
+"""The work of a server that begins when it becomes the leader and ends when it no longer is."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ PERIOD = 0.1
 
 
 class Duties(Protocol):
-    """What a server does only while it leads."""
+    """Work that a server does only while it leads."""
 
     def lead(self, token: int, leads: Callable[[], bool]) -> None:
-        """Begin. ``token``, ``leads``: as `Supervisor.lead`."""
+        """Begin the work. ``token``, ``leads``: as `Supervisor.lead`."""
 
     def stand_by(self) -> None:
-        """Cease, at once."""
+        """Stop the work at once."""
 
     def end_processes(self) -> None:
         """Kill the processes of jobs that run on this machine."""
 
 
 class TermOfOffice:
-    """Lets a server do its duties while it leads.
+    """Runs a server's duties while it leads.
 
     When it leads no more, processes of jobs go on only where the new leader can adopt them: on this
     machine. All others end: at once when another one leads, and as soon as it cannot be told any
@@ -62,7 +62,7 @@ class TermOfOffice:
         self._thread.start()
 
     def close(self) -> None:
-        """Look after nothing any more and let another one lead; the processes run on."""
+        """Stop the duties and let another server lead; the processes keep running."""
         self._closed.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -71,7 +71,7 @@ class TermOfOffice:
         self._leadership.close()
 
     def step(self) -> None:
-        """See whether this server leads, and do what follows."""
+        """Check whether this server leads, and begin or stop its duties."""
         token = self._leadership.token()
         if self._token is not None and token != self._token:
             log.warning("this server leads no more")

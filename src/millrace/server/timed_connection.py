@@ -1,4 +1,4 @@
-"""A connection to PostgreSQL that does not wait for ever."""
+"""A connection to PostgreSQL that does not wait forever."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ANSWER_TIME = 5.0
 
 
 class TimedConnection(psycopg.Connection[Any]):
-    """Fails when the database has not answered for `ANSWER_TIME`, and is closed then.
+    """Connection that fails and closes when the database has not answered for `ANSWER_TIME`.
 
     What PostgreSQL and TCP have for this does not help against a server that stands still: its
     machine still acknowledges what arrives.

@@ -1,4 +1,4 @@
-"""The files of the web UI: public, for they have no data in them."""
+"""The files of the web UI. They are public, because they contain no data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A lease in ZooKeeper: the oldest of the servers' ephemeral nodes leads, as long as its session.
+"""A lease in ZooKeeper: the server with the oldest ephemeral node leads, for as long as its
+session.
 
-Its fencing token is the node's ``czxid``, the number of the transaction that made it: whoever leads
-next was made later.
+Its fencing token is the node's ``czxid``, the number of the transaction that made it: the node
+of the next leader was made later.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ PATIENCE = 2.0
 
 
 class ZooKeeperLease:
-    """The servers' nodes below one path, each with who it is. The lease holds as long as a session
-    does, so ``milliseconds`` means nothing here.
+    """The servers' nodes below one path, each with its server's identity. The lease lasts as long
+    as a session, so ``milliseconds`` has no effect.
 
     Args:
         quorum: ``host:port``, several with commas between them.
@@ -98,7 +99,8 @@ class ZooKeeperLease:
         return sorted(found or (), key=lambda name: name[-10:])
 
     def _token_of(self, name: str) -> int | None:
-        """The token of a node of this server and session; None: it is another's, or gone."""
+        """The token of a node of this server and session; None if it belongs to another server
+        or is gone."""
         if not name.startswith(f"{self._identity.id}-"):
             return None
         stat = self._answer(self._client.exists_async(f"{self._path}/{name}"))
@@ -110,8 +112,7 @@ class ZooKeeperLease:
         return same and name.startswith(f"{self._identity.id}-")
 
     def _found(self, request: Any) -> tuple[Any, Any]:
-        """The answer about a node, with its status where that comes along; None for both: there is
-        no such node."""
+        """A node's data and status; None for both if the node does not exist."""
         from kazoo.exceptions import NoNodeError
 
         try:

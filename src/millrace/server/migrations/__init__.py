@@ -1,1 +1,1 @@
-"""The steps from each version of a registry's tables to the next, for Alembic."""
+"""Alembic's migrations between the versions of a registry's tables."""

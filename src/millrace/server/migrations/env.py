@@ -1,4 +1,4 @@
-"""What Alembic runs to bring a registry up to date, in the transaction of `migrate`."""
+"""The script that Alembic runs to migrate a registry, in the transaction of `migrate`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from millrace.server.migrations.version_table import VERSION_TABLE
 
 
 def upgrade() -> None:
-    """Run the steps that are missing on the connection that `migrate` has prepared."""
+    """Run the missing migrations on the connection that `migrate` has prepared."""
     connection = context.config.attributes["connection"]
     context.configure(connection=connection, version_table=VERSION_TABLE)
     with context.begin_transaction():

@@ -1,4 +1,5 @@
-"""The name of the table with a registry's revision: Alembic's own may be another program's."""
+"""Name of the table with a registry's revision: Alembic's default name may belong to another
+program."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The resources of the REST API: what there is to ask and to do, in Flink's JSON."""
+"""Resources of the REST API, in Flink's JSON."""

@@ -1,4 +1,4 @@
-"""What the functions of a job count, and the result of a job that has ended."""
+"""Accumulators of a job's functions, and the result of a job that has ended."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ROUTES", "totals"]
 
 
 class UserAccumulator(msgspec.Struct, frozen=True):
-    """A figure that functions report."""
+    """A figure that user functions report."""
 
     name: str
     type: str
@@ -25,7 +25,7 @@ class UserAccumulator(msgspec.Struct, frozen=True):
 
 
 class JobAccumulators(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/jobs/:jobid/accumulators`` answers."""
+    """Answer of ``/jobs/:jobid/accumulators``."""
 
     job_accumulators: list[UserAccumulator]
     user_task_accumulators: list[UserAccumulator]
@@ -33,7 +33,7 @@ class JobAccumulators(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class VertexAccumulators(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/jobs/:jobid/vertices/:vertexid/accumulators`` answers."""
+    """Answer of ``/jobs/:jobid/vertices/:vertexid/accumulators``."""
 
     id: str
     user_accumulators: list[UserAccumulator]
@@ -50,7 +50,7 @@ class SubtaskAccumulators(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class AllSubtaskAccumulators(msgspec.Struct, frozen=True):
-    """What ``/subtasks/accumulators`` answers."""
+    """Answer of ``/subtasks/accumulators``."""
 
     id: str
     parallelism: int
@@ -58,7 +58,7 @@ class AllSubtaskAccumulators(msgspec.Struct, frozen=True):
 
 
 class AttemptAccumulators(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/subtasks/:subtaskindex/attempts/:attempt/accumulators`` answers."""
+    """Answer of ``/subtasks/:subtaskindex/attempts/:attempt/accumulators``."""
 
     subtask: int
     attempt: int
@@ -73,7 +73,7 @@ class QueueStatus(msgspec.Struct, frozen=True):
 
 
 class ExecutionResult(msgspec.Struct, frozen=True, rename="kebab"):
-    """How a job has ended."""
+    """The outcome of a job."""
 
     id: str
     application_status: str
@@ -83,7 +83,7 @@ class ExecutionResult(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class ExecutionResultAnswer(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/jobs/:jobid/execution-result`` answers."""
+    """Answer of ``/jobs/:jobid/execution-result``."""
 
     status: QueueStatus
     job_execution_result: ExecutionResult | None = None
@@ -98,7 +98,7 @@ _APPLICATION_STATUS = {
 
 
 def totals(sets: Iterable[Values]) -> list[UserAccumulator]:
-    """Figures summed over subtasks; those that are no numbers are left out."""
+    """Accumulators summed over subtasks; values that are not numbers are left out."""
     sums: dict[str, int | float] = {}
     for values in sets:
         for name, value in values.items():

@@ -73,7 +73,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CheckpointCounts(msgspec.Struct, frozen=True):
-    """Of the newest run."""
+    """Numbers of checkpoints of the newest run, by their state."""
 
     restored: int
     total: int
@@ -83,7 +83,7 @@ class CheckpointCounts(msgspec.Struct, frozen=True):
 
 
 class StatsSummary(msgspec.Struct, frozen=True):
-    """Figures of the checkpoints that are remembered; None: unknown."""
+    """Summary of one figure over the remembered checkpoints; None if unknown."""
 
     min: int | None = None
     max: int | None = None
@@ -96,7 +96,7 @@ class StatsSummary(msgspec.Struct, frozen=True):
 
 
 class CheckpointSummary(msgspec.Struct, frozen=True):
-    """Summary of the checkpoints that are remembered."""
+    """Summary of the remembered checkpoints."""
 
     checkpointed_size: StatsSummary
     state_size: StatsSummary
@@ -107,7 +107,7 @@ class CheckpointSummary(msgspec.Struct, frozen=True):
 
 
 class RestoredCheckpointStatistics(msgspec.Struct, frozen=True):
-    """What a run began from."""
+    """The snapshot that a run began from."""
 
     id: int
     restore_timestamp: int
@@ -116,7 +116,7 @@ class RestoredCheckpointStatistics(msgspec.Struct, frozen=True):
 
 
 class LatestCheckpoints(msgspec.Struct, frozen=True):
-    """The last ones of each kind; None: there was none."""
+    """The latest checkpoint of each kind; None if there was none."""
 
     completed: Checkpoint | None = None
     savepoint: Checkpoint | None = None
@@ -125,7 +125,7 @@ class LatestCheckpoints(msgspec.Struct, frozen=True):
 
 
 class CheckpointStatistics(msgspec.Struct, frozen=True):
-    """What ``/jobs/:jobid/checkpoints`` answers."""
+    """Answer of ``/jobs/:jobid/checkpoints``."""
 
     counts: CheckpointCounts
     summary: CheckpointSummary
@@ -135,14 +135,14 @@ class CheckpointStatistics(msgspec.Struct, frozen=True):
 
 
 class Externalization(msgspec.Struct, frozen=True):
-    """What becomes of checkpoints when a job ends: they stay."""
+    """Retention of checkpoints after the job's end: they stay."""
 
     enabled: bool = True
     delete_on_cancellation: bool = False
 
 
 class CheckpointConfigInfo(msgspec.Struct, frozen=True):
-    """What ``/jobs/:jobid/checkpoints/config`` answers."""
+    """Answer of ``/jobs/:jobid/checkpoints/config``."""
 
     mode: str
     interval: int
@@ -194,7 +194,7 @@ def checkpoint_statistics(job: ObservedJob) -> CheckpointStatistics:
 
 
 def stats_summary(values: Sequence[int]) -> StatsSummary:
-    """The figures of some values.
+    """Summary of some values.
 
     Example:
         >>> figures = stats_summary([4, 1, 3, 2])
@@ -253,8 +253,8 @@ def _checkpoint(job: ObservedJob, stats: CheckpointStats) -> Checkpoint:
 
 
 def _is_kept(job: ObservedJob, stats: CheckpointStats) -> bool:
-    """Whether a checkpoint can still be started from: it is one of the newest, and the job has not
-    deleted these at its end, nor anybody else."""
+    """Whether a job can still start from a checkpoint: it is one of the newest, and neither the
+    job nor anybody else has deleted it."""
     if job.archive is None or job.details.checkpoint is None:
         return False
     completed = [c.number for c in job.details.checkpoints.recent if c.number is not None]
@@ -278,7 +278,7 @@ def _task(vertex: ObservedVertex, stats: CheckpointStats, status: str) -> TaskCh
 
 
 def checkpoint_config(job: ObservedJob) -> CheckpointConfigInfo:
-    """How a job makes its checkpoints.
+    """The checkpoint settings of a job.
 
     Raises:
         ApiError: 404, it has not begun.

@@ -1,4 +1,4 @@
-"""The server as a whole: overview, settings for the web UI, and its end."""
+"""The server as a whole: overview, settings of the web UI, and shutdown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CANCELLED = (JobStatus.CANCELED, JobStatus.SUSPENDED)
 
 
 class Overview(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/overview`` answers."""
+    """Answer of ``/overview``."""
 
     taskmanagers: int
     """Worker processes that the newest epochs ran in."""
@@ -40,7 +40,7 @@ class Overview(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class Features(msgspec.Struct, frozen=True, rename="kebab"):
-    """What the web UI may offer."""
+    """Features that the web UI may offer."""
 
     web_submit: bool
     web_cancel: bool
@@ -49,7 +49,7 @@ class Features(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class DashboardConfiguration(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/config`` answers."""
+    """Answer of ``/config``."""
 
     refresh_interval: int
     timezone_name: str
@@ -61,7 +61,7 @@ class DashboardConfiguration(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class HealthAnswer(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/health`` answers."""
+    """Answer of ``/health``."""
 
     status: str
     leader: bool
@@ -69,7 +69,7 @@ class HealthAnswer(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 def cluster_overview(jobs: Iterable[ObservedJob]) -> Overview:
-    """The server in figures."""
+    """Overview of the server in figures."""
     known = list(jobs)
     statuses = [job.job.status for job in known]
     running = [job for job in known if job.is_running]

@@ -1,4 +1,4 @@
-"""The settings of jobs and of the server, without what is secret."""
+"""The settings of jobs and of the server, without secrets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ROUTES", "job_config", "server_settings"]
 
 
 class ExecutionConfigInfo(msgspec.Struct, frozen=True, rename="kebab"):
-    """How a job is run."""
+    """Execution settings of a job."""
 
     execution_mode: str
     restart_strategy: str
@@ -28,7 +28,7 @@ class ExecutionConfigInfo(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class JobConfigAnswer(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/jobs/:jobid/config`` answers."""
+    """Answer of ``/jobs/:jobid/config``."""
 
     jid: str
     name: str
@@ -43,7 +43,7 @@ class ConfigEntry(msgspec.Struct, frozen=True):
 
 
 class JvmInfo(msgspec.Struct, frozen=True):
-    """What runs the server: Python, where Flink has a JVM."""
+    """The process of the server: Python, where Flink has a JVM."""
 
     version: str
     arch: str
@@ -51,7 +51,7 @@ class JvmInfo(msgspec.Struct, frozen=True):
 
 
 class EnvironmentAnswer(msgspec.Struct, frozen=True):
-    """What ``/jobmanager/environment`` answers."""
+    """Answer of ``/jobmanager/environment``."""
 
     jvm: JvmInfo
     classpath: list[str]

@@ -1,4 +1,4 @@
-"""What went wrong in a job."""
+"""Exceptions of a job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LAST_LINE = "Exception"
 
 
 class RootException(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that went wrong."""
+    """One exception of a job."""
 
     exception_name: str = msgspec.field(name="exceptionName")
     stacktrace: str
@@ -40,14 +40,14 @@ class RootException(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExceptionHistory(msgspec.Struct, frozen=True):
-    """The newest first."""
+    """Exceptions, the newest first."""
 
     entries: list[RootException]
     truncated: bool
 
 
 class ExceptionsAnswer(msgspec.Struct, frozen=True):
-    """What ``/jobs/:jobid/exceptions`` answers."""
+    """Answer of ``/jobs/:jobid/exceptions``."""
 
     root_exception: str | None = msgspec.field(name="root-exception")
     timestamp: int | None
@@ -59,7 +59,7 @@ class ExceptionsAnswer(msgspec.Struct, frozen=True):
 def exceptions_of(
     job: ObservedJob, most: int = DEFAULT_COUNT, attempts: Sequence[ProcessAttempt] = ()
 ) -> ExceptionsAnswer:
-    """What went wrong, the newest first, at most so many.
+    """Exceptions of a job, the newest first, at most ``most``.
 
     Args:
         attempts: the processes that the job has had.
@@ -89,7 +89,8 @@ def _entries(job: ObservedJob) -> Iterator[RootException]:
 
 
 def _deaths(job: ObservedJob, attempts: Sequence[ProcessAttempt]) -> Iterator[RootException]:
-    """Of processes; that of the last one is the job's error if the job ended by it."""
+    """Exceptions for processes that died; the last one is the job's error if the job ended by
+    it."""
     for attempt in attempts[:-1] if job.job.error else attempts:
         if attempt.ended is not None and attempt.outcome.startswith(CRASHED):
             how = attempt.outcome.removeprefix(f"{CRASHED}: ")

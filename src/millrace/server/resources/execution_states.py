@@ -37,13 +37,13 @@ _OF_JOB = {
 
 
 def execution_state(job: ObservedJob) -> str:
-    """The state of all its subtasks: they run in step, epoch by epoch."""
+    """State of all subtasks of a vertex: they run in step, epoch by epoch."""
     state = _OF_JOB[job.job.status]
     return "INITIALIZING" if state == "RUNNING" and job.details.epochs == 0 else state
 
 
 def state_counts(state: str, count: int) -> dict[str, int]:
-    """How many are in each state."""
+    """Number of subtasks in each state."""
     return {name: count if name == state else 0 for name in EXECUTION_STATES}
 
 

@@ -1,4 +1,4 @@
-"""The last hour of a job, and the processes it has had."""
+"""The last hour of a job, and its processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ROUTES"]
 
 
 class SeriesPoint(msgspec.Struct, frozen=True, rename="kebab"):
-    """How a job was doing at a time; None: unknown."""
+    """Figures of a job at one time; None if unknown."""
 
     time: int
     records_per_second: float | None
@@ -26,7 +26,7 @@ class SeriesPoint(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class HistoryAnswer(msgspec.Struct, frozen=True):
-    """What ``/jobs/:jobid/history`` answers, the oldest first."""
+    """Answer of ``/jobs/:jobid/history``, the oldest first."""
 
     series: list[SeriesPoint]
 
@@ -45,7 +45,7 @@ class AttemptAnswer(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class AttemptsAnswer(msgspec.Struct, frozen=True):
-    """What ``/jobs/:jobid/attempts`` answers, the first one first."""
+    """Answer of ``/jobs/:jobid/attempts``, the first one first."""
 
     attempts: list[AttemptAnswer]
 

@@ -1,4 +1,4 @@
-"""The dataflow graph of a job as Flink describes it."""
+"""The dataflow graph of a job, in Flink's JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHIP_STRATEGIES = {"KEYED": "HASH", "SHUFFLE": "SHUFFLE"}
 
 
 class PlanInput(msgspec.Struct, frozen=True):
-    """An edge, seen from its end."""
+    """An edge, as its target sees it."""
 
     num: int
     id: str
@@ -50,13 +50,13 @@ class JobPlan(msgspec.Struct, frozen=True):
 
 
 class PlanAnswer(msgspec.Struct, frozen=True):
-    """What ``/jobs/:jobid/plan`` answers."""
+    """Answer of ``/jobs/:jobid/plan``."""
 
     plan: JobPlan
 
 
 def job_plan(job: ObservedJob) -> JobPlan:
-    """The graph of a job; without nodes before its program has made one."""
+    """The graph of a job; without nodes until its program has made a graph."""
     stages = job.archive.stages if job.archive is not None else ()
     parallelism = {vertex.uid: vertex.parallelism for vertex in job.vertices}
     return JobPlan(job.id, job.name, "STREAMING", stage_nodes(stages, parallelism))

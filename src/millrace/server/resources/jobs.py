@@ -1,4 +1,4 @@
-"""Jobs: which there are, and the details of one."""
+"""The list of jobs, and the details of one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class JobIdAndStatus(msgspec.Struct, frozen=True):
 
 
 class JobIds(msgspec.Struct, frozen=True):
-    """What ``/jobs`` answers."""
+    """Answer of ``/jobs``."""
 
     jobs: list[JobIdAndStatus]
 
@@ -62,7 +62,7 @@ class JobSummary(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class JobSummaries(msgspec.Struct, frozen=True):
-    """What ``/jobs/overview`` answers."""
+    """Answer of ``/jobs/overview``."""
 
     jobs: list[JobSummary]
 
@@ -91,7 +91,7 @@ class VertexSummary(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class JobAnswer(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/jobs/:jobid`` answers."""
+    """Answer of ``/jobs/:jobid``."""
 
     jid: str
     name: str
@@ -122,7 +122,7 @@ class JobAnswer(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class StatusAnswer(msgspec.Struct, frozen=True):
-    """What ``/jobs/:jobid/status`` answers."""
+    """Answer of ``/jobs/:jobid/status``."""
 
     status: StatusName
 
@@ -151,7 +151,7 @@ def job_summary(job: ObservedJob) -> JobSummary:
 
 
 def job_details(job: ObservedJob, role: AccessRole = AccessRole.OPERATE) -> JobAnswer:
-    """All about a job on one page; who may only read does not see what it was started with."""
+    """All details of a job; readers do not see the job's arguments."""
     details = job.details
     vertices = [_vertex_summary(job, vertex) for vertex in job.vertices]
     return JobAnswer(

@@ -1,4 +1,4 @@
-"""Logs: of the server, and of each job."""
+"""Logs of the server and of each job."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class LogInfo(msgspec.Struct, frozen=True):
 
 
 class LogList(msgspec.Struct, frozen=True):
-    """What ``/jobmanager/logs`` answers."""
+    """Answer of ``/jobmanager/logs``."""
 
     logs: list[LogInfo]
 
 
 def log_info(path: Path, name: str) -> LogInfo | None:
-    """A log as lists have it; None: there is no such file."""
+    """A log as lists show it; None if the file does not exist."""
     try:
         status = path.stat()
     except OSError:

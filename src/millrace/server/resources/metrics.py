@@ -29,14 +29,14 @@ AGG = QueryParameter("agg", description="of min, max, sum, avg, separated by com
 
 
 class MetricValue(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A metric; the value only if it was asked for by its name."""
+    """A metric; with its value only if the request names it."""
 
     id: str
     value: str | None = None
 
 
 class AggregatedMetric(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A metric over several subtasks or jobs; figures only if it was asked for by its name."""
+    """A metric over several subtasks or jobs; with figures only if the request names it."""
 
     id: str
     min: float | None = None
@@ -60,7 +60,7 @@ def job_metrics(job: ObservedJob) -> dict[str, Any]:
 
 
 def subtask_metrics(job: ObservedJob, vertex: ObservedVertex) -> list[dict[str, Any]]:
-    """The metrics of each subtask and of its operators, and what their functions report."""
+    """The metrics of each subtask, its operators and their functions."""
     found: list[dict[str, Any]] = [{} for _ in vertex.subtasks]
     for each in job.measurements():
         variables = each.scope.variables
@@ -71,7 +71,7 @@ def subtask_metrics(job: ObservedJob, vertex: ObservedVertex) -> list[dict[str, 
 
 
 def coordinator_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:
-    """What the enumerators and committers of a vertex report, which run in the driver."""
+    """The metrics of a vertex's enumerators and committers, which run in the driver."""
     found: dict[str, Any] = {}
     for each in job.measurements():
         variables = each.scope.variables
@@ -96,7 +96,8 @@ def _values(name: str, measurement: Measurement, job: ObservedJob) -> dict[str, 
 
 
 def vertex_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:
-    """The metrics of a vertex; those of subtasks begin with their number and a dot."""
+    """The metrics of a vertex; names of subtask metrics begin with the subtask's number and a
+    dot."""
     return {
         f"{index}.{name}": value
         for index, values in enumerate(subtask_metrics(job, vertex))
@@ -105,7 +106,7 @@ def vertex_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:
 
 
 def selected(values: Values, wanted: str | None) -> list[MetricValue]:
-    """The names of all metrics, or the values of those that are wanted."""
+    """The names of all metrics, or the values of the ones a request names."""
     if wanted is None:
         return [MetricValue(name) for name in sorted(values)]
     names = [name for name in wanted.split(",") if name in values]
@@ -115,7 +116,7 @@ def selected(values: Values, wanted: str | None) -> list[MetricValue]:
 def aggregated(
     sets: Iterable[Values], wanted: str | None, aggregates: str | None
 ) -> list[AggregatedMetric]:
-    """The names of all metrics, or figures of those that are wanted, over several sets.
+    """The names of all metrics, or figures over several sets of the ones a request names.
 
     Raises:
         ApiError: 400, there is no such aggregate.
@@ -144,7 +145,7 @@ def _text(value: Any) -> str:
 
 
 def _chosen(items: Sequence[Any], numbers: str | None, what: str) -> list[Any]:
-    """Those of the numbers, which may be ranges such as 1-3."""
+    """The items at some positions, which may be ranges such as 1-3."""
     if numbers is None:
         return list(items)
     chosen: set[int] = set()

@@ -1,4 +1,4 @@
-"""What jobs are asked to do: cancel, stop, checkpoints, savepoints, another parallelism."""
+"""Operations on jobs: cancel, stop, checkpoint, savepoint, rescale."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class DisposalRequest(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class TriggerAnswer(msgspec.Struct, frozen=True, rename="kebab"):
-    """The id of a trigger, to ask for its state."""
+    """The id of a trigger, with which a client asks for its state."""
 
     request_id: str
     triggerid: str
@@ -74,20 +74,20 @@ class TriggerAnswer(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class OperationStatus(msgspec.Struct, frozen=True):
-    """Whether a trigger is answered."""
+    """Status of a trigger."""
 
     id: Literal["IN_PROGRESS", "COMPLETED"]
 
 
 class FailureCause(msgspec.Struct, frozen=True, rename="kebab"):
-    """Why something could not be done."""
+    """Reason of a failed operation."""
 
     class_: str = msgspec.field(name="class")
     stack_trace: str
 
 
 class OperationOutcome(msgspec.Struct, frozen=True, rename="kebab", omit_defaults=True):
-    """What came of a trigger."""
+    """Result of a trigger."""
 
     location: str | None = None
     """Of the savepoint."""
@@ -104,14 +104,14 @@ class OperationAnswer(msgspec.Struct, frozen=True):
 
 
 class CheckpointInfo(msgspec.Struct, frozen=True, rename="camel"):
-    """What came of a checkpoint that was triggered."""
+    """Result of a triggered checkpoint."""
 
     checkpoint_id: int | None = None
     failure_cause: FailureCause | None = None
 
 
 class CheckpointAnswer(msgspec.Struct, frozen=True):
-    """The state of a checkpoint that was triggered."""
+    """The state of a triggered checkpoint."""
 
     status: OperationStatus
     operation: CheckpointInfo | None = None
@@ -141,7 +141,7 @@ def _triggered(id: str) -> TriggerAnswer:
 def _asked(
     server: JobServer, job: RegisteredJob, kind: str, command: JobCommand, id: str | None
 ) -> TriggerAnswer:
-    """Ask a job to do something, under the id that the client has chosen."""
+    """Send a command to a job, under the trigger id that the client has chosen."""
     try:
         return _triggered(server.triggers.trigger(job.id, kind, command, id).id)
     except TriggerTakenError as error:
@@ -161,7 +161,7 @@ def running_job(server: JobServer, request: ApiRequest) -> RegisteredJob:
 
 
 def _directory(text: str | None) -> str | None:
-    """A directory that means the same in the job's process.
+    """An absolute directory, so that it means the same in the job's process.
 
     Raises:
         ApiError: 400, it is relative, or no path.

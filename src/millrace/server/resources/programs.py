@@ -1,4 +1,4 @@
-"""Programs: uploaded ones under Flink's ``/jars``, and those that are on the server's machine."""
+"""Programs: uploaded ones under Flink's ``/jars``, and those on the server's machine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ClaimMode = Literal["CLAIM", "NO_CLAIM"]
 
 
 class RunRequest(msgspec.Struct, frozen=True, rename="camel"):
-    """How a program is run; all of it may be left out."""
+    """Options for running a program; all are optional."""
 
     entry_class: Word | None = None
     """Of an archive: the file that is run, instead of ``__main__.py``."""
@@ -60,20 +60,20 @@ class RunRequest(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ProgramRequest(RunRequest, frozen=True, rename="camel", kw_only=True):
-    """A program on the server's machine, and how it is run."""
+    """A program on the server's machine, and options for running it."""
 
     program: Word
     """Its path: absolute, or below the directory of programs."""
 
 
 class RunAnswer(msgspec.Struct, frozen=True):
-    """The job that was begun."""
+    """The job that was started."""
 
     jobid: str
 
 
 class ProgramEntry(msgspec.Struct, frozen=True):
-    """What can be run of a program."""
+    """An entry point of a program."""
 
     name: str
     description: str | None
@@ -89,21 +89,21 @@ class ProgramFile(msgspec.Struct, frozen=True):
 
 
 class ProgramList(msgspec.Struct, frozen=True):
-    """What ``/jars`` and ``/programs`` answer."""
+    """Answer of ``/jars`` and ``/programs``."""
 
     address: str
     files: list[ProgramFile]
 
 
 class UploadAnswer(msgspec.Struct, frozen=True):
-    """What ``/jars/upload`` answers; the last part of the file's name is the program's id."""
+    """Answer of ``/jars/upload``; the last part of the file's name is the program's id."""
 
     filename: str
     status: Literal["success"] = "success"
 
 
 def submission_of(program: Path, asked: RunRequest) -> Submission:
-    """What the supervisor is to run.
+    """The submission of a program for the supervisor.
 
     Raises:
         ApiError: 400, a setting is unknown or wrong.
@@ -144,7 +144,7 @@ def _check_settings(settings: dict[str, str]) -> None:
 
 
 def _require_snapshot(path: str | None) -> None:
-    """What a job starts from must be there: at once somebody hears of it."""
+    """Refuse a snapshot that does not exist, so that the client learns of it at once."""
     if path and is_local(path) and not os.path.exists(qualified(path)):
         raise ApiError(
             400,
@@ -154,7 +154,8 @@ def _require_snapshot(path: str | None) -> None:
 
 
 def _require_harmless(settings: dict[str, str]) -> None:
-    """Who may not upload runs no other code than the programs that are there."""
+    """Refuse settings that can run code: clients without the right to upload run only the
+    programs that exist."""
     beyond = beyond_program(settings)
     if beyond:
         raise ApiError(
@@ -166,7 +167,7 @@ def _require_harmless(settings: dict[str, str]) -> None:
 
 
 def _with_query(asked: RunRequest, query: dict[str, Any]) -> RunRequest:
-    """Flink takes the same from the query, too; the body goes first."""
+    """The request with options of its query, as Flink takes them; the body has precedence."""
     found = {
         "entry_class": query.get("entry-class"),
         "program_args": query.get("program-args"),

@@ -1,4 +1,4 @@
-"""Queryable state of a job: its own endpoint is asked, with its own token."""
+"""Queryable state of a job: requests go on to the job's own endpoint, with its token."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PASSED_ON = ("Retry-After",)
 
 
 def get_state(server: JobServer, request: ApiRequest) -> ApiReply:
-    """Answer ``GET /jobs/:jobid/state`` and what is below it."""
+    """Answer ``GET /jobs/:jobid/state`` and the paths below it."""
     job = server.observed(request)
     if job.job.is_over or job.directory is None:
         raise ApiError(409, f"job {job.id} does not run: it is {job.job.status.name}")
@@ -53,7 +53,7 @@ def _asked(address: RestAddress, path: str, query: str) -> ApiReply:
 
 
 def _with_errors(body: msgspec.Raw, status: int) -> object:
-    """Why there is no answer, also in the words of this API."""
+    """The job's answer, with its error also in the words of this API."""
     if status < 400:
         return body
     told = msgspec.json.decode(body)

@@ -1,4 +1,4 @@
-"""The rescalings of a job: when its parallelism was changed, from what to what."""
+"""The rescalings of a job: times, former and new parallelism."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GROUP = "default"
 
 
 class VertexRescale(msgspec.Struct, frozen=True, rename="camel"):
-    """The parallelism of a vertex; null: that graph has no such vertex."""
+    """The parallelism of a vertex; null if that graph does not have the vertex."""
 
     job_vertex_id: str
     job_vertex_name: str
@@ -55,7 +55,7 @@ class RescaleDetails(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RescalesCounts(msgspec.Struct, frozen=True, rename="camel"):
-    """Of the last ones."""
+    """Numbers of the latest rescalings by outcome."""
 
     ignored: int
     in_progress: int
@@ -64,7 +64,7 @@ class RescalesCounts(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class LatestRescales(msgspec.Struct, frozen=True):
-    """The newest ones that ended so."""
+    """The latest rescaling of each outcome."""
 
     completed: RescaleDetails | None
     failed: RescaleDetails | None
@@ -72,14 +72,14 @@ class LatestRescales(msgspec.Struct, frozen=True):
 
 
 class RescalesOverview(msgspec.Struct, frozen=True, rename="camel"):
-    """What ``/jobs/:jobid/rescales/overview`` answers."""
+    """Answer of ``/jobs/:jobid/rescales/overview``."""
 
     rescales_counts: RescalesCounts
     latest: LatestRescales
 
 
 def rescale_details(stats: RescaleStats, job: ObservedJob) -> RescaleDetails:
-    """One change, with Flink's words for what came of it."""
+    """One rescaling, with its outcome in Flink's words."""
     return RescaleDetails(
         rescale_uuid=stats.id,
         resource_requirements_uuid=stats.id,

@@ -1,4 +1,4 @@
-"""The parallelism of a job's vertices, as clients of Flink's adaptive scheduler ask for it."""
+"""The parallelism of a job's vertices, in the API of Flink's adaptive scheduler."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Bound = Annotated[int, msgspec.Meta(ge=1, le=1 << 15)]
 
 
 class ParallelismBounds(msgspec.Struct, frozen=True, rename="camel"):
-    """Between what the parallelism may be: here it is the upper one, there are always resources."""
+    """Bounds of the parallelism. A job always has the upper one, because resources never lack."""
 
     lower_bound: Bound
     upper_bound: Bound
 
 
 class VertexRequirements(msgspec.Struct, frozen=True):
-    """What a vertex needs."""
+    """Requirements of a vertex."""
 
     parallelism: ParallelismBounds
 
@@ -43,7 +43,7 @@ Requirements = dict[str, VertexRequirements]
 
 
 def wanted_parallelism(job: ObservedJob, wanted: Requirements) -> int | None:
-    """The parallelism that a job is to have; None: the one that it has.
+    """The parallelism that a job has to change to; None if it has it already.
 
     Raises:
         ApiError: 400, vertices are missing, or are not the job's, or no parallelism of the job
@@ -95,7 +95,7 @@ def get_requirements(server: JobServer, request: ApiRequest) -> Requirements:
 
 
 def put_requirements(server: JobServer, request: ApiRequest) -> ApiReply:
-    """Answer ``PUT /jobs/:jobid/resource-requirements``: the job is rescaled if it has to be."""
+    """Answer ``PUT /jobs/:jobid/resource-requirements``: rescales the job if necessary."""
     job = running_job(server, request)
     parallelism = wanted_parallelism(_begun(server, request), request.body)
     if parallelism is None:

@@ -1,4 +1,4 @@
-"""The tree of savepoints, and what changed between two of them."""
+"""The tree of savepoints, and the changes between two of them."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ class SavepointNode(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class SavepointTree(msgspec.Struct, frozen=True):
-    """What ``/savepoints`` answers, the oldest first."""
+    """Answer of ``/savepoints``, the oldest first."""
 
     savepoints: list[SavepointNode]
 
 
 class StateDifference(msgspec.Struct, frozen=True):
-    """What changed of a state, as ``millrace savepoint diff --json`` says it."""
+    """Changes of a state, as ``millrace savepoint diff --json`` prints them."""
 
     uid: str
     operator: str | None
@@ -72,7 +72,7 @@ def _entries(server: JobServer) -> list[SnapshotEntry]:
 
 
 def _taken(server: JobServer) -> Iterator[str]:
-    """The savepoints that were asked for, wherever they were put."""
+    """Paths of all savepoints that clients requested."""
     for trigger in server.registry.succeeded_triggers():
         path = json.loads(trigger.result or "{}").get("savepoint")
         if isinstance(path, str):
@@ -120,7 +120,7 @@ def get_comparison(server: JobServer, request: ApiRequest) -> list[StateDifferen
 
 
 def _path(known: list[SnapshotEntry], word: str) -> str:
-    """Only of those that the server shows: who may read must not read the whole disk."""
+    """Path of a known snapshot. Others are refused: readers must not read the whole disk."""
     for entry in known:
         if word in (entry.path, entry.id):
             return entry.path

@@ -1,4 +1,4 @@
-"""Where a job is, in Python's stacks."""
+"""Python stacks of a job's subtasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIMEOUT = 5.0
 
 
 class SubtaskStack(msgspec.Struct, frozen=True):
-    """A subtask that has been running for long."""
+    """Stack of a subtask that has been running for long."""
 
     operator: str
     subtask: int
@@ -30,7 +30,7 @@ class SubtaskStack(msgspec.Struct, frozen=True):
 
 
 class EpochState(msgspec.Struct, frozen=True):
-    """The epoch that is under way."""
+    """The running epoch."""
 
     epoch: int
     attempt: int
@@ -41,7 +41,7 @@ class EpochState(msgspec.Struct, frozen=True):
 
 
 class StacksAnswer(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/jobs/:jobid/stacks`` answers."""
+    """Answer of ``/jobs/:jobid/stacks``."""
 
     subtasks: list[SubtaskStack]
     """Those that have been running for more than two seconds, the longest first."""
@@ -52,7 +52,7 @@ class StacksAnswer(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 def stacks_of(job: ObservedJob) -> StacksAnswer:
-    """Where a job is: as it answers, or as it has told last."""
+    """Stacks of a job, from its answer or its last report."""
     if job.job.is_over or job.directory is None:
         return StacksAnswer([], None, None, "")
     try:

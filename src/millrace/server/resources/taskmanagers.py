@@ -1,4 +1,4 @@
-"""Worker processes of Spark, as they were seen in the newest epochs; and the server's metrics."""
+"""Spark's worker processes, as seen in the newest epochs; and the server's metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ROUTES", "WorkerOfJobs", "found_worker", "task_managers"]
 
 
 class TaskManager(msgspec.Struct, frozen=True, kw_only=True):
-    """A worker process; what Spark does not tell of it is 0."""
+    """A worker process; figures that Spark does not report are 0."""
 
     id: str
     """host:pid."""
@@ -37,7 +37,7 @@ class TaskManager(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskManagers(msgspec.Struct, frozen=True):
-    """What ``/taskmanagers`` answers."""
+    """Answer of ``/taskmanagers``."""
 
     taskmanagers: list[TaskManager]
 
@@ -54,7 +54,7 @@ class WorkerSubtask(msgspec.Struct, frozen=True):
 
 
 class HardwareDescription(msgspec.Struct, frozen=True, rename="camel"):
-    """Of a worker's machine; Spark tells nothing of it."""
+    """Hardware of a worker's machine; all 0, because Spark does not report it."""
 
     cpu_cores: int = 0
     physical_memory: int = 0
@@ -63,7 +63,7 @@ class HardwareDescription(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class TaskManagerDetails(TaskManager, frozen=True, kw_only=True):
-    """What ``/taskmanagers/:taskmanagerid`` answers."""
+    """Answer of ``/taskmanagers/:taskmanagerid``."""
 
     hardware: HardwareDescription = HardwareDescription()
     subtasks: list[WorkerSubtask] = []
@@ -71,13 +71,13 @@ class TaskManagerDetails(TaskManager, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class WorkerOfJobs:
-    """A worker, and the jobs that it has run subtasks of."""
+    """A worker, and the jobs whose subtasks it has run."""
 
     id: str
     jobs: tuple[ObservedJob, ...]
 
     def subtasks(self) -> list[WorkerSubtask]:
-        """What it ran in the newest epochs."""
+        """Subtasks that the worker ran in the newest epochs."""
         return [
             WorkerSubtask(job.id, vertex.id, vertex.name, number)
             for job in self.jobs
@@ -101,7 +101,7 @@ def found_worker(server: JobServer, request: ApiRequest) -> WorkerOfJobs:
 
 
 def task_managers(jobs: Iterable[ObservedJob]) -> list[TaskManager]:
-    """The workers of all jobs that run."""
+    """The workers of all running jobs."""
     seen: dict[str, dict[str, Any]] = {}
     for job in jobs:
         if not job.is_running or job.archive is None:
@@ -127,7 +127,7 @@ def task_managers(jobs: Iterable[ObservedJob]) -> list[TaskManager]:
 
 
 def server_metrics(jobs: Iterable[ObservedJob]) -> dict[str, Any]:
-    """The metrics of the server by Flink's names, as far as Python has the like."""
+    """The metrics of the server by Flink's names, as far as Python has an equivalent."""
     known = list(jobs)
     used = resource.getrusage(resource.RUSAGE_SELF)
     return {

@@ -1,4 +1,4 @@
-"""What the threads of the server, and the workers of its jobs, are executing."""
+"""Stacks of the server's threads and of the workers of its jobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["ROUTES"]
 
 
 class ThreadInfo(msgspec.Struct, frozen=True, rename="camel"):
-    """A thread; of a worker: a subtask that has been running for long."""
+    """A thread; for a worker, a subtask that has been running for long."""
 
     thread_name: str
     stringified_thread_info: str
@@ -28,7 +28,7 @@ class ThreadInfo(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ThreadDump(msgspec.Struct, frozen=True, rename="camel"):
-    """What ``/jobmanager/thread-dump`` and ``/taskmanagers/:id/thread-dump`` answer."""
+    """Answer of ``/jobmanager/thread-dump`` and ``/taskmanagers/:id/thread-dump``."""
 
     thread_infos: list[ThreadInfo]
 
@@ -43,7 +43,7 @@ def server_threads() -> Iterator[ThreadInfo]:
 
 
 def worker_threads(jobs: Sequence[ObservedJob], worker: str) -> Iterator[ThreadInfo]:
-    """The subtasks that have been running for long in a worker, of all jobs.
+    """The subtasks, of all jobs, that have been running for long in a worker.
 
     All are asked at once: one that does not answer does not keep the others waiting.
     """

@@ -1,4 +1,4 @@
-"""The records that go through a vertex, and how far its event time is."""
+"""Throughput and event time of a vertex."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ __all__ = ["IOMetrics", "VertexRates", "io_metrics", "subtask_io_metrics", "vert
 
 
 class IOMetrics(msgspec.Struct, frozen=True, rename="kebab"):
-    """Flink: ``IOMetricsInfo``. Bytes that a source reads are not counted."""
+    """Records and bytes of a vertex (Flink: ``IOMetricsInfo``). Bytes that a source reads are
+    not counted."""
 
     read_bytes: int = 0
     read_bytes_complete: bool = True
@@ -27,7 +28,7 @@ class IOMetrics(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class VertexRates(msgspec.Struct, frozen=True):
-    """How a vertex is doing now; None: unknown."""
+    """Current rates of a vertex; None if unknown."""
 
     records_in_per_second: float | None = None
     records_out_per_second: float | None = None
@@ -39,7 +40,7 @@ class VertexRates(msgspec.Struct, frozen=True):
 
 
 def io_metrics(vertex: ObservedVertex) -> IOMetrics:
-    """What went through a vertex since the newest run began."""
+    """Records and bytes through a vertex since the newest run began."""
     details = vertex.details
     if details is None:
         return IOMetrics()
@@ -52,7 +53,8 @@ def io_metrics(vertex: ObservedVertex) -> IOMetrics:
 
 
 def subtask_io_metrics(*subtasks: SubtaskDetails) -> IOMetrics:
-    """What went through some subtasks since the newest run began, or the job was rescaled."""
+    """Records and bytes through some subtasks since the newest run began or the job was
+    rescaled."""
     return IOMetrics(
         read_bytes=sum(subtask.bytes_in for subtask in subtasks),
         write_bytes=sum(subtask.bytes_out for subtask in subtasks),
@@ -62,7 +64,7 @@ def subtask_io_metrics(*subtasks: SubtaskDetails) -> IOMetrics:
 
 
 def vertex_rates(job: ObservedJob, vertex: ObservedVertex) -> VertexRates:
-    """How a vertex has been doing in the last seconds; a job that has ended does nothing."""
+    """Rates of a vertex in the last seconds; zero for a job that has ended."""
     details = vertex.details
     if details is None or not job.details.epochs:
         return VertexRates()

@@ -26,7 +26,7 @@ _LOW, _HIGH = 0.1, 0.5
 
 
 class SubtaskAnswer(msgspec.Struct, frozen=True, rename="kebab"):
-    """A subtask; what it counts began with the run, or when the job was rescaled."""
+    """A subtask; its counters began with the run or the last rescaling."""
 
     subtask: int
     status: str
@@ -48,7 +48,7 @@ class SubtaskAnswer(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class VertexAnswer(msgspec.Struct, frozen=True, rename="kebab"):
-    """What ``/jobs/:jobid/vertices/:vertexid`` answers."""
+    """Answer of ``/jobs/:jobid/vertices/:vertexid``."""
 
     id: str
     uid: str
@@ -67,7 +67,7 @@ class VertexAnswer(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class SubtaskTimes(msgspec.Struct, frozen=True):
-    """When a subtask was in which state."""
+    """Times at which a subtask entered each state, in ms."""
 
     subtask: int
     host: str
@@ -77,7 +77,7 @@ class SubtaskTimes(msgspec.Struct, frozen=True):
 
 
 class TimesAnswer(msgspec.Struct, frozen=True):
-    """What ``/subtasktimes`` answers."""
+    """Answer of ``/subtasktimes``."""
 
     id: str
     name: str
@@ -86,7 +86,7 @@ class TimesAnswer(msgspec.Struct, frozen=True):
 
 
 class SubtaskWatermark(msgspec.Struct, frozen=True):
-    """The watermark of a subtask, named as Flink's metric is."""
+    """The watermark of a subtask, under the name of Flink's metric."""
 
     id: str
     value: str
@@ -96,7 +96,7 @@ Level = Literal["ok", "low", "high"]
 
 
 class SubtaskBackPressure(msgspec.Struct, frozen=True, kw_only=True):
-    """The shares of its time in which a subtask works, waits for work, and waits to hand on."""
+    """Shares of its time that a subtask is busy, idle and back-pressured."""
 
     subtask: int
     attempt_number: int = msgspec.field(name="attempt-number", default=0)
@@ -108,7 +108,7 @@ class SubtaskBackPressure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackPressureAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``/backpressure`` answers."""
+    """Answer of ``/backpressure``."""
 
     status: str
     level: Level = msgspec.field(name="backpressureLevel")
@@ -132,7 +132,7 @@ class TaskManagerShare(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class TaskManagersAnswer(msgspec.Struct, frozen=True):
-    """What ``/jobs/:jobid/vertices/:vertexid/taskmanagers`` answers."""
+    """Answer of ``/jobs/:jobid/vertices/:vertexid/taskmanagers``."""
 
     id: str
     name: str
@@ -141,7 +141,7 @@ class TaskManagersAnswer(msgspec.Struct, frozen=True):
 
 
 def host_of(worker: str) -> str:
-    """The host of a worker that is given as host:pid.
+    """Host of a worker that is named host:pid.
 
     Example:
         >>> host_of("node-1:4711"), host_of("")
@@ -280,7 +280,7 @@ def _back_pressure(number: int, subtask: SubtaskDetails) -> SubtaskBackPressure:
 
 
 def pressure_level(ratio: float) -> Level:
-    """Flink's word for a share of time.
+    """Flink's word for a ratio of back-pressured time.
 
     Example:
         >>> pressure_level(0.1), pressure_level(0.3), pressure_level(0.9)

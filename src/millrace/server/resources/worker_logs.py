@@ -1,4 +1,4 @@
-"""The logs of a worker: what it logs and prints is in the logs of the jobs that it runs."""
+"""The logs of a worker. Its output is in the logs of the jobs whose subtasks it runs."""
 
 from __future__ import annotations
 

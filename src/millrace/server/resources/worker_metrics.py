@@ -1,4 +1,4 @@
-"""The metrics of workers: those of the subtasks that each of them runs, put together."""
+"""The metrics of workers, summed over the subtasks of each worker."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ else."""
 
 
 def worker_metrics(jobs: Iterable[ObservedJob]) -> dict[str, dict[str, Any]]:
-    """Per worker, the metrics of its subtasks of jobs that run: sums, and the lowest watermark."""
+    """Metrics per worker, over its subtasks of running jobs: sums, and the lowest watermark."""
     found: dict[str, dict[str, Any]] = {}
     for job in (job for job in jobs if job.is_running):
         for each in job.measurements():

@@ -1,4 +1,4 @@
-"""Jobs, their processes, and what they were asked. Once released, a revision is not changed."""
+"""Tables of jobs, their processes and their triggers. A released revision is never changed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "millrace_jobs",
         sa.Column("id", sa.String(32), primary_key=True),

@@ -1,4 +1,4 @@
-"""Who leads, under which fencing token, and on which machine a process was started."""
+"""Tables of the leader and its fencing token, and the machine of each process."""
 
 from __future__ import annotations
 
