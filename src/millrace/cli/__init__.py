@@ -1,1 +1,1 @@
-"""How people run jobs: the ``millrace`` command."""
+"""The ``millrace`` command, with which people run and operate jobs."""

@@ -24,12 +24,12 @@ from millrace.filesystem.location import local_location
 
 
 class UsageError(MillraceError):
-    """The command line cannot be carried out as it is."""
+    """A command line that cannot be carried out."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunArguments:
-    """A command line of ``millrace run``."""
+    """The parsed command line of ``millrace run``."""
 
     job: Path
     job_arguments: tuple[str, ...] = ()
@@ -43,17 +43,17 @@ class RunArguments:
 
     @property
     def master(self) -> str | None:
-        """The Spark master, None: this machine."""
+        """The Spark master; None for this machine."""
         return self.settings.get_string("spark.master")
 
     def resume_command(self) -> str:
-        """Return the command line that continues the job."""
+        """The command line that continues the job."""
         words = self.argv if self.resume else (self.argv[0], "--resume", *self.argv[1:])
         return shlex.join(("millrace", *words))
 
 
 def add_run_arguments(run: argparse.ArgumentParser) -> None:
-    """Teach a parser what ``millrace run`` takes."""
+    """Add the arguments of ``millrace run`` to a parser."""
     run.add_argument(
         "--master", metavar="URL", help="Spark master, such as spark://host:7077 (default: local)"
     )
@@ -97,7 +97,7 @@ def add_run_arguments(run: argparse.ArgumentParser) -> None:
 
 
 def _add_start_arguments(run: argparse.ArgumentParser) -> None:
-    """Teach a parser the options that say which state a job starts from."""
+    """Add the options for the state that a job starts from."""
     run.add_argument(
         "--resume",
         action="store_true",
@@ -147,7 +147,7 @@ def add_settings(parser: argparse.ArgumentParser, description: str) -> None:
 
 
 def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments:
-    """Return the arguments of ``run`` as a parser found them in ``argv``.
+    """The arguments of ``run``, from what a parser read in ``argv``.
 
     Raises:
         UsageError: a file is missing, or a setting is unknown or wrong.
@@ -168,7 +168,7 @@ def run_arguments(args: argparse.Namespace, argv: Sequence[str]) -> RunArguments
 
 
 def no_file(job: Path) -> str:
-    """Why a job file is not found, with the nearest name."""
+    """Message for a missing job file, with the nearest name."""
     if job.is_dir():
         return f"{job} is a directory; name the job file in it"
     if not job.parent.is_dir():
@@ -192,7 +192,7 @@ def _files(text: str) -> list[Path]:
 
 
 def _setting_pair(text: str) -> tuple[str, str]:
-    """A setting on a command line: its key and its value."""
+    """Key and value of a setting on a command line."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form key=value")
@@ -216,7 +216,7 @@ def _existing(path: Path) -> Path:
 
 
 def _start(word: str | None) -> str | None:
-    """The path of the savepoint to restore; an error if it is missing, before Spark starts."""
+    """Path of the savepoint to restore. A missing one is an error before Spark starts."""
     if word is None:
         return None
     from millrace.cli.commands.savepoint_paths import resolved
@@ -229,7 +229,8 @@ def _start(word: str | None) -> str | None:
 
 
 def environment_settings() -> dict[str, str]:
-    """Settings that the command line does not have to show; taken out of the environment.
+    """Settings from the environment, which the command line does not show; they are removed from
+    the environment.
 
     Raises:
         UsageError: the variable is no JSON object of texts.
@@ -270,7 +271,7 @@ def _settings(args: argparse.Namespace) -> Configuration:
 
 
 def require_known(key: str) -> None:
-    """Refuse a key that nobody reads.
+    """Refuse a key that is neither millrace's nor Spark's.
 
     Raises:
         UsageError: it is neither ours nor of Spark.

@@ -1,4 +1,4 @@
-"""The difference of two snapshots in words."""
+"""Text of the difference between two snapshots."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lines(diffs: Sequence[StateDiff]) -> Iterator[str]:
 
 
 def _came_or_went(diff: StateDiff) -> bool:
-    """Whether only one has the state, which is not just a table that such operators always have."""
+    """Whether only one snapshot has the state; tables that every such operator has do not count."""
     return diff.before != diff.after and not diff.table.internal
 
 

@@ -1,4 +1,4 @@
-"""The message on the terminal when a job file fails; everything else is in the log."""
+"""The terminal's message for a job file that fails; the log has the rest."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ _LIBRARY = sysconfig.get_path("stdlib") + os.sep
 
 
 def failure_report(error: BaseException) -> str:
-    """The error with what its kind needs: of a user function, the operator, the record and
-    the traceback; of a wrong program, the line to change; else the traceback in the job file."""
+    """Report of an error. A user function's error has the operator, the record and the
+    traceback; a wrong program's error the line to change; any other the traceback in the job
+    file."""
     if isinstance(error, UserFunctionError):
         return _user_function(error)
     if isinstance(error, MillraceError):
@@ -72,7 +73,7 @@ def _traceback(error: BaseException) -> str:
 
 
 def _suggestion(error: BaseException) -> str:
-    """Line with the name that was meant where an attribute is misspelt, as Python 3.12 says it."""
+    """Line with the nearest name for a misspelt attribute, as Python 3.12 words it."""
     if sys.version_info >= (3, 12) or not isinstance(error, AttributeError):
         return ""
     if not isinstance(error.name, str) or error.obj is None:
@@ -89,13 +90,13 @@ def _suggestion(error: BaseException) -> str:
 
 
 def spark_reason(error: BaseException) -> str:
-    """Return Spark's error message without its Java stack."""
+    """Spark's error message without its Java stack."""
     text = str(error).strip().partition("\n\tat ")[0].partition("\n\nJVM stacktrace")[0]
     return text.partition("\n\nDriver stacktrace")[0].rstrip()[:2_000]
 
 
 def from_spark(error: BaseException | None) -> bool:
-    """Whether the error, or one that led to it, comes from Spark."""
+    """Whether the error or one of its causes comes from Spark."""
     while error is not None:
         if type(error).__module__.partition(".")[0] in {"py4j", "pyspark"}:
             return True

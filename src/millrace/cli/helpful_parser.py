@@ -1,4 +1,4 @@
-"""A command line parser that says what was probably meant."""
+"""A command line parser that suggests the nearest name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MISSING_JOB = "which job file? write 'millrace run job.py'"
 
 
 class HelpfulParser(argparse.ArgumentParser):
-    """As `argparse.ArgumentParser`, with one line for each mistake; parsers of subcommands are of
-    this class, too. The namespace has the innermost one as ``parser``."""
+    """An `argparse.ArgumentParser` with one line per mistake. Parsers of subcommands have this
+    class, too; the namespace has the innermost one as ``parser``."""
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         self._options: list[str] = []
@@ -26,18 +26,18 @@ class HelpfulParser(argparse.ArgumentParser):
         self.set_defaults(parser=self)
 
     def add_argument(self, *args: Any, **keywords: Any) -> argparse.Action:
-        """Add an option or an operand."""
+        """Add an option or a positional argument."""
         action = super().add_argument(*args, **keywords)
         self._options += action.option_strings
         return action
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
-        """End with what is wrong about words that are no options or operands of this parser."""
+        """Exit with a message about words that are no arguments of this parser."""
         word = next((word for word in unknown if word.startswith("-")), unknown[0])
         self.error(f"there is no option {word}{nearest(word.partition('=')[0], self._options)}")
 
     def error(self, message: str) -> NoReturn:
-        """End with a message and the exit code for wrong usage."""
+        """Exit with a message and the exit code for wrong usage."""
         choice = _CHOICE.match(message)
         if choice is not None:
             words = re.findall(r"'([^']*)'", choice[3])
@@ -52,7 +52,7 @@ class HelpfulParser(argparse.ArgumentParser):
 
 
 def nearest(word: str, words: Sequence[str]) -> str:
-    """A question for a message; empty: nothing is near.
+    """A question with the nearest word, for a message; empty if none is near.
 
     Example:
         >>> nearest("stauts", ["run", "status"])

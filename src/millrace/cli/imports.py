@@ -1,4 +1,4 @@
-"""How the modules beside a job file, and those of ``--py-files``, are found by its workers."""
+"""Import paths of workers for the modules beside a job file and those of ``--py-files``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def is_local(master: str | None) -> bool:
 
 
 def add_import_paths(job: Path, py_files: Sequence[Path]) -> list[str]:
-    """Let this process import what lies beside the job file and in ``py_files``; returns the
-    entries that ``sys.path`` got."""
+    """Let this process import the modules beside the job file and in ``py_files``; return the
+    new entries of ``sys.path``."""
     paths = [job.resolve().parent, *map(_entry, py_files)]
     entries = list(dict.fromkeys(map(str, paths)))
     sys.path[:0] = entries
@@ -24,7 +24,7 @@ def add_import_paths(job: Path, py_files: Sequence[Path]) -> list[str]:
 
 
 def inherit_import_paths(entries: Sequence[str]) -> None:
-    """Let the processes started from now on import from ``entries``, too."""
+    """Let processes that start later import from ``entries``, too."""
     inherited = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = os.pathsep.join([*entries, *([inherited] if inherited else [])])
 

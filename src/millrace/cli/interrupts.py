@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: stop between epochs when asked once, at once when asked twice."""
+"""Handling of Ctrl-C and SIGTERM: the first stops between epochs, the second at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupts:
-    """Knows the running jobs and turns signals into requests to them.
+    """The running jobs, and the requests to them that signals cause.
 
     The handler itself does almost nothing: it interrupts the main thread anywhere, even inside
     of a lock, so all else is done in threads of their own.
@@ -31,7 +31,7 @@ class Interrupts:
         """The jobs were asked to end at once."""
 
     def watch(self, client: EmbeddedJobClient) -> None:
-        """A job that signals are meant for, from now to its end."""
+        """Send signals to a job from now until its end."""
         self._clients.append(client)
 
     def running(self) -> list[EmbeddedJobClient]:
@@ -39,17 +39,17 @@ class Interrupts:
         return [c for c in self._clients if not c.get_job_status().result().is_terminal_state()]
 
     def newest_checkpoint(self) -> int | None:
-        """That of the job which began last."""
+        """The newest checkpoint of the job that began last."""
         return self._clients[-1].progress().checkpoint if self._clients else None
 
     def final_savepoints(self) -> list[str]:
-        """Those that jobs were asked to end with."""
+        """The savepoints that jobs were asked to end with."""
         found = [client.final_savepoint for client in self._clients]
         return [path for path in found if path is not None]
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Handle the signals of this process in the meantime."""
+        """Handle the signals of this process while the context lasts."""
         before = {number: signal.getsignal(number) for number in _SIGNALS}
         self.install()
         try:
@@ -59,7 +59,8 @@ class Interrupts:
                 signal.signal(number, handler)
 
     def install(self) -> None:
-        """Handle the signals from now on; PySpark takes Ctrl-C over whenever it makes a context."""
+        """Handle the signals from now on; PySpark replaces the handler of Ctrl-C whenever it
+        makes a context."""
         if current_thread() is main_thread():
             for number in _SIGNALS:
                 signal.signal(number, self._on_signal)

@@ -1,4 +1,4 @@
-"""How a job and its stages are doing, as ``info`` and ``top`` show it, wherever the job is."""
+"""Overview of a job and its stages for ``info`` and ``top``, wherever the job runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["JobOverview", "StageRow", "overview_of_archive", "overview_of_server
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """A stage: operators that are chained with each other."""
+    """A stage: a chain of operators."""
 
     name: str
     parallelism: int
@@ -31,7 +31,7 @@ class StageRow:
 
 @dataclass(frozen=True, slots=True)
 class JobOverview:
-    """A job at one moment; None where something is not known."""
+    """A job at one moment; None for values that are unknown."""
 
     name: str
     id: str
@@ -66,7 +66,7 @@ class JobOverview:
 
 
 def overview_of_archive(id: str, archive: ArchivedJob) -> JobOverview:
-    """The overview of a job that runs alone, from what it tells in its directory."""
+    """Overview of a job without a server, from the report in its directory."""
     details = archive.details
     newest = next((c for c in details.checkpoints.recent if c.number is not None), None)
     planned = {stage.uid: stage.parallelism for stage in archive.stages}
@@ -110,8 +110,8 @@ def _row(stage: StageDetails, planned: int) -> StageRow:
 def overview_of_server(
     job: Mapping[str, Any], checkpoints: Mapping[str, Any], exceptions: Mapping[str, Any]
 ) -> JobOverview:
-    """The overview of a server's job, from what ``/jobs/:jobid``, its ``checkpoints`` and its
-    ``exceptions`` answer."""
+    """Overview of a server's job, from the answers of ``/jobs/:jobid``, its ``checkpoints`` and
+    its ``exceptions``."""
     newest = (checkpoints.get("latest") or {}).get("completed") or {}
     counts = checkpoints.get("counts") or {}
     return JobOverview(

@@ -1,4 +1,4 @@
-"""Lists and finds the jobs of a checkpoint directory, running or not."""
+"""The jobs of a checkpoint directory, running or not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SHORTEST = 4
 
 @dataclass(frozen=True, slots=True)
 class KeptCheckpoint:
-    """The newest complete checkpoint of a job, as far as it is known here."""
+    """The newest complete checkpoint of a job that is known here."""
 
     number: int
     time: int
@@ -64,12 +64,12 @@ class Job:
 
     @property
     def id(self) -> str:
-        """The name of its directory."""
+        """Id of the job: the name of its directory."""
         return self.directory.name
 
     @property
     def name(self) -> str:
-        """The name given in the program; the id if no file has the name."""
+        """Name that the program gives; the id if no file has the name."""
         if self.run is not None:
             return self.run.job_name
         if self.record is not None:
@@ -95,15 +95,16 @@ class Job:
 
     @property
     def _input_ended(self) -> bool | None:
-        """None: there is no checkpoint that could tell."""
+        """Whether the input has ended; None if no checkpoint tells."""
         if self.record is not None and self.record.input_ended is not None:
             return self.record.input_ended
         return self.newest.finished if self.newest is not None else None
 
     @property
     def checkpoint(self) -> KeptCheckpoint | None:
-        """Its newest complete checkpoint; None: none is known. If they are not in its directory,
-        the newest that the job has told of: when it was killed, perhaps a second before that."""
+        """The newest complete checkpoint; None if none is known. If checkpoints are not in the
+        job's directory, the newest one that the job reported, which may be a second older when
+        it was killed."""
         if self.newest is not None:
             number = self.newest.checkpoint
             return KeptCheckpoint(
@@ -121,17 +122,17 @@ class Job:
 
     @property
     def error(self) -> str:
-        """The error with which its last run failed; empty: it did not fail."""
+        """The error of the last run; empty if it did not fail."""
         return self.record.error if self.record is not None and self.run is None else ""
 
     def matches(self, name_or_id: str) -> bool:
-        """Whether this is the job's name or one of its ids."""
+        """Whether a word is the job's name or one of its ids."""
         announced = self.record.job_id if self.record is not None else self.id
         return name_or_id in (self.id, announced, self.name, str(JobID.from_name(self.name)))
 
 
 def jobs_in(base: Path) -> Iterator[Job]:
-    """Yield all jobs of a checkpoint directory, sorted by id."""
+    """All jobs of a checkpoint directory, sorted by id."""
     if base.is_dir():
         for directory in sorted(base.iterdir()):
             if _is_of_a_job(directory):
@@ -146,7 +147,7 @@ def _is_of_a_job(directory: Path) -> bool:
 
 
 def read_job(directory: Path) -> Job:
-    """Read the job that keeps its checkpoints in ``directory``."""
+    """The job that keeps its checkpoints in ``directory``."""
     try:
         # the record last: a run that ends meanwhile would look as if it had been killed
         running = Mailbox(directory).running()

@@ -52,7 +52,7 @@ class CommandLineLauncher(JobLauncher):
         restart: RestartStrategyConfiguration,
         backend: StateBackend | None = None,
     ) -> EmbeddedJobClient:
-        """A client of the next job; its checkpoints are shown on the terminal."""
+        """Client of the next job; the terminal shows its checkpoints."""
         name = self._unique(self.settings.get(options.JOB_NAME) or name)
         asked = configuration.get(options.CHECKPOINTING_DIR)
         configuration = _placed(configuration, self.defaults.get(options.CHECKPOINTING_DIR))
@@ -76,7 +76,7 @@ class CommandLineLauncher(JobLauncher):
         return client
 
     def _unique(self, name: str) -> str:
-        """Jobs of one file must not take each other's checkpoints for their own."""
+        """A name that no other job of the file has: jobs of one file must not share checkpoints."""
         self._names[name] += 1
         count = self._names[name]
         return name if count == 1 else f"{name} ({count})"
@@ -103,8 +103,8 @@ class CommandLineLauncher(JobLauncher):
             )
 
     def _look_for_former_layout(self, former: str, job_dir: str) -> None:
-        """Look for what a job server's job has left in an object store before each had a directory
-        of its own there. Jobs of one name shared it, so whose it is cannot be told.
+        """Look for checkpoints that a server's job left in an object store before each job had a
+        directory of its own there. Jobs of one name shared it, so their owner is unknown.
 
         Raises:
             CheckpointError: the job has run before, perhaps there, and would begin anew.
@@ -136,7 +136,7 @@ class CommandLineLauncher(JobLauncher):
 
 
 def _placed(configuration: Configuration, default: str | None) -> Configuration:
-    """The configuration of a job with its checkpoints and its control directory in their places.
+    """A job's configuration with the places of its checkpoints and its control directory.
 
     Args:
         default: where checkpoints are if nobody says where.

@@ -1,4 +1,4 @@
-"""Draws a history with branches in lines of text, as ``git log --graph`` does."""
+"""Drawing of a history with branches in lines of text, like ``git log --graph``."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ def draw(nodes: Sequence[LineageNode], missing: Callable[[str], str]) -> Iterato
 
 
 def _distinct(nodes: Sequence[LineageNode]) -> list[LineageNode]:
-    """Copies, which have the same id, as points of their own; children are those of the first."""
+    """Nodes in which copies, which have the same id, are nodes of their own; children belong to
+    the first copy."""
     counted: Counter[str] = Counter()
     found = []
     for node in nodes:
@@ -71,7 +72,8 @@ def _distinct(nodes: Sequence[LineageNode]) -> list[LineageNode]:
 
 
 def _without_rings(nodes: Sequence[LineageNode]) -> list[LineageNode]:
-    """A ring, which only a savepoint that was tampered with makes, begins at its oldest point."""
+    """Nodes without rings. Only a savepoint that was tampered with makes a ring; it begins at
+    its oldest node."""
     by_id = {node.id: node for node in nodes}
     settled: set[str] = set()
     for node in nodes:
@@ -98,7 +100,7 @@ def _with_missing(nodes: Sequence[LineageNode], missing: Callable[[str], str]) -
 
 
 def _in_order(nodes: Sequence[LineageNode]) -> Iterator[LineageNode]:
-    """The newest first, but none before its children, whatever their clocks say."""
+    """Nodes, the newest first, but none before its children whatever their clocks say."""
     by_id = {node.id: node for node in nodes}
     children = dict.fromkeys(by_id, 0)
     for node in by_id.values():
@@ -125,7 +127,8 @@ def _merged(columns: list[str], id: str) -> Iterator[str]:
 
 
 def _shifted(columns: list[str], column: int, to: int) -> Iterator[str]:
-    """Remove a column: its line goes left to column ``to``, those right of it move up."""
+    """Remove a column: its line goes left to column ``to``, and the columns to its right move
+    up."""
     count = len(columns)
     del columns[column]
     for step in range(column, to, -1):
@@ -139,7 +142,7 @@ def _shifted(columns: list[str], column: int, to: int) -> Iterator[str]:
 
 
 def _closed(columns: list[str], column: int) -> Iterator[str]:
-    """Remove the column of a beginning."""
+    """Remove the column of a node without a parent."""
     count = len(columns)
     del columns[column]
     if column < count - 1:

@@ -1,4 +1,4 @@
-"""Retention of the logs of runs: the newest stay, and those of runs that go on.
+"""Retention of logs: the newest stay, and those of running jobs.
 
 Flink keeps a number of old log files, too: configuration ``env.log.max``.
 """
@@ -21,14 +21,14 @@ _NAME = re.compile(r".+-\d{8}-\d{6}-\d+\.log")
 
 
 def mark_in_use(path: Path) -> None:
-    """Keep a log until this process has ended, however that comes about."""
+    """Keep a log until this process has ended, in whatever way."""
     # never closed: the lock is released with the process, and children do not inherit it
     fcntl.flock(os.open(path, os.O_RDONLY), fcntl.LOCK_SH)
 
 
 def delete_old_logs(directory: Path, kept: int = KEPT) -> None:
-    """Delete all but the newest logs of runs, except those in use; other files stay. What cannot
-    be deleted stays."""
+    """Delete all but the newest logs, except those in use. Other files stay, as do files that
+    cannot be deleted."""
     found: list[tuple[float, Path]] = []
     for path in directory.iterdir():
         if _NAME.fullmatch(path.name):

@@ -1,4 +1,4 @@
-"""Keeps the log of a run from growing without bound, whoever writes to it.
+"""Rotation of a run's log, so that it does not grow without bound whichever process writes.
 
 The JVM and the workers hold the file open, and what functions print is as much as they like. So the
 file is not renamed but copied and emptied: all who write append to it.
@@ -22,13 +22,13 @@ _INTERVAL = 1.0
 
 
 def former(path: Path) -> Path:
-    """Where the log is that was before this one."""
+    """Path of the previous log."""
     return path.with_name(f"{path.name}.1")
 
 
 @contextlib.contextmanager
 def rotated(path: Path, max_bytes: int = MAX_BYTES, interval: float = _INTERVAL) -> Iterator[None]:
-    """While the context lasts, a log that has become too long is rotated."""
+    """Rotate a log whenever it is too long, while the context lasts."""
     end = Event()
 
     def watch() -> None:

@@ -1,4 +1,4 @@
-"""The job that a command is about: of a directory on this machine, or of a job server."""
+"""The job that a command operates: in a directory on this machine, or of a job server."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ __all__ = ["DirectoryJob", "OperatedJob", "operated_job"]
 
 
 class OperatedJob(Protocol):
-    """What commands do with a job, wherever it is."""
+    """Operations of commands on a job, wherever it is."""
 
     @property
     def name(self) -> str:
-        """As the program or the command line calls it."""
+        """Name that the program or the command line gives."""
 
     @property
     def id(self) -> str:
-        """Of a directory its name, of a server's job 32 hexadecimal digits."""
+        """Id of the job: its directory's name, or 32 hexadecimal digits for a server's job."""
 
     def not_running(self) -> str | None:
-        """None: it runs; else what is to be said of that, beginning with a colon or semicolon."""
+        """None if the job runs; else the end of a message about that, beginning with a colon or
+        semicolon."""
 
     def ask(
         self,
@@ -40,40 +41,39 @@ class OperatedJob(Protocol):
         timeout: float,
         waiting: Callable[[str], None],
     ) -> dict[str, Any]:
-        """What the job answers to one of `millrace.engine.control_commands.COMMANDS`."""
+        """Answer of the job to one of `millrace.engine.control_commands.COMMANDS`."""
 
     def await_end(self, timeout: float) -> bool:
-        """Wait until nobody runs the job; False: somebody does after ``timeout`` seconds."""
+        """Wait for the job's end; False if it still runs after ``timeout`` seconds."""
 
     def failure(self) -> str:
-        """How the last run failed, in a few words; empty: it did not."""
+        """Short reason of the last run's failure; empty if it did not fail."""
 
     def overview(self) -> JobOverview:
-        """How it and its stages are doing, at most a second ago."""
+        """Overview of the job and its stages, at most a second old."""
 
     def log(self, offset: int) -> tuple[str, int]:
-        """What it has logged since ``offset`` bytes (negative: from the end), and where it goes
-        on."""
+        """Text of the log from ``offset`` bytes (negative: from the end), and the next offset."""
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryJob:
-    """A job that runs alone, reached by its directory."""
+    """A job without a server, reached by its directory."""
 
     job: Job
 
     @property
     def name(self) -> str:
-        """As the program calls it."""
+        """Name that the program gives."""
         return self.job.name
 
     @property
     def id(self) -> str:
-        """The name of its directory."""
+        """Id of the job: the name of its directory."""
         return self.job.id
 
     def not_running(self) -> str | None:
-        """None: it runs; else how it failed, and how to go on."""
+        """None if the job runs; else its failure and the way to continue."""
         return None if self.job.run is not None else f"{self.failure()}{self._resume_hint()}"
 
     def ask(
@@ -83,7 +83,7 @@ class DirectoryJob:
         timeout: float,
         waiting: Callable[[str], None],
     ) -> dict[str, Any]:
-        """What the job answers.
+        """Answer of the job to a command.
 
         Raises:
             JobControlError: it is not running, refuses, fails to do it, or does not answer in time.
@@ -93,14 +93,14 @@ class DirectoryJob:
         return ask(self.job.directory, command, arguments, timeout, waiting)
 
     def await_end(self, timeout: float) -> bool:
-        """Wait until nobody runs the job; False: somebody does after ``timeout`` seconds."""
+        """Wait for the job's end; False if it still runs after ``timeout`` seconds."""
         from millrace.engine.control_client import await_end
 
         return await_end(self.job.directory, timeout)
 
     def failure(self) -> str:
-        """How the last run failed: with the last line of its error, which has the user's exception.
-        Empty: it did not."""
+        """Last line of the last run's error, which names the user's exception; empty if it did
+        not fail."""
         record = read_job(self.job.directory).record
         if record is None or not record.error:
             return ""
@@ -108,7 +108,7 @@ class DirectoryJob:
         return f": it failed{where}: {record.error.strip().splitlines()[-1]}"
 
     def overview(self) -> JobOverview:
-        """How it is doing, from what it tells in its directory.
+        """Overview of the job, from the report in its directory.
 
         Raises:
             JobControlError: it tells nothing of itself.
@@ -136,7 +136,7 @@ class DirectoryJob:
         return (record.checkpoints if record is not None else "") or str(self.job.directory)
 
     def log(self, offset: int) -> tuple[str, int]:
-        """What it has logged since ``offset`` bytes (negative: from the end), and where it goes on.
+        """Text of the log from ``offset`` bytes (negative: from the end), and the next offset.
 
         Raises:
             JobControlError: it was not started by ``millrace run``, or its log is gone.

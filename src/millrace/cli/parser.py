@@ -45,7 +45,7 @@ COMMANDS = (
 
 
 def create_parser() -> argparse.ArgumentParser:
-    """The parser; what it gives has a ``handler`` (namespace, argv) -> exit code."""
+    """The parser; its namespaces have a ``handler`` (namespace, argv) -> exit code."""
     parser = HelpfulParser(
         prog="millrace", description="Event streams with state and event time, on Apache Spark."
     )

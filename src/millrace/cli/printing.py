@@ -1,4 +1,4 @@
-"""How commands say things: tables, sizes and times for people, JSON for machines."""
+"""Output of commands: tables, sizes and times for people, JSON for machines."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from unicodedata import combining, east_asian_width
 
 
 def print_json(value: Any) -> None:
-    """One JSON value on standard output."""
+    """Print one JSON value on standard output."""
     print(json.dumps(value, indent=2, default=str))
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table on standard output, its columns as wide as they must be."""
+    """Print a table on standard output; columns are as wide as their cells."""
     print_lines(aligned([heads, *rows]))
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines on standard output, which may have names of somebody else's making in them."""
+    """Print lines on standard output; control characters in names are replaced."""
     for line in lines:
         print(printable(line))
 
 
 def printable(text: str, keep: str = "") -> str:
-    """The text with a mark in place of what would command the terminal.
+    """The text with a mark in place of characters that would control the terminal.
 
     Example:
         >>> printable("k\\x1b[2J\\n")
@@ -35,7 +35,7 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines whose cells stand below each other.
+    """Lines whose cells are aligned in columns.
 
     Example:
         >>> aligned([("a", "b"), ("long", "c")])
@@ -51,7 +51,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def width_of(text: str) -> int:
-    """How many columns a terminal takes for a text.
+    """Number of terminal columns that a text takes.
 
     Example:
         >>> width_of("tea"), width_of("お茶"), width_of("cafe\u0301")
@@ -63,7 +63,7 @@ def width_of(text: str) -> int:
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """A name that leaves room for others.
+    """A name cut to a length.
 
     Example:
         >>> shortened("clicks"), shortened("from-somewhere-to-elsewhere", 12)
@@ -73,7 +73,7 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 def last_line(text: str) -> str:
-    """The end of an error: of a traceback, what went wrong.
+    """The last line of an error, which names the exception.
 
     Example:
         >>> last_line("Traceback ...\\n  File ...\\nValueError: no\\n")
@@ -84,7 +84,7 @@ def last_line(text: str) -> str:
 
 
 def size_text(size: int) -> str:
-    """A number of bytes.
+    """A number of bytes as text.
 
     Example:
         >>> size_text(999), size_text(2048), size_text(5 << 30)
@@ -99,7 +99,7 @@ def size_text(size: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """A number of things.
+    """A count with its noun.
 
     Example:
         >>> plural(1, "key"), plural(2_000, "key")

@@ -1,4 +1,4 @@
-"""How far a job is, in one line."""
+"""The progress of a job in one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 class ProgressLine:
-    """Listens to a job: a live line on a terminal, else a plain line every few seconds."""
+    """Listener of a job that shows a live line on a terminal, or prints a line every few
+    seconds."""
 
     def __init__(self, terminal: Terminal, clock: Callable[[], float] = time.monotonic) -> None:
         self._terminal = terminal
@@ -28,7 +29,7 @@ class ProgressLine:
         self._shown = clock()
 
     def __call__(self, progress: JobDetails) -> None:
-        """An epoch was accepted."""
+        """Show the progress after an accepted epoch."""
         now = self._clock()
         if now - self._shown < self._interval:
             return
@@ -41,7 +42,7 @@ class ProgressLine:
             self._terminal.say(line)
 
     def look(self, progress: JobDetails, now: int) -> None:
-        """An epoch may have been running for long; ``now`` in ms since the epoch of Unix."""
+        """Show the progress within a long epoch; ``now`` in ms since the Unix epoch."""
         running, shown = progress.running, self._clock()
         if running is None or not is_long(running, now):
             return
@@ -52,14 +53,14 @@ class ProgressLine:
             self._terminal.say(describe_epoch(running, now))
 
     def follow(self, progress: Callable[[], JobDetails]) -> None:
-        """Look once a second until the job has ended."""
+        """Show the progress once a second until the job has ended."""
         while not (details := progress()).status.is_terminal_state():
             self.look(details, int(time.time() * 1000))
             time.sleep(1)
 
 
 def describe(progress: JobDetails) -> str:
-    """All that is known of a job in one line.
+    """All known details of a job in one line.
 
     Example:
         >>> describe(JobDetails(epoch=7, records=12_000, records_per_second=4_000, checkpoint=6))
@@ -75,7 +76,8 @@ def describe(progress: JobDetails) -> str:
 
 
 def time_text(timestamp: int) -> str:
-    """A point in event time (ms since the epoch) as UTC; the number itself if it is no date."""
+    """A point in event time (ms since the Unix epoch) as UTC; the number itself if it is no
+    date."""
     try:
         moment = _EPOCH + timedelta(milliseconds=timestamp)
     except OverflowError:

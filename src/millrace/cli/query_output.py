@@ -1,4 +1,4 @@
-"""Prints the result of a query as a table, as JSON or as CSV."""
+"""Output of a query's result as a table, as JSON or as CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``millrace run``: everything around a job file, from the first log line to the exit code."""
+"""``millrace run``: the steps around a job file, from the first log line to the exit code."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def _run(arguments: RunArguments) -> int:
 
 
 def _prepare_imports(arguments: RunArguments, scratch: Path) -> Configuration:
-    """Make modules known here and to the workers; returns the settings with what Spark ships."""
+    """Make modules importable here and in the workers; return the settings with the files that
+    Spark ships."""
     settings = Configuration(arguments.settings)
     entries = add_import_paths(arguments.job, arguments.py_files)
     if is_local(arguments.master):
@@ -120,7 +121,7 @@ def _run_to_end(arguments: RunArguments, interrupts: Interrupts) -> None:
 
 
 class _Outcome:
-    """Turns how a job file ended into words and an exit code."""
+    """Message and exit code for the end of a job file."""
 
     def __init__(
         self,
@@ -135,7 +136,7 @@ class _Outcome:
         self._log_path = log_path
 
     def of(self, work: Callable[[], None]) -> int:
-        """Do the work; its exit code."""
+        """Run a function and return its exit code."""
         try:
             work()
         except SystemExit as end:
@@ -197,12 +198,12 @@ class _Outcome:
 
 
 def _is_supervised() -> bool:
-    """Whether somebody else looks after the job, who needs no advice."""
+    """Whether a server supervises the job, so that advice for people is left out."""
     return FAILURE_REPORT in os.environ
 
 
 def _keep_report(report: str) -> None:
-    """For who has started this process and wants to know why it failed."""
+    """Write the failure's report for the process that started this one."""
     path = os.environ.get(FAILURE_REPORT)
     if path is not None:
         with suppress(OSError):  # it is in the log, too

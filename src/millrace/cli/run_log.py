@@ -1,4 +1,4 @@
-"""The log file of one run: all that Spark, py4j and the engine have to say."""
+"""The log file of one run, with the messages of Spark, py4j and the engine."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from millrace.runtime.logs.printed_lines import STDERR, STDOUT, PrintedLines, lo
 
 
 def open_run_log(directory: Path, job: Path, terminal: Terminal, as_json: bool = False) -> Path:
-    """Send logging to a new file in ``directory``; warnings of the engine also to the terminal.
-    Old logs there are deleted. With `RUN_LOG` that file is the log, and all goes there alone.
+    """Send logging to a new file in ``directory``, and the engine's warnings to the terminal as
+    well. Old logs there are deleted. If `RUN_LOG` is set, its file alone gets everything.
 
     The root logger is left to the job file. What that logs without setting up logging is in the
     log, too.
@@ -46,8 +46,8 @@ def open_run_log(directory: Path, job: Path, terminal: Terminal, as_json: bool =
 
 @contextmanager
 def prints_in_log() -> Iterator[None]:
-    """Where the log is what the process prints to, let printed lines come whole, and be records if
-    the log is JSON."""
+    """Write printed lines whole, and as records if the log is JSON, where the process prints to
+    the log."""
     path = os.environ.get(RUN_LOG)
     streams = {STDOUT: sys.stdout, STDERR: sys.stderr}
     printed = {
@@ -79,8 +79,8 @@ def _print(name: str, stream: TextIO, line: str) -> None:
 
 
 class LastResort(LogFile):
-    """Takes warnings for which the job file has set up no handler: to the log, and besides to
-    where Python shows them."""
+    """Handler of warnings for which the job file has set up no handler: they go to the log and
+    to where Python shows them."""
 
     def __init__(self, path: Path, as_json: bool, shown: logging.Handler | None) -> None:
         super().__init__(path)
@@ -109,7 +109,7 @@ def _route(name: str, level: int, *handlers: logging.Handler) -> None:
 
 
 class TerminalHandler(logging.Handler):
-    """Shows the first line of warnings; the rest is in the log."""
+    """Handler that shows the first line of warnings; the log has the rest."""
 
     def __init__(self, terminal: Terminal) -> None:
         super().__init__(logging.WARNING)

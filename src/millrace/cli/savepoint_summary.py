@@ -1,4 +1,4 @@
-"""A savepoint in a few words."""
+"""Short summary of a savepoint."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millrace.state.checkpoint.snapshot import Snapshot
 
 
 def short_id(id: str) -> str:
-    """As much of an id as people need.
+    """The first digits of an id, as many as people need.
 
     Example:
         >>> short_id("savepoint-count-6c35493a-0123456789ab"), short_id("")
@@ -26,7 +26,7 @@ def digits(id: str) -> str:
 
 
 def columns(savepoint: Snapshot) -> tuple[str, ...]:
-    """Id, time, job, checkpoint, size, parallelism."""
+    """Id, time, job, checkpoint, size and parallelism of a savepoint as cells."""
     manifest = savepoint.manifest
     return (
         short_id(manifest.snapshot_id),
@@ -39,12 +39,12 @@ def columns(savepoint: Snapshot) -> tuple[str, ...]:
 
 
 def parallelism(savepoint: Snapshot) -> int:
-    """The highest of all stages."""
+    """The highest parallelism of all stages."""
     return max(savepoint.manifest.stages.values(), default=0)
 
 
 def summary(savepoint: Snapshot) -> dict[str, Any]:
-    """For machines; times in milliseconds since the epoch of Unix, sizes in bytes."""
+    """Summary for machines; times in ms since the Unix epoch, sizes in bytes."""
     manifest = savepoint.manifest
     return {
         "id": manifest.snapshot_id,

@@ -1,4 +1,4 @@
-"""A job of a job server, operated over HTTP as another one is by its directory."""
+"""A job of a job server, operated over HTTP."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class ServedJob:
 
     @property
     def is_running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the job has not ended."""
         return not self.status.is_terminal_state()
 
     def not_running(self) -> str | None:
-        """None: it runs; else how it has ended."""
+        """None if the job runs; else its outcome."""
         return None if self.is_running else f": it is {self.status.name}{self.failure()}"
 
     def ask(
@@ -47,7 +47,7 @@ class ServedJob:
         timeout: float,
         waiting: Callable[[str], None],
     ) -> dict[str, Any]:
-        """What the job answers to a command, as `millrace.engine.control_client.ask` gives it.
+        """Answer of the job to a command, as `millrace.engine.control_client.ask` gives it.
 
         Raises:
             JobControlError: the job refuses, fails to do it, or does not answer in time.
@@ -64,7 +64,7 @@ class ServedJob:
         return ask(arguments, timeout)
 
     def await_end(self, timeout: float) -> bool:
-        """Wait until the job has ended; False: it has not after ``timeout`` seconds."""
+        """Wait for the job's end; False if it still runs after ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
         while not self._now().is_terminal_state():
             if time.monotonic() > deadline:
@@ -73,12 +73,12 @@ class ServedJob:
         return True
 
     def failure(self) -> str:
-        """How it has failed, in a few words; empty: it has not."""
+        """Short reason of the job's failure; empty if it did not fail."""
         error = str(self.client.get(f"/jobs/{self.id}").get("error") or "")
         return f": it failed: {error.strip().splitlines()[-1]}" if error.strip() else ""
 
     def overview(self) -> JobOverview:
-        """How it is doing.
+        """Overview of the job.
 
         Raises:
             JobControlError: its server does not answer.
@@ -87,8 +87,7 @@ class ServedJob:
         return overview_of_server(get(path), get(f"{path}/checkpoints"), get(f"{path}/exceptions"))
 
     def log(self, offset: int) -> tuple[str, int]:
-        """What the job has printed and logged since ``offset`` bytes (negative: from the end), and
-        where it goes on."""
+        """Text of the log from ``offset`` bytes (negative: from the end), and the next offset."""
         part = self.client.get(f"/jobs/{self.id}/log", offset=offset)
         return part["text"], part["next"]
 
@@ -148,7 +147,7 @@ class ServedJob:
         }
 
     def _await(self, kind: str, trigger: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """What has come of an operation that was triggered."""
+        """Result of a triggered operation."""
         deadline = time.monotonic() + timeout
         path = f"/jobs/{self.id}/{kind}/{trigger['request-id']}"
         while (answer := self.client.get(path))["status"]["id"] != "COMPLETED":
@@ -176,8 +175,8 @@ def served_jobs(client: ServerClient) -> list[ServedJob]:
 
 
 def find_served_job(client: ServerClient, word: str) -> ServedJob:
-    """Find a job by its name, its id, or the first characters of the id. Of several of a name, the
-    only one that has not ended is meant.
+    """Find a job by its name, its id, or the first characters of the id. If several have the name,
+    the only unfinished one is meant.
 
     Raises:
         JobControlError: no job matches ``word``, or several do.

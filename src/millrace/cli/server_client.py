@@ -1,4 +1,4 @@
-"""Asks a job server over HTTP, for commands with ``--server``."""
+"""HTTP client of a job server, for commands with ``--server``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_REDIRECTS = 3
 
 
 class ServerAwayError(JobControlError):
-    """Nobody answers, or nobody leads; ask again in a while."""
+    """No server answers, or none leads; a later attempt may succeed."""
 
 
 def server_address(
@@ -34,8 +34,8 @@ def server_address(
     own_directory: Path,
     environment: Mapping[str, str] = os.environ,
 ) -> ServerAddress:
-    """Where a server is, and the token for it: from a file, the environment, or the file that the
-    server has left for its user.
+    """Address and token of a server: from a file, the environment, or the file that the server
+    wrote for its user.
 
     Args:
         given: a URL, or the directory of a server on this machine.
@@ -66,7 +66,7 @@ def _given_token(token_file: Path | None, environment: Mapping[str, str]) -> str
 
 
 def _own_token(url: str, own_directory: Path) -> str | None:
-    """A token goes only to the server that has made it."""
+    """The token in the server's own file, which is sent only to the server that wrote it."""
     try:
         known = ServerAddress.read(own_directory)
     except StateError:
@@ -104,11 +104,11 @@ class ServerClient:
         self._url = address.url
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._http.close()
 
     def get(self, path: str, **query: Any) -> Any:
-        """The answer to a question.
+        """Answer to a GET request.
 
         Raises:
             JobControlError: there is no answer, or the server refuses.
@@ -116,11 +116,11 @@ class ServerClient:
         return self._ask("GET", path, params=query)
 
     def post(self, path: str, body: Any) -> Any:
-        """The answer to a request with a body; raises as `get`."""
+        """Answer to a POST request with a body; raises as `get`."""
         return self._ask("POST", path, json=body)
 
     def patch(self, path: str, **query: Any) -> Any:
-        """The answer to a change; raises as `get`."""
+        """Answer to a PATCH request; raises as `get`."""
         return self._ask("PATCH", path, params=query)
 
     def upload(self, path: Path, name: str) -> str:
@@ -150,7 +150,8 @@ class ServerClient:
         raise JobControlError(_refusal(response))
 
     def _follow(self, response: httpx.Response) -> None:
-        """Ask the leader from now on; never without TLS what was asked with it."""
+        """Send further requests to the leader; a connection with TLS is never followed by one
+        without."""
         leader = response.headers["location"]
         parts = urlsplit(leader)
         if self._url.startswith("https:") and parts.scheme != "https":

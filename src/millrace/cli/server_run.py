@@ -1,4 +1,4 @@
-"""``millrace run --server``: gives a job file to a job server, and follows the job."""
+"""``millrace run --server``: sends a job file to a job server, and follows the job."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FINISHED, FAILED, INTERRUPTED = 0, 1, 130
 
 
 def run_on_server(args: argparse.Namespace) -> int:
-    """Give the job file to the server; unless detached, show its log until the job has ended.
+    """Send the job file to the server; unless detached, show its log until the job has ended.
 
     Raises:
         UsageError: options do not go together with a server.
@@ -125,7 +125,7 @@ def packed_program(job: Path, py_files: Sequence[Path], directory: Path) -> Path
 
 
 def _follow(client: ServerClient, job: ServedJob, terminal: Terminal) -> int:
-    """Show what the job prints until it has ended; the exit code says how."""
+    """Show the job's output until it has ended, and return the exit code."""
     from millrace.cli.printing import printable
 
     offset, waits = 0, ""
@@ -150,7 +150,7 @@ def _follow(client: ServerClient, job: ServedJob, terminal: Terminal) -> int:
 
 
 def _await(ask: Callable[[], T], terminal: Terminal) -> T:
-    """An answer, also of a server that is away for a while: a standby takes over in seconds.
+    """Answer of a server that may be away for a while: a standby takes over in seconds.
 
     Raises:
         ServerAwayError: it stays away.

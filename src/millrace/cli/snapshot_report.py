@@ -1,4 +1,4 @@
-"""Everything about one snapshot."""
+"""Report of one snapshot."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Report:
         self._size = sum(map(length_of, self._files))
 
     def _counted(self) -> dict[TableId, int]:
-        """The number of entries of each state that can be read."""
+        """Number of entries of each readable state."""
         counts = {}
         for info in self._states:
             try:
@@ -60,7 +60,7 @@ class Report:
         return counts
 
     def as_json(self) -> dict[str, Any]:
-        """For machines; times in milliseconds since the epoch of Unix, sizes in bytes."""
+        """Report for machines; times in ms since the Unix epoch, sizes in bytes."""
         manifest = self._manifest
         return {
             "kind": manifest.kind,
@@ -101,7 +101,7 @@ class Report:
         }
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """Report for people."""
         manifest = self._manifest
         yield f"{manifest.kind} {self._snapshot.path}"
         for name, value in self._facts().items():
@@ -131,11 +131,12 @@ class Report:
         }
 
     def _parallelism_of(self, uid: str) -> int | None:
-        """None: a snapshot of a version that did not note which operators a stage has."""
+        """Parallelism of an operator; None if the snapshot's version did not record the
+        operators of a stage."""
         return self._manifest.stages.get(self._stages.get(uid, uid))
 
     def _is_idle(self, info: StateInfo) -> bool:
-        """Whether it is a table that every such operator has, and nothing is in it."""
+        """Whether a table is empty and every such operator has it."""
         counted = self._counts.get(info.table)
         return info.internal and not self._internal and counted == 0
 
@@ -150,7 +151,7 @@ class Report:
 
 
 def _type_of(info: StateInfo) -> str:
-    """The type of its values, for a map also that of its keys; empty: none is declared."""
+    """Type of a state's values, for a map also of its keys; empty if none is declared."""
     if not isinstance(info.schema, tuple):
         return ""
     _, _, inner, value = info.schema

@@ -1,4 +1,4 @@
-"""The positions of sources, as far as they can be read from a snapshot without running code."""
+"""Positions of sources, as far as a snapshot shows them without running code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SHOWN = 10
 
 
 def describe_source(data: bytes) -> list[str]:
-    """A line per split: what it is and how far it was read.
+    """A line per split: its name and its position.
 
     Args:
         data: what the source's coordinator put into the checkpoint.

@@ -13,12 +13,12 @@ MAX_NAME = 48
 
 
 def stage_cells(stages: Iterable[StageRow]) -> list[tuple[str, ...]]:
-    """The table, with its heads."""
+    """Cells of the table of stages, with its heads."""
     return [HEADS, *map(stage_row, stages)]
 
 
 def stage_row(row: StageRow) -> tuple[str, ...]:
-    """One stage.
+    """Cells of one stage.
 
     Example:
         >>> stage_row(StageRow("count", 2, 10_000, 5, 1_250.0, None, 0.42, 1_500))
@@ -42,7 +42,7 @@ def _rate(value: float | None) -> str:
 
 
 def lag_text(lag: int | None) -> str:
-    """How far a watermark is behind the clock.
+    """Distance of a watermark from the clock, as text.
 
     Example:
         >>> lag_text(None), lag_text(250), lag_text(90_000), lag_text(7_200_000), lag_text(-5)

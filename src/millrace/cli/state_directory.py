@@ -1,4 +1,4 @@
-"""Where a user's own state is kept when nobody says where: checkpoints and logs."""
+"""The default directory of a user's own state: checkpoints and logs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAVEPOINTS = "savepoints"
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """``$XDG_STATE_HOME/millrace``, or ``~/.local/state/millrace`` (XDG Base Directory
-    Specification); made if missing. A temporary directory if it cannot be made."""
+    Specification), made if missing. A temporary directory if it cannot be made."""
     directory = _wanted(environment)
     try:
         LocalFileSystem().make_directory(str(directory), durable=False)  # for its user alone
@@ -35,10 +35,10 @@ def _wanted(environment: Mapping[str, str]) -> Path:
 
 
 def default_checkpoint_dir() -> Path:
-    """Where jobs keep their checkpoints when nobody says where."""
+    """The default directory of checkpoints."""
     return state_directory() / CHECKPOINTS
 
 
 def default_savepoint_dir() -> Path:
-    """Where savepoints go when nobody says where."""
+    """The default directory of savepoints."""
     return state_directory() / SAVEPOINTS

@@ -1,4 +1,4 @@
-"""Standard error, with at most one live line at its bottom that gives way to all other output."""
+"""Standard error with at most one live line at its bottom, which gives way to all other output."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLEAR_LINE = "\r\x1b[2K"
 
 
 class Terminal:
-    """Says things to the person who runs a job.
+    """Messages to the person at the terminal.
 
     Args:
         stream: where to write; with a live line only if it is a terminal.
@@ -29,22 +29,22 @@ class Terminal:
 
     @property
     def width(self) -> int:
-        """How long a live line may be, in characters."""
+        """Longest length of a live line, in characters."""
         return shutil.get_terminal_size().columns - 1
 
     def say(self, text: str) -> None:
-        """A line of its own, marked as ours."""
+        """Print a line of its own, marked as millrace's."""
         self.write(f"millrace: {text}\n")
 
     def write(self, text: str) -> None:
-        """Some lines as they are."""
+        """Print lines as they are."""
         with self._lock:
             self.clear()
             self._stream.write(text)
             self._stream.flush()
 
     def show(self, line: str) -> None:
-        """Make ``line`` the live line; skipped while other output is in the middle of a line."""
+        """Make ``line`` the live line, unless other output is in the middle of a line."""
         with self._lock:
             if self._mid_line:
                 return
@@ -61,14 +61,14 @@ class Terminal:
                 self._live = False
 
     def note_output(self, text: str) -> None:
-        """Something else is about to be written to the same screen."""
+        """Make way for other output to the same screen."""
         with self._lock:
             self.clear()
             self._mid_line = bool(text) and not text.endswith("\n")
 
 
 class _SharedStdout(io.TextIOWrapper):
-    """Standard output that makes the live line give way first."""
+    """Standard output that removes the live line before each write."""
 
     terminal: Terminal
 
@@ -79,7 +79,7 @@ class _SharedStdout(io.TextIOWrapper):
 
 @contextmanager
 def sharing_stdout(terminal: Terminal) -> Iterator[None]:
-    """While both go to the same screen, let what is printed and the live line not mix."""
+    """Keep printed output and the live line apart on one screen, while the context lasts."""
     original = sys.stdout
     if not (terminal.interactive and original.isatty()):
         yield

@@ -1,4 +1,5 @@
-"""``millrace doctor``: whether jobs can run here and on the cluster, and what to mend."""
+"""``millrace doctor``: checks whether jobs can run here and on the cluster, and says what to
+mend."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Examine; 1: something keeps jobs from running."""
+    """Run the checks; exit code 1 if a problem keeps jobs from running."""
     from millrace.cli.doctor.diagnosis import Severity
     from millrace.cli.doctor.report import lines_of
     from millrace.cli.printing import print_json, print_lines
@@ -99,7 +100,7 @@ def _configuration(args: argparse.Namespace) -> Configuration:
 
 
 def _keep_log() -> None:
-    """What Spark says goes to a file, not among the results."""
+    """Send Spark's log to a file, away from the results."""
     from millrace.cli.state_directory import state_directory
     from millrace.filesystem.local_file_system import LocalFileSystem
     from millrace.spark.gateway import LOG_VARIABLE

@@ -67,7 +67,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
 
 
 def server_client(args: argparse.Namespace) -> ServerClient:
-    """A connection to the server that the arguments name."""
+    """A client of the server that the arguments name."""
     from millrace.cli.server_client import ServerClient, server_address
     from millrace.cli.state_directory import state_directory
 
@@ -93,7 +93,7 @@ def add_job(parser: argparse.ArgumentParser) -> None:
 
 
 def job_name(args: argparse.Namespace) -> str:
-    """The job's name, id or directory as given.
+    """The job's name, id or directory, as given.
 
     Raises:
         UsageError: none is named, two are, or the name is empty.
@@ -111,7 +111,7 @@ def job_name(args: argparse.Namespace) -> str:
 
 
 def checkpoint_dir(args: argparse.Namespace) -> Path:
-    """Where jobs keep their checkpoints."""
+    """The directory of jobs' checkpoints."""
     from millrace.cli.state_directory import default_checkpoint_dir
 
     directory: Path | None = args.checkpoint_dir

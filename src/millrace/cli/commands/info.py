@@ -1,4 +1,4 @@
-"""``millrace info``: all about a job."""
+"""``millrace info``: shows all details of a job."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Show what the job tells of itself."""
+    """Show the job's report about itself."""
     from millrace.cli.operated_job import operated_job
     from millrace.cli.printing import print_json, print_lines
 

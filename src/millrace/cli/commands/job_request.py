@@ -41,7 +41,7 @@ def send_command(
 
 
 def ask_job(job: OperatedJob, timeout: float, command: str, **arguments: Any) -> dict[str, Any]:
-    """Send a command to a job; raises as `send_command`."""
+    """Send a command to a job and return its answer; raises as `send_command`."""
     reason = job.not_running()
     if reason is not None:
         raise JobControlError(f"job '{job.name}' is not running{reason}")
@@ -52,7 +52,7 @@ def ask_job(job: OperatedJob, timeout: float, command: str, **arguments: Any) ->
 
 
 def say_waiting(reason: str) -> None:
-    """Tell on standard error what a job waits for."""
+    """Print on standard error what a job waits for."""
     from millrace.cli.printing import printable
 
     print(f"millrace: the job waits for {printable(reason)}", file=sys.stderr, flush=True)
@@ -66,7 +66,7 @@ def check_ended(job: OperatedJob, answer: dict[str, Any]) -> None:
 
 
 def target(args: argparse.Namespace, directory: Path | None) -> str | None:
-    """Return the absolute path, since the job has another working directory.
+    """Absolute path of a directory, since the job has another working directory.
 
     Raises:
         UsageError: it is relative, and the job is on a server's machine.

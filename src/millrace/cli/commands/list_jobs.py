@@ -1,4 +1,4 @@
-"""``millrace list``: the jobs that there are."""
+"""``millrace list``: shows all jobs."""
 
 from __future__ import annotations
 

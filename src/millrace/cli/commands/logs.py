@@ -1,4 +1,4 @@
-"""``millrace logs``: what a job has printed and logged."""
+"""``millrace logs``: shows the output and the log of a job."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Print the log, and what is added to it."""
+    """Print the log and the lines that are added to it."""
     from millrace.cli.operated_job import operated_job
 
     job = operated_job(args)
@@ -53,7 +53,7 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 
 def follow_log(read: Read, offset: int, await_end: Callable[[float], bool] | None) -> None:
-    """Print a log from an offset to its end, then what comes.
+    """Print a log from an offset to its end, then the lines that are added.
 
     Args:
         await_end: waits so many seconds, or until the job has ended, and says whether it has. None:

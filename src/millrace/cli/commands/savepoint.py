@@ -1,4 +1,4 @@
-"""``millrace savepoint``: take a savepoint of a running job, and look after those there are.
+"""``millrace savepoint``: takes a savepoint of a running job, and manages savepoints.
 
 ``millrace savepoint JOB`` takes one; after ``savepoint`` the name of a subcommand means that one,
 so a job of such a name is given as ``--job NAME``.
@@ -51,7 +51,7 @@ def register(commands: Commands) -> None:
 
 
 def with_subcommand(argv: Sequence[str]) -> list[str]:
-    """The command line with the subcommand that may be left out.
+    """The command line, with the subcommand that people may leave out.
 
     Raises:
         UsageError: the name of a subcommand is where a job's belongs.

@@ -1,4 +1,4 @@
-"""``millrace savepoint diff``: what changed between two savepoints."""
+"""``millrace savepoint diff``: shows the changes between two savepoints."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Compare them; 1 if some states could not be."""
+    """Compare two savepoints; exit code 1 if some states cannot be compared."""
     from millrace.cli.diff_report import lines
     from millrace.cli.printing import print_json, print_lines, printable
     from millrace.state.snapshot_diff import diff_snapshots

@@ -24,7 +24,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Delete it, once it is confirmed."""
+    """Delete the savepoint after a confirmation."""
     path = resolved(args.path)
     from millrace.cli.printing import print_json, printable, size_text
     from millrace.common.time.local_time import time_text

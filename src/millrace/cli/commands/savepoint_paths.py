@@ -1,4 +1,4 @@
-"""How people name savepoints: by directory, by path, or by the beginning of an id."""
+"""Names of savepoints on command lines: a directory, a path, or the beginning of an id."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def add_allow_pickle(parser: argparse.ArgumentParser) -> None:
 
 
 def reader_of(word: str, allow_pickle: bool) -> SnapshotReader:
-    """A reader of the snapshot that a word means.
+    """A reader of the snapshot that a path or an id names.
 
     Raises:
         CheckpointError: there is none, or it is damaged.
@@ -84,7 +84,7 @@ def reader_of(word: str, allow_pickle: bool) -> SnapshotReader:
 
 
 def resolved(word: str) -> str:
-    """The location that a word means: itself, or the savepoint whose id begins so.
+    """Location of a snapshot: the path itself, or the savepoint whose id begins with the word.
 
     Raises:
         CheckpointError: several savepoints under the state directory have such an id.

@@ -1,4 +1,4 @@
-"""``millrace savepoint show``: everything about one savepoint."""
+"""``millrace savepoint show``: shows all details of one savepoint."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Show it."""
+    """Show the savepoint."""
     from millrace.cli.printing import print_json, print_lines, printable
     from millrace.cli.snapshot_report import Report
 

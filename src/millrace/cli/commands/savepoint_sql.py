@@ -1,4 +1,4 @@
-"""``millrace savepoint sql``: query a savepoint in SQL."""
+"""``millrace savepoint sql``: queries a savepoint in SQL."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 @contextmanager
 def _local_spark() -> Iterator[Any]:
-    """Provide a Spark session: the active one, or a local one whose log is not shown."""
+    """A Spark session: the active one, or a local one with a hidden log."""
     from millrace.spark.gateway import LOG_VARIABLE
     from millrace.spark.session import active_context, create_session
     from millrace.state.backend.scratch_directory import scratch_directory

@@ -1,4 +1,4 @@
-"""``millrace savepoint tree``: which savepoint came from which."""
+"""``millrace savepoint tree``: shows which savepoint came from which."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Run the server to its end."""
+    """Run the server until it ends."""
     try:
         from millrace.server.serving import serve
     except ModuleNotFoundError as error:
@@ -104,7 +104,7 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 
 def options_of(args: argparse.Namespace) -> ServerOptions:
-    """What the server is told.
+    """The server's options, from the command line.
 
     Raises:
         UsageError: options do not go together.
@@ -146,7 +146,7 @@ def options_of(args: argparse.Namespace) -> ServerOptions:
 
 
 def _greet(address: ServerAddress) -> None:
-    """Say where the server is; the token only to somebody who sits there."""
+    """Print the server's address; the token only on a terminal."""
     print(f"millrace: the server is at {address.url}", file=sys.stderr)
     if address.token is not None and sys.stderr.isatty():
         print(f"millrace: log in with {address.url}/#token={address.token}", file=sys.stderr)

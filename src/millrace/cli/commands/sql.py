@@ -1,4 +1,4 @@
-"""``millrace sql``: carry out SQL from the terminal, a file or standard input."""
+"""``millrace sql``: executes SQL from the terminal, a file or standard input."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Run the session; 1: a statement of a file or of standard input failed."""
+    """Run the session; exit code 1 if a statement of a file or of standard input failed."""
     client = _client(args)
     try:
         if args.init is not None and not client.execute_file(args.init):

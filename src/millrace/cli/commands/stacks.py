@@ -1,4 +1,4 @@
-"""``millrace stacks``: where a running job is, in Python's stacks."""
+"""``millrace stacks``: shows the Python stacks of a running job."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Ask the job."""
+    """Request the stacks from the job."""
     job, answer = send_command(args, "stacks")
     from millrace.cli.printing import printable
 

@@ -1,4 +1,4 @@
-"""``millrace status``: how far a running job is, or how it ended."""
+"""``millrace status``: shows the progress of a running job, or the outcome of an ended one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Ask the job, or read what its last run has left."""
+    """Request the status from the job, or read the record of its last run."""
     from millrace.cli.operated_job import DirectoryJob, operated_job
     from millrace.cli.progress_line import describe
     from millrace.cli.served_job import ServedJob

@@ -1,4 +1,4 @@
-"""``millrace stop``: end a job with a savepoint."""
+"""``millrace stop``: ends a job with a savepoint."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def register(commands: Commands) -> None:
 
 
 def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
-    """Show the jobs as they are, again and again."""
+    """Show the jobs, and refresh the table until interrupted."""
     from dataclasses import asdict
 
     from millrace.cli.printing import print_json
@@ -74,7 +74,7 @@ def handle(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 
 def running_jobs(args: argparse.Namespace, client: ServerClient | None) -> list[JobOverview]:
-    """How the running jobs are that the arguments mean, of a directory or of a server.
+    """Overviews of the running jobs of a directory or a server.
 
     Raises:
         JobControlError: the one that is named does not run.
@@ -104,7 +104,7 @@ def running_jobs(args: argparse.Namespace, client: ServerClient | None) -> list[
 
 
 def screen(jobs: Sequence[JobOverview]) -> Any:
-    """What is shown of jobs, for a console of rich."""
+    """The table of jobs, for a console of rich."""
     from rich.console import Group
     from rich.text import Text
 

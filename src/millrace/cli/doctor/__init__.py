@@ -1,1 +1,1 @@
-"""What ``millrace doctor`` looks at: a module for each check."""
+"""Checks of ``millrace doctor``, one module each."""

@@ -1,4 +1,4 @@
-"""Whether names of this machine lead to addresses that others can use."""
+"""Checks that names of this machine resolve to addresses that others can reach."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Resolve = Callable[[str], Sequence[str]]
 
 
 def addresses_of(name: str) -> Sequence[str]:
-    """The addresses of a host name; none: it is not known."""
+    """The addresses of a host name; empty if it is unknown."""
     try:
         found = socket.getaddrinfo(name, None, proto=socket.IPPROTO_TCP)
     except OSError:
@@ -22,7 +22,7 @@ def addresses_of(name: str) -> Sequence[str]:
 
 
 def check_loopback(resolve: Resolve = addresses_of) -> Diagnosis:
-    """Whether ``localhost`` is this machine."""
+    """Check that ``localhost`` is this machine."""
     found = resolve("localhost")
     fix = "Put the line '127.0.0.1 localhost' into /etc/hosts."
     if not found:
@@ -35,7 +35,7 @@ def check_loopback(resolve: Resolve = addresses_of) -> Diagnosis:
 def check_host_name(
     name: str, driver_host: str | None, resolve: Resolve = addresses_of
 ) -> Diagnosis:
-    """Whether executors on other machines find the driver.
+    """Check that executors on other machines can reach the driver.
 
     Args:
         name: of this machine.

@@ -1,4 +1,4 @@
-"""Whether driver and workers read and write the same checkpoint directory."""
+"""Checks that driver and workers read and write the same checkpoint directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHECK = "checkpoint directory"
 
 
 def begin_trial(directory: str) -> StorageTrial | Diagnosis:
-    """A trial that workers can take part in, or what is wrong for the driver already."""
+    """A trial for workers to take part in, or the driver's own problem with the directory."""
     try:
         return StorageTrial.begin(directory)
     except UnsupportedFileSystemSchemeError as error:
@@ -29,7 +29,7 @@ def begin_trial(directory: str) -> StorageTrial | Diagnosis:
 
 
 def check_trial(directory: str, trial: StorageTrial, reports: Sequence[WorkerReport]) -> Diagnosis:
-    """Judge a trial that these workers have taken part in."""
+    """Judge a trial by the reports of the workers."""
     for report in reports:
         if report.trial_error is not None:
             return failure(

@@ -1,4 +1,4 @@
-"""Whether Spark's JVM starts from an archive of its classes, which saves seconds."""
+"""Checks that Spark's JVM starts from an archive of its classes, which saves seconds."""
 
 from __future__ import annotations
 

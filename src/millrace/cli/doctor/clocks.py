@@ -1,4 +1,4 @@
-"""Whether the clocks of workers and driver agree."""
+"""Checks that the clocks of workers and driver agree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIX = (
 
 
 def check_clocks(skews: Mapping[str, tuple[float, float]]) -> Diagnosis:
-    """Judge how far clocks are ahead of the driver's.
+    """Judge the skew of the workers' clocks against the driver's.
 
     Args:
         skews: per host, between what and what it is, in seconds: answers take some time.
@@ -33,5 +33,5 @@ def check_clocks(skews: Mapping[str, tuple[float, float]]) -> Diagnosis:
 
 
 def _certain(low: float, high: float) -> float:
-    """The smallest skew between two bounds."""
+    """The smallest skew between two bounds, in seconds."""
     return low if low > 0 else min(high, 0.0)

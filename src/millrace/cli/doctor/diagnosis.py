@@ -1,4 +1,4 @@
-"""What a check found: whether it is well, and otherwise what to do."""
+"""Result of a check: its severity, and the remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Diagnosis", "Severity", "failure", "ok", "warning"]
 
 
 class Severity(Enum):
-    """How bad it is."""
+    """Severity of a problem."""
 
     OK = "ok"
     WARNING = "warning"
@@ -30,20 +30,20 @@ class Diagnosis:
     """What to do, in a sentence; None: nothing."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """The diagnosis as a JSON object."""
         return {**asdict(self), "severity": self.severity.value}
 
 
 def ok(check: str, found: str) -> Diagnosis:
-    """All is well."""
+    """Diagnosis of a check without a problem."""
     return Diagnosis(check, Severity.OK, found)
 
 
 def warning(check: str, found: str, fix: str) -> Diagnosis:
-    """It works, but."""
+    """Diagnosis of a check whose problem does not keep jobs from running."""
     return Diagnosis(check, Severity.WARNING, found, fix)
 
 
 def failure(check: str, found: str, fix: str) -> Diagnosis:
-    """It does not work."""
+    """Diagnosis of a check whose problem keeps jobs from running."""
     return Diagnosis(check, Severity.FAILURE, found, fix)

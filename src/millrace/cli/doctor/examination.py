@@ -46,7 +46,7 @@ _WORKERS = "workers"
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What to examine."""
+    """Runs all checks."""
 
     configuration: Configuration
     """Of the run, with ``spark.master``."""
@@ -59,7 +59,7 @@ class Examination:
     """Seconds that workers have to answer."""
 
     def results(self) -> Iterator[Diagnosis]:
-        """All results, each as soon as it is known."""
+        """All diagnoses, each as soon as it is known."""
         from millrace.spark.java_version import find_java
         from millrace.spark.session import spark_settings
 
@@ -133,7 +133,7 @@ class Examination:
 
 
 def is_on_this_machine(master: str) -> bool:
-    """Whether Spark runs nowhere else."""
+    """Whether Spark runs on this machine only."""
     return master.startswith(("local", "spark://127.0.0.1:", "spark://localhost:"))
 
 

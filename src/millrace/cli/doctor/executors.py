@@ -1,4 +1,4 @@
-"""Whether the executors stay: workers hold state between epochs."""
+"""Checks that executors stay: workers hold state between epochs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether there is disk and memory left."""
+"""Checks free disk space and memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DISK, MEMORY = "disk", "memory"
 
 
 def check_disk(free: Mapping[str, int]) -> Diagnosis:
-    """Judge bytes that are free, per directory."""
+    """Judge the free bytes of each directory."""
     where, least = min(free.items(), key=lambda pair: pair[1])
     found = f"{size_text(least)} free in {where}"
     fix = f"Free space in {where}, or set spark.local.dir and TMPDIR to a larger disk."
@@ -22,7 +22,7 @@ def check_disk(free: Mapping[str, int]) -> Diagnosis:
 
 
 def check_memory(available: Mapping[str, int | None], driver_heap: int) -> Diagnosis:
-    """Judge bytes of memory that are available, per host.
+    """Judge the available bytes of memory of each host.
 
     Args:
         driver_heap: bytes that the driver's JVM may take, on the first of the hosts.

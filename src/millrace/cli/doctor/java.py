@@ -1,4 +1,4 @@
-"""Whether there is a Java that Spark can use."""
+"""Checks for a Java that Spark can use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHECK = "Java"
 
 
 def check_java(java: Java) -> Diagnosis:
-    """The driver's Java; the executors' is the cluster's."""
+    """Judge the driver's Java; executors use the cluster's."""
     problem = java.problem()
     if problem is not None:
         found = f"Java {java.version} ({java.path})" if java.path else "none"

@@ -1,4 +1,4 @@
-"""Whether processes may open enough files."""
+"""Checks the limit of open files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIX = "Raise the limit: 'ulimit -n 65536', or LimitNOFILE=65536 in the systemd 
 
 
 def check_open_files(limits: Mapping[str, int | None]) -> Diagnosis:
-    """Judge how many files processes may have open (None: it cannot be told; -1: any number)."""
+    """Judge the limits of open files of processes (None if unknown; -1 if unlimited)."""
     known = {where: limit for where, limit in limits.items() if limit is not None}
     if not known:
         return ok(CHECK, "there is no limit that could be asked for")

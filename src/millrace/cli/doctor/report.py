@@ -1,4 +1,4 @@
-"""The results of an examination as people read them."""
+"""The results of an examination as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIDTH = 22
 
 
 def lines_of(results: Iterable[Diagnosis]) -> Iterator[str]:
-    """A line for each result, below it what to do, and a last line that counts.
+    """A line for each result with its remedy below it, and a last line with counts.
 
     Example:
         >>> from millrace.cli.doctor.diagnosis import ok, warning

@@ -1,4 +1,4 @@
-"""Whether the server's port is free, or the server listens on it."""
+"""Checks that the server's port is free, or that the server listens on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PATIENCE = 2.0
 
 
 def check_port(host: str, port: int) -> Diagnosis:
-    """Try to listen on it."""
+    """Judge a port by listening on it."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""Whether the Spark master can be reached, before Spark waits a minute for it."""
+"""Checks that the Spark master can be reached, before Spark waits a minute for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOCAL = re.compile(r"local(\[.*\]|-cluster\[.*\])?")
 
 
 def connects(host: str, port: int) -> str | None:
-    """Why nobody answers at an address; None: somebody does."""
+    """Reason why an address cannot be connected to; None if it can."""
     try:
         socket.create_connection((host, port), timeout=_PATIENCE).close()
     except OSError as error:
@@ -31,7 +31,7 @@ def check_master(
     environment: Mapping[str, str] = os.environ,
     refusal: Callable[[str, int], str | None] = connects,
 ) -> Diagnosis:
-    """Judge a master's URL, and connect to it."""
+    """Judge a master's URL by connecting to it."""
     if _LOCAL.fullmatch(master):
         return ok(CHECK, f"{master}, on this machine")
     if master == "yarn":
@@ -63,7 +63,7 @@ def _yarn(environment: Mapping[str, str]) -> Diagnosis:
 
 
 def _environment_script(environment: Mapping[str, str]) -> str:
-    """That Spark's own scripts read variables from."""
+    """Path of the script from which Spark's own scripts read variables."""
     conf = environment.get("SPARK_CONF_DIR")
     return os.path.join(conf or os.path.join(environment.get("SPARK_HOME", ""), "conf"), _SCRIPT)
 

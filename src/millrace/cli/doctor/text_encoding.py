@@ -1,4 +1,5 @@
-"""Whether text is UTF-8 everywhere: otherwise functions that print or open files fail on some."""
+"""Checks that text is UTF-8 everywhere: otherwise functions that print or open files fail on
+some texts."""
 
 from __future__ import annotations
 

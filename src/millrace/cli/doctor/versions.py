@@ -1,4 +1,4 @@
-"""Whether driver and workers run the same Python, Spark and packages."""
+"""Checks that driver and workers run the same Python, Spark and packages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SAME = ("millrace", "pyspark")
 
 
 def check_driver_python(version: str, executable: str) -> Diagnosis:
-    """The Python of the driver."""
+    """Judge the driver's Python."""
     if _minor(version) < OLDEST:
         fix = "Install Python 3.11 or newer, and Millrace into it."
         return failure("Python", f"{version} ({executable})", fix)
@@ -30,7 +30,7 @@ def check_driver_python(version: str, executable: str) -> Diagnosis:
 
 
 def check_pyspark(python: str, jvm: str) -> Diagnosis:
-    """PySpark, against the JVM that the driver has started."""
+    """Judge PySpark's version against the version of the JVM's Spark."""
     if _release(python) == _release(jvm):
         return ok("Spark", jvm)
     fix = f"Install pyspark=={jvm}, or unset SPARK_HOME so that PySpark brings its own Spark."
@@ -38,7 +38,7 @@ def check_pyspark(python: str, jvm: str) -> Diagnosis:
 
 
 def check_worker_python(version: str, reports: Sequence[WorkerReport]) -> Diagnosis:
-    """The interpreters of workers."""
+    """Judge the workers' interpreters."""
     check = "workers' Python"
     other = [report for report in reports if _minor(report.python) != _minor(version)]
     if other:
@@ -52,7 +52,7 @@ def check_worker_python(version: str, reports: Sequence[WorkerReport]) -> Diagno
 def check_packages(
     driver: Mapping[str, str], reports: Sequence[WorkerReport]
 ) -> Iterator[Diagnosis]:
-    """The packages that workers can import, against those of the driver: one result for each."""
+    """Judge the workers' packages against the driver's, one diagnosis per package."""
     for package, version in driver.items():
         check = f"workers' {package}"
         other = {
@@ -78,7 +78,7 @@ def _cure(package: str, version: str) -> str:
 
 
 def _release(version: str) -> str:
-    """Without what vendors put behind it, as in 4.3.0-vendor-1, which is pyspark 4.3.0+vendor.1."""
+    """Release without a vendor's suffix: 4.3.0-vendor-1 is pyspark 4.3.0+vendor.1."""
     found = re.match(r"\d+(\.\d+)*", version)
     return version if found is None else found[0]
 

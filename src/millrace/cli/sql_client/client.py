@@ -1,4 +1,4 @@
-"""`SqlClient`: carries out statements one after the other and says what became of them."""
+"""`SqlClient`: executes statements one after the other and prints their results."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class SqlClient:
         self._sources: list[Path] = []
 
     def execute_file(self, path: Path) -> bool:
-        """Carry out the statements of a file up to the first that fails; False: one did."""
+        """Execute the statements of a file up to the first that fails; False if one failed."""
         resolved = path.resolve()
         if resolved in self._sources:
             return self._failed(f"{path} reads itself by SOURCE")
@@ -81,7 +81,7 @@ class SqlClient:
             self._sources.pop()
 
     def execute_all(self, text: str, source: str = "") -> bool:
-        """Carry out statements up to the first that fails; False: one did.
+        """Execute statements up to the first that fails; False if one failed.
 
         Args:
             source: where the text comes from, to say where the statement that fails stands.
@@ -101,7 +101,7 @@ class SqlClient:
         return True
 
     def execute(self, statement: str) -> bool:
-        """Carry out one statement; False: it failed, and what is wrong was said.
+        """Execute one statement; False if it failed, after printing the reason.
 
         Raises:
             KeyboardInterrupt: Ctrl-C; the query that was running has been cancelled.
@@ -121,7 +121,7 @@ class SqlClient:
         return True
 
     def wait(self) -> bool:
-        """Wait for the jobs of INSERTs; False: one failed."""
+        """Wait for the jobs of INSERTs; False if one failed."""
         done = True
         for client in self._jobs:
             try:
@@ -135,7 +135,7 @@ class SqlClient:
         return [j for j in self._jobs if not j.get_job_status().result().is_terminal_state()]
 
     def close(self) -> None:
-        """Cancel what still runs, and wait until it has ended."""
+        """Cancel the running jobs, and wait for their end."""
         running = self.running()
         for client in running:
             client.cancel()
@@ -201,7 +201,7 @@ class SqlClient:
             self._show(result)
 
     def _with_own_options(self, statement: str, result: TableResult) -> TableResult:
-        """What SET lists, with the options that only the client knows."""
+        """The result of SET, with the options that only the client has."""
         if not _ALL_OPTIONS.match(statement):
             return result
         own = [(RESULT_MODE, self.mode), (MAX_ROWS, str(self.max_rows))]

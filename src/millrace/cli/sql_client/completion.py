@@ -1,4 +1,4 @@
-"""Completes names and keywords of the statement that is being typed."""
+"""Completion of names and keywords in a statement that a user types."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ CLIENT_WORDS = ("CLEAR", "EXIT", "HELP", "QUIT", "SOURCE")
 
 
 class SqlCompleter(Completer):
-    """Offers columns of the tables in the text first, then tables, functions and keywords."""
+    """Completer that offers columns of the statement's tables first, then tables, functions and
+    keywords."""
 
     def __init__(self, t_env: TableEnvironment) -> None:
         self._t_env = t_env
@@ -28,7 +29,7 @@ class SqlCompleter(Completer):
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterator[Completion]:
-        """What may stand for the word before the cursor."""
+        """Completions of the word before the cursor."""
         word = document.get_word_before_cursor()
         begun = word.lower()
         if not begun or not (begun[0].isalpha() or begun[0] == "_"):

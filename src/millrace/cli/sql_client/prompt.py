@@ -24,7 +24,7 @@ __all__ = ["converse"]
 def converse(
     client: SqlClient, history: Path, given: Input | None = None, shown: Output | None = None
 ) -> None:
-    """Carry out what is typed until QUIT or Ctrl-D.
+    """Execute the statements that a user types, until QUIT or Ctrl-D.
 
     Args:
         given, shown: the terminal; None: that of this process.
@@ -56,7 +56,7 @@ def _keys() -> KeyBindings:
 
     @keys.add("enter")
     def _(event: KeyPressEvent) -> None:
-        """Accept whole statements; within one begin another line."""
+        """Accept whole statements; within a statement begin another line."""
         buffer = event.current_buffer
         _, rest = divided(buffer.text)
         if rest or not buffer.text.strip():

@@ -1,4 +1,4 @@
-"""Shows the rows of a query in the result modes of Flink's client."""
+"""Display of a query's rows in the result modes of Flink's client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REDRAW_SECONDS = 0.2
 def show_table(
     result: TableResult, time_zone: str, output: TextIO, most: int | None = None
 ) -> None:
-    """The rows that there are at the moment, drawn again in place whenever they change.
+    """Show the current rows, drawn again in place whenever they change.
 
     Where the output is no terminal, those of the end. Ctrl-C leaves the last state on the screen.
 
@@ -72,7 +72,7 @@ class _LivePicture:
         self._drawn = 0.0
 
     def draw(self, rows: MaterializedRows) -> None:
-        """Draw again, unless that was done a moment ago."""
+        """Draw the rows, unless they were drawn a moment ago."""
         if time.monotonic() - self._drawn < REDRAW_SECONDS:
             return
         size = shutil.get_terminal_size()
@@ -85,7 +85,7 @@ class _LivePicture:
         self._drawn = time.monotonic()
 
     def erase(self) -> None:
-        """Remove what is drawn."""
+        """Erase the rows."""
         if self._height:
             self._output.write(f"\x1b[{self._height}A\x1b[J")
             self._height = 0

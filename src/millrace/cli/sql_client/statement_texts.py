@@ -1,4 +1,4 @@
-"""Divides what is typed or read from a file into the texts of statements."""
+"""Division of typed text or a file into statements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SET_BEGINS = (["STATEMENT", "SET", "BEGIN"], ["BEGIN", "STATEMENT", "SET"])
 
 
 def divided(text: str) -> tuple[list[str], str]:
-    """The statements that a semicolon ends, and what is left after the last one.
+    """The statements that a semicolon ends, and the text after the last one.
 
     The semicolons of a statement set belong to it.
 
