@@ -1,4 +1,4 @@
-"""Comparators: the order of events of the same time.
+"""Comparators, which order events of the same time.
 
 Semantics: Flink docs, "FlinkCEP", section Detecting Patterns; interface ``EventComparator``.
 """
@@ -26,7 +26,7 @@ class EventComparator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CheckedComparator:
-    """A comparator whose results are checked to be numbers: True is no order of two events."""
+    """A comparator that refuses results other than numbers, such as True."""
 
     compare: Comparator
 
@@ -45,7 +45,7 @@ class CheckedComparator:
 
 
 def checked_comparator(comparator: Any) -> Comparator | None:
-    """The comparator, which checks what it finds.
+    """The comparator with checked results; None if there is none.
 
     Raises:
         JobDefinitionError: it is none.

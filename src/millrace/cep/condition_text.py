@@ -1,4 +1,4 @@
-"""How people should read a condition: its own text, the source of a lambda, or a name."""
+"""Text of a condition for people: its own text, the source of a lambda, or a name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLAIN = (str, int, float, bool, type(None))
 
 
 def text_of(condition: Condition | None) -> str:
-    """The condition in one line.
+    """One-line text of a condition.
 
     Example:
         >>> from millrace.common.functions.pattern_conditions import any_of, condition_of
@@ -44,7 +44,7 @@ def _inner(part: Condition, around: Condition) -> str:
 
 
 def _is_compound(text: str) -> bool:
-    """Whether a text is an expression that binds less than `and` and `or` do."""
+    """Whether a text is an expression that binds less tightly than `and` and `or`."""
     try:
         body = ast.parse(text, mode="eval").body
     except SyntaxError:
@@ -65,7 +65,7 @@ def _source_text(source: Any) -> str:
 
 
 def _given_text(positional: tuple[Any, ...], keywords: dict[str, Any]) -> str:
-    """The arguments that a callable has already: ``(3, ...)``."""
+    """The arguments that a partial callable already has: ``(3, ...)``."""
     texts = [*map(_shown, positional), *(f"{name}={_shown(v)}" for name, v in keywords.items())]
     return f"({', '.join([*texts, '...'])})" if texts else ""
 
@@ -91,7 +91,7 @@ def _lambda_text(function: Any, positional: tuple[Any, ...], keywords: dict[str,
 
 
 class _Known(ast.NodeTransformer):
-    """Puts values where their names are: ``value > limit`` is ``value > 3``."""
+    """Replaces names by their values: ``value > limit`` becomes ``value > 3``."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values = values
@@ -118,7 +118,7 @@ def _defaults(function: Any) -> dict[str, Any]:
 
 
 def _bound(body: ast.expr) -> set[str]:
-    """Names that mean something else somewhere in the body: of its own loops and lambdas."""
+    """Names that the body binds itself, in its loops and lambdas."""
     nodes = list(ast.walk(body))
     stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return stored | {n.arg for n in nodes if isinstance(n, ast.arg)}

@@ -35,7 +35,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, kw_only=True)
 class RuleSearch(Search):
-    """Detects the patterns of the rules that a second stream brings."""
+    """Search for the patterns of rules that a second stream brings."""
 
     rules: DataStream[Any]
     rejected_tag: OutputTag[Any] | None = None
@@ -92,7 +92,7 @@ class DynamicPatternStream(PatternStream[T]):
         timed_out_tag: OutputTag[V] | None = None,
         timeout_function: TimeoutFunction[T, V] | Callable[[RuleMatch, int], V] | None = None,
     ) -> DataStream[U]:
-        """One record of each match; see `PatternStream.select`."""
+        """A stream with one record per match; see `PatternStream.select`."""
         select, timeout = cast(Any, pattern_select_function), cast(Any, timeout_function)
         return super().select(select, output_type, timed_out_tag, timeout)
 
@@ -106,7 +106,7 @@ class DynamicPatternStream(PatternStream[T]):
         | Callable[[RuleMatch, int], Iterable[V] | None]
         | None = None,
     ) -> DataStream[U]:
-        """Any number of records of each match; see `PatternStream.flat_select`."""
+        """A stream with any number of records per match; see `PatternStream.flat_select`."""
         select, timeout = cast(Any, pattern_flat_select_function), cast(Any, timeout_function)
         return super().flat_select(select, output_type, timed_out_tag, timeout)
 

@@ -1,4 +1,4 @@
-"""The automaton of a pattern in words."""
+"""Explanation of a pattern's automaton in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = {
 
 
 class Explanation(str):
-    """A text of several lines that also reads well where values are shown by their ``repr``."""
+    """Text of several lines whose ``repr`` is the text itself, for consoles that show values."""
 
     __slots__ = ()
 
@@ -24,7 +24,8 @@ class Explanation(str):
 
 
 def explain(graph: Graph) -> Explanation:
-    """States and edges in words: each state with what its event must be, then the ways on."""
+    """States and transitions in words: the events that each state accepts, then the transitions
+    from it."""
     blocks = [_block(graph, node) for node in graph.nodes[:-1]]
     return Explanation("\n".join([*blocks, *graph.limits]))
 

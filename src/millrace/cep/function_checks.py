@@ -1,4 +1,4 @@
-"""Whether the functions given for matches are such functions; checked while a job is built."""
+"""Checks of the functions that users give for matches, while a job is built."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ TIMED_OUT = "the partial match and the time when it was over"
 def check_function(
     where: str, function: Any, wanted: type[Function], called_with: str = MATCH
 ) -> None:
-    """Raises JobDefinitionError unless a function is of the wanted kind or a callable, and can be
-    called with what is given in words."""
+    """Raise JobDefinitionError unless a function has the expected class, or can be called with
+    the arguments that ``called_with`` describes."""
     if isinstance(function, OutputTag):
         raise JobDefinitionError(
             f"{where}() takes the function for matches first; give the side output of those that "
@@ -43,7 +43,8 @@ def check_function(
 
 
 def check_process_function(function: Any) -> None:
-    """Raises JobDefinitionError unless it is a process function whose methods can be called."""
+    """Raise JobDefinitionError unless the object is a process function whose methods can be
+    called."""
     checked_function(function, PatternProcessFunction, "process", plain=False)
     _check_method(function, "process_match")
     if isinstance(function, TimedOutPartialMatchHandler):
@@ -57,7 +58,7 @@ def check_process_function(function: Any) -> None:
 
 
 def checked_tag(where: str, tag: Any) -> OutputTag[Any]:
-    """The tag; raises JobDefinitionError if it is none."""
+    """The output tag; raises JobDefinitionError for any other object."""
     if not isinstance(tag, OutputTag):
         raise JobDefinitionError(f"{where}() takes an OutputTag, got {tag!r}")
     return tag
@@ -66,7 +67,7 @@ def checked_tag(where: str, tag: Any) -> OutputTag[Any]:
 def checked_timeout(
     where: str, tag: Any, function: Any, wanted: type[Function]
 ) -> OutputTag[Any] | None:
-    """The tag if timed-out partial matches are wanted."""
+    """The output tag, if timed-out partial matches are requested."""
     if tag is None and function is None:
         return None
     if tag is None or function is None:
@@ -90,7 +91,8 @@ def _check_method(function: Any, method: str) -> None:
 
 
 def _check_results(where: str, function: Any, called: Any, many: bool) -> None:
-    """A generator gives records where any number of them is wanted, a coroutine never does."""
+    """Check the kind of results: a generator gives any number of records, a coroutine is never
+    accepted."""
     if not gives_no_value(called) or (many and isgeneratorfunction(_body(called))):
         return
     if isgeneratorfunction(_body(called)):
@@ -105,5 +107,5 @@ def _check_results(where: str, function: Any, called: Any, many: bool) -> None:
 
 
 def _body(called: Any) -> Any:
-    """The function, or the method that makes an object callable."""
+    """The function itself, or the method that makes an object callable."""
     return called if isgeneratorfunction(called) else type(called).__call__

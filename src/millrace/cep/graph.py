@@ -1,4 +1,4 @@
-"""The automaton of a pattern as a graph with words at it: what is explained and drawn.
+"""The automaton of a pattern as a labelled graph, from which texts and drawings are made.
 
 Nodes are the beginning, the positions in the order of the pattern, and the end.
 """
@@ -21,7 +21,7 @@ BEGIN = 0
 
 @dataclass(frozen=True, slots=True)
 class GraphNode:
-    """A position, the beginning or the end."""
+    """A state of the automaton: a position in the pattern, the beginning or the end."""
 
     number: int
     label: str
@@ -45,7 +45,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes in the order of their numbers; edges in the order of their sources."""
+    """Nodes in the order of their numbers, and edges in the order of their sources."""
 
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
@@ -58,7 +58,7 @@ class Graph:
         return len(self.nodes) - 1
 
     def edges_from(self, node: GraphNode) -> list[GraphEdge]:
-        """The transitions on from a node."""
+        """The transitions that leave a node."""
         return [edge for edge in self.edges if edge.source == node.number]
 
 

@@ -1,4 +1,4 @@
-"""Finds the source code of a lambda: the syntax tree of its body, and its location."""
+"""Source code of a lambda: the syntax tree of its body, and its location."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CLASS_PREFIX = re.compile(r"^_+[^_]\w*?(?=__)")
 
 
 def body_of(function: Any) -> ast.expr | None:
-    """Return the syntax tree of a lambda's body.
+    """Syntax tree of a lambda's body.
 
     None: the source is not available, or has changed since the lambda was compiled.
     """
@@ -37,7 +37,7 @@ def body_of(function: Any) -> ast.expr | None:
 
 
 def location_of(function: Any) -> str:
-    """Return the file, line and, where known, column of a lambda's body."""
+    """File, line and, where known, column of a lambda's body."""
     code: CodeType = function.__code__
     name = PurePath(code.co_filename).name
     first = min(_spans(code), default=None)
@@ -49,7 +49,7 @@ def _begin(node: ast.Lambda) -> tuple[int, int]:
 
 
 def _spans(code: CodeType) -> set[Span]:
-    """Return the source positions of the code's instructions; some have none."""
+    """Source positions of the code's instructions; some have none."""
     return {
         (first_line, first, last_line, last)
         for first_line, last_line, first, last in code.co_positions()
@@ -92,7 +92,7 @@ def _nested_codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _comparable(code: CodeType) -> Any:
-    """Return what is equal for code objects compiled from the same source at different places."""
+    """A value that is equal for code objects compiled from the same source at different places."""
     constants = [
         _comparable(constant) if isinstance(constant, CodeType) else (type(constant), constant)
         for constant in code.co_consts

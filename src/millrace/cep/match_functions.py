@@ -1,4 +1,4 @@
-"""The functions that users give for matches, all in the one form that the operator calls."""
+"""Users' functions for matches, adapted to the one form that the operator calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FlatTimeoutFunction = (
 
 
 class Select(Adapter, PatternProcessFunction[Any, Any]):
-    """One record of each match."""
+    """Adapter of a function that gives one record per match."""
 
     def __init__(self, function: SelectFunction[Any, Any]) -> None:
         super().__init__(function)
@@ -44,7 +44,7 @@ class Select(Adapter, PatternProcessFunction[Any, Any]):
 
 
 class FlatSelect(Adapter, PatternProcessFunction[Any, Any]):
-    """Any number of records of each match."""
+    """Adapter of a function that gives any number of records per match."""
 
     def __init__(self, function: FlatSelectFunction[Any, Any]) -> None:
         super().__init__(function)
@@ -58,7 +58,8 @@ class FlatSelect(Adapter, PatternProcessFunction[Any, Any]):
 
 
 class _WithTimeout(Adapter, TimedOutPartialMatchHandler[Any]):
-    """Also a function for partial matches that time ended; its records go to a side output."""
+    """Adapter with a second function for timed-out partial matches, whose records go to a side
+    output."""
 
     def __init__(self, function: Any, timeout: Any, tag: OutputTag[Any]) -> None:
         super().__init__(function)
@@ -87,11 +88,12 @@ class _WithTimeout(Adapter, TimedOutPartialMatchHandler[Any]):
 
 
 class SelectWithTimeout(_WithTimeout, Select):
-    """One record of each match, and one of each that time ended."""
+    """Adapter of functions that give one record per match and one per timed-out partial match."""
 
 
 class FlatSelectWithTimeout(_WithTimeout, FlatSelect):
-    """Any number of records of each match, and of each that time ended."""
+    """Adapter of functions that give any number of records per match and per timed-out partial
+    match."""
 
     def _timed_out(self, match: Match[Any], timestamp: int) -> Iterable[Any] | None:
         results = self._timeout(match, timestamp)

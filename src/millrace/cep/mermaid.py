@@ -1,4 +1,4 @@
-"""Draws the automaton of a pattern as a flowchart in Mermaid syntax (https://mermaid.js.org)."""
+"""The automaton of a pattern as a flowchart in Mermaid syntax (https://mermaid.js.org)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Diagram(str):
 
 
 def mermaid_of(graph: Graph) -> Diagram:
-    """Return the graph as a Mermaid ``flowchart``, drawn from left to right."""
+    """The graph as a Mermaid ``flowchart``, drawn from left to right."""
     lines = [
         "flowchart LR",
         *(f"  {_node(graph, node)}" for node in graph.nodes),
@@ -70,7 +70,7 @@ def _edge(edge: GraphEdge) -> str:
 
 
 def _quoted(*lines: str) -> str:
-    """Return a quoted Mermaid label of these lines, with special characters escaped."""
+    """A quoted Mermaid label of these lines, with special characters escaped."""
     legal = (CONTROL.sub("\ufffd", line) for line in lines)
     escaped = (SPECIAL.sub(lambda found: f"#{ord(found[0])};", line) for line in legal)
     return '"' + "<br/>".join(escaped) + '"'

@@ -100,7 +100,7 @@ class Pattern(Quantified, PatternDiagrams):
     # -- which events ------------------------------------------------------------------
 
     def where(self, condition: ConditionLike) -> Pattern:
-        """Accept only events for which the condition is true; of several, all must be.
+        """Accept only events for which the condition is true; several conditions must all be true.
 
         Example:
             >>> part = Pattern.begin("a").where(lambda value: value > 3).where(lambda v: v < 9)
@@ -143,7 +143,7 @@ class Pattern(Quantified, PatternDiagrams):
     # -- what follows ------------------------------------------------------------------
 
     def next(self, name_or_group: str | Pattern) -> Pattern:
-        """Append a part that the very next event must match (strict contiguity).
+        """Append a part that the next event must match (strict contiguity).
 
         Example:
             >>> Pattern.begin("a").next("b")
@@ -228,11 +228,11 @@ class Pattern(Quantified, PatternDiagrams):
         return self._previous
 
     def get_condition(self) -> Condition | None:
-        """The condition that `where`, `or_` and `subtype` have set; None: any event matches."""
+        """The condition that `where`, `or_` and `subtype` have set; None if any event matches."""
         return self._condition
 
     def get_window_time(self, within_type: WithinType = WithinType.FIRST_AND_LAST) -> int | None:
-        """The limit that `within` has set for this part, in ms; None: no limit."""
+        """The limit that `within` has set for this part, in ms; None if there is no limit."""
         _check_within_type("get_window_time", within_type)
         return self._within if within_type is WithinType.FIRST_AND_LAST else self._gap
 
@@ -241,7 +241,7 @@ class Pattern(Quantified, PatternDiagrams):
         return self._skip
 
     def model(self) -> EventPattern:
-        """Return the whole pattern as plain data.
+        """The whole pattern as plain data.
 
         Raises:
             MalformedPatternError: nothing could match it, or not for certain.
@@ -307,7 +307,7 @@ class Pattern(Quantified, PatternDiagrams):
         yield self._name
 
     def _windows(self) -> Iterator[int]:
-        """All limits from the first to the last event, ms."""
+        """All limits of the time from the first to the last event, in ms."""
         for part in self._chain():
             yield from part._own_windows()
 
@@ -319,7 +319,7 @@ class Pattern(Quantified, PatternDiagrams):
         return "Pattern" + "".join(part._call() for part in self._chain())
 
     def _call(self) -> str:
-        """Return the call that created this part, for `repr`."""
+        """The call that created this part, for `repr`."""
         word = self._contiguity.value if self._previous else "begin"
         return f".{'not_' if self._negated else ''}{word}({self._argument()})"
 
@@ -360,23 +360,23 @@ class GroupPattern(Pattern):
             )
 
     def get_raw_pattern(self) -> Pattern:
-        """The pattern that the group is made of."""
+        """The pattern inside the group."""
         return self._group
 
     def where(self, condition: ConditionLike) -> NoReturn:
-        """Not for groups."""
+        """Not available for groups."""
         self._refuse_condition("where")
 
     def or_(self, condition: ConditionLike) -> NoReturn:
-        """Not for groups."""
+        """Not available for groups."""
         self._refuse_condition("or_")
 
     def subtype(self, subtype_class: type) -> NoReturn:
-        """Not for groups."""
+        """Not available for groups."""
         self._refuse_condition("subtype")
 
     def greedy(self) -> NoReturn:
-        """Not for groups."""
+        """Not available for groups."""
         raise MalformedPatternError(
             f"{self._called()} cannot be greedy; only single patterns can, say it of one of its "
             "parts"

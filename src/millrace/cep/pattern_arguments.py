@@ -1,4 +1,4 @@
-"""Arguments of the methods of `Pattern`: checked, and as plain data."""
+"""Arguments of the methods of `Pattern`, checked and converted to plain data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ConditionLike = IterativeCondition[Any] | Condition | Callable[..., Any]
 
 
 def checked_name(method: str, name: Any) -> str:
-    """The name; raises MalformedPatternError if it is none."""
+    """The name; raises MalformedPatternError if it is not a name."""
     if not isinstance(name, str):
         or_group = "" if method.startswith("not_") else ", or another pattern as a group"
         raise MalformedPatternError(f"{method}() takes the name of a part{or_group}; got {name!r}")
@@ -37,7 +37,7 @@ def checked_name(method: str, name: Any) -> str:
 
 
 def checked_condition(condition: ConditionLike, method: str) -> Condition:
-    """The condition; raises MalformedPatternError if it is none, or cannot be called."""
+    """The condition; raises MalformedPatternError if it is not a condition or cannot be called."""
     try:
         checked = condition_of(condition, method)
     except JobDefinitionError as error:
@@ -62,14 +62,14 @@ def checked_condition(condition: ConditionLike, method: str) -> Condition:
 
 
 def gives_no_value(function: Callable[..., Any]) -> bool:
-    """Whether calling it only makes a coroutine or a generator."""
+    """Whether a call of the function only makes a coroutine or a generator."""
     called = (function, type(function).__call__)
     kinds = (iscoroutinefunction, isgeneratorfunction, isasyncgenfunction)
     return any(is_kind(call) for call in called for is_kind in kinds)
 
 
 def takes(function: Callable[..., Any], count: int) -> bool:
-    """Whether a callable can be called with so many arguments, as far as one can see."""
+    """Whether a callable accepts this number of arguments, as far as its signature shows."""
     try:
         known = signature(function)
     except (TypeError, ValueError):  # written in C
@@ -82,7 +82,7 @@ def takes(function: Callable[..., Any], count: int) -> bool:
 
 
 def is_instance(subtype_class: type) -> Condition:
-    """Whether an event is of the class; its `source` is the class."""
+    """Condition that an event is an instance of a class; its `source` is the class."""
     return Condition(
         lambda value: isinstance(value, subtype_class),
         source=subtype_class,
@@ -91,7 +91,7 @@ def is_instance(subtype_class: type) -> Condition:
 
 
 def as_int(number: Any) -> Any:
-    """Any kind of whole number, such as NumPy's, as ``int``; everything else as it is."""
+    """Any kind of whole number, such as NumPy's, as ``int``; other values unchanged."""
     if isinstance(number, bool):
         return number
     try:
@@ -101,7 +101,8 @@ def as_int(number: Any) -> Any:
 
 
 def checked_duration(time: Any, method: str = "within") -> int:
-    """Milliseconds; raises MalformedPatternError unless they are some, and not beyond all times."""
+    """Milliseconds; raises MalformedPatternError unless they are a positive number that time can
+    hold."""
     try:
         duration = millis(as_int(time))
     except TypeError as error:

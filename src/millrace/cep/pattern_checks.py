@@ -1,4 +1,4 @@
-"""Checks of a whole pattern: those that concern more than one part.
+"""Checks of a whole pattern that concern more than one part.
 
 Flink makes them in ``NFACompiler`` and ``Pattern``.
 """
@@ -12,7 +12,7 @@ from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, 
 
 
 def checked(pattern: EventPattern) -> EventPattern:
-    """The pattern; raises MalformedPatternError if nothing could match it, or not for certain."""
+    """The pattern; raises MalformedPatternError if nothing can match it, or only ambiguously."""
     _check_rows(pattern.parts)
     _check_end(pattern)
     _check_gaps(pattern)
@@ -21,7 +21,7 @@ def checked(pattern: EventPattern) -> EventPattern:
 
 
 def check_neighbours(before: Part, part: Part) -> None:
-    """Raises MalformedPatternError if one part may not come after the other."""
+    """Raise MalformedPatternError if one part may not follow the other."""
     if isinstance(part, Event) and part.negated and _can_be_empty(before):
         raise MalformedPatternError(
             f"{called(part)} must not occur, but {called(before)} before it {_empty(before)}, so "
@@ -36,7 +36,7 @@ def check_neighbours(before: Part, part: Part) -> None:
 
 
 def _can_be_empty(part: Part) -> bool:
-    """Whether the part may take no event, and so be as if it were not there."""
+    """Whether the part may take no event at all."""
     if part.quantifier.optional:
         return True
     return isinstance(part, Group) and all(_can_be_empty(p) for p in part.parts)
@@ -59,7 +59,8 @@ def called(part: Part) -> str:
 
 
 def _check_rows(parts: tuple[Part, ...]) -> None:
-    """Neighbours again: `optional` and the like may have been said after the next part came."""
+    """Check neighbours again: `optional` and the like may be called after the next part was
+    appended."""
     for before, part in pairwise(parts):
         check_neighbours(before, part)
     for part in parts:

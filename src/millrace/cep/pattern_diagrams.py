@@ -12,14 +12,14 @@ from millrace.runtime.cep.pattern_model import EventPattern
 
 
 class PatternDiagrams(ABC):
-    """Base class of what has a pattern, with methods that explain the pattern and draw it.
+    """Base class of objects with a pattern; its methods explain the pattern and draw it.
 
     Each method raises `MalformedPatternError` if the pattern contradicts itself.
     """
 
     @abstractmethod
     def model(self) -> EventPattern:
-        """Return the pattern as plain data."""
+        """The pattern as plain data."""
 
     def explain(self) -> Explanation:
         """Describe in text the states of a partial match and the transitions between them.
@@ -41,7 +41,7 @@ class PatternDiagrams(ABC):
         return explain(graph_of(self.model()))
 
     def to_dot(self) -> str:
-        """Return the automaton in the DOT language of Graphviz.
+        """The automaton in the DOT language of Graphviz.
 
         Example:
             >>> from millrace.cep import Pattern
@@ -51,7 +51,7 @@ class PatternDiagrams(ABC):
         return dot_of(graph_of(self.model()))
 
     def to_mermaid(self) -> Diagram:
-        """Return the automaton as Mermaid text, which notebooks, GitHub and MkDocs draw.
+        """The automaton as Mermaid text, which notebooks, GitHub and MkDocs draw.
 
         A thick line is `next`, a dashed one `followed_by`, a dotted one `followed_by_any`.
 

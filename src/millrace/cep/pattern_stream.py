@@ -1,4 +1,4 @@
-"""A stream in which a pattern is looked for, and what is made of its matches.
+"""A stream with a pattern to search for, and the results of its matches.
 
 Semantics: Flink docs, "FlinkCEP", sections Detecting Patterns and Time in CEP library.
 """
@@ -54,7 +54,7 @@ KeyBatch = Callable[[list[Any]], list[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Search(ABC):
-    """Base of the searches of a `PatternStream`: for one pattern, or for rules that change."""
+    """Base class of the searches of a `PatternStream`: for one pattern, or for changing rules."""
 
     comparator: Comparator | None = None
     late_tag: OutputTag[Any] | None = None
@@ -72,13 +72,13 @@ class Search(ABC):
         """Factory of the operator."""
 
     def inputs(self, stream: KeyedStream[Any, Any]) -> list[Input] | None:
-        """The operator's inputs; None: only the stream."""
+        """The operator's inputs; None if the stream is the only one."""
         return None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PatternSearch(Search):
-    """One pattern is looked for."""
+    """Search for one pattern."""
 
     pattern: EventPattern
 
@@ -130,12 +130,12 @@ class PatternStream(Generic[T]):
         return self._with(replace(self._search, event_time=True))
 
     def in_processing_time(self) -> Self:
-        """Take events as they come, at the time of the clock."""
+        """Take events as they arrive, at the time of the clock."""
         return self._with(replace(self._search, event_time=False))
 
     def side_output_late_data(self, late_data_output_tag: OutputTag[T]) -> Self:
-        """Where events go that come after the watermark has passed them. Without, they are dropped
-        and counted in the metric ``numLateRecordsDropped``.
+        """Send events that arrive after the watermark has passed them to a side output. Without one
+        they are dropped and counted in the metric ``numLateRecordsDropped``.
 
         Raises:
             JobDefinitionError: it is no `OutputTag`.
@@ -146,9 +146,9 @@ class PatternStream(Generic[T]):
     def limit_partial_matches(
         self, most: int, on_overflow: PartialMatchOverflow = PartialMatchOverflow.FAIL
     ) -> Self:
-        """Bound the partial matches that a key may have at a time; of rules, each by itself.
-        Without, there is no limit. How many there are of all keys is the metric
-        ``numPartialMatches``. (Flink has no such limit; Esper has one for its whole engine.)
+        """Limit the partial matches of a key at one time; each rule has its own limit. By default
+        there is none. The metric ``numPartialMatches`` counts those of all keys. (Flink has no such
+        limit; Esper has one for its whole engine.)
 
         Args:
             most: so many, at least 1.

@@ -1,4 +1,4 @@
-"""Quantifiers: how often a part of a pattern occurs, built step by step and checked.
+"""Quantifiers: numbers of occurrences of a part of a pattern, built step by step and checked.
 
 Semantics: Flink docs, "FlinkCEP", sections Quantifiers and Contiguity within looping patterns.
 ``part`` is what errors call the part that is spoken of, for example ``pattern 'a'``.
@@ -18,7 +18,7 @@ INNER_WORDS = {Contiguity.STRICT: "consecutive()", Contiguity.ANY: "allow_combin
 
 
 def in_words(quantifier: Quantifier) -> str:
-    """How often it occurs: ``once``, ``2 to 4 times, or not at all``."""
+    """Number of occurrences in words: ``once``, ``2 to 4 times, or not at all``."""
     least, most = quantifier.least, quantifier.most
     if most is None:
         counted = "once or more" if least == 1 else f"{least} times or more"
@@ -37,8 +37,8 @@ def repeated(
     counted: bool,
     window_time: int | None = None,
 ) -> Quantifier:
-    """So many times, less than ``window_time`` ms between; ``counted``: whether the part has a
-    count already."""
+    """Quantifier with bounds of occurrences, less than ``window_time`` ms apart; ``counted``
+    says whether the part has a count already."""
     if counted:
         raise MalformedPatternError(
             f"{part} already says how often it occurs ({in_words(quantifier)}); use only one "
@@ -48,14 +48,14 @@ def repeated(
 
 
 def optional(part: str, quantifier: Quantifier) -> Quantifier:
-    """It may be left out."""
+    """Quantifier that also allows no occurrence."""
     if quantifier.optional:
         raise MalformedPatternError(f"{part} is optional already; call optional() once")
     return replace(quantifier, optional=True)
 
 
 def greedy(part: str, quantifier: Quantifier, counted: bool) -> Quantifier:
-    """It goes on as long as it can."""
+    """Quantifier of a loop that continues as long as it can."""
     if not counted:
         raise MalformedPatternError(
             f"{part} occurs once, so it cannot be greedy; say how often before: "
@@ -69,7 +69,7 @@ def greedy(part: str, quantifier: Quantifier, counted: bool) -> Quantifier:
 
 
 def with_inner(part: str, quantifier: Quantifier, inner: Contiguity, counted: bool) -> Quantifier:
-    """Set which events may lie between the occurrences."""
+    """Quantifier with a rule for events between the occurrences."""
     word = INNER_WORDS[inner]
     if not counted:
         raise MalformedPatternError(
@@ -88,7 +88,7 @@ def with_inner(part: str, quantifier: Quantifier, inner: Contiguity, counted: bo
 
 
 def with_until(part: str, quantifier: Quantifier, until: Condition) -> Quantifier:
-    """Set the condition that ends the loop."""
+    """Quantifier with a condition that ends the loop."""
     if quantifier.until is not None:
         raise MalformedPatternError(
             f"{part} has an until() already; join both conditions into one with `or`"
@@ -102,7 +102,8 @@ def with_until(part: str, quantifier: Quantifier, until: Condition) -> Quantifie
 
 
 def checked_count(method: str, count: Any) -> int:
-    """The number of times; raises MalformedPatternError unless it is a whole one, from 1 on."""
+    """The number of occurrences; raises MalformedPatternError unless it is a whole number from 1
+    on."""
     number = as_int(count)
     if isinstance(number, bool) or not isinstance(number, int):
         raise MalformedPatternError(f"{method}() takes a whole number, got {count!r}")

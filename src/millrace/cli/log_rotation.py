@@ -1,7 +1,7 @@
 """Rotation of a run's log, so that it does not grow without bound whichever process writes.
 
 The JVM and the workers hold the file open, and what functions print is as much as they like. So the
-file is not renamed but copied and emptied: all who write append to it.
+file is not renamed but copied and emptied: every process appends to it.
 """
 
 from __future__ import annotations

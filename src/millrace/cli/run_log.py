@@ -26,8 +26,8 @@ def open_run_log(directory: Path, job: Path, terminal: Terminal, as_json: bool =
     """Send logging to a new file in ``directory``, and the engine's warnings to the terminal as
     well. Old logs there are deleted. If `RUN_LOG` is set, its file alone gets everything.
 
-    The root logger is left to the job file. What that logs without setting up logging is in the
-    log, too.
+    The root logger is left to the job file. If the job file logs without setting up logging, its
+    messages are in the log, too.
     """
     given = os.environ.get(RUN_LOG)
     path = _new_log(directory, job) if given is None else Path(given)

@@ -1,4 +1,4 @@
-"""Metrics that functions report, at PyFlink's path."""
+"""Metrics of user functions, at PyFlink's path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Event rates: per second, from counts that are looked at now and then (Flink: ``MeterView``)."""
+"""Events per second, from counts that are sampled now and then (Flink: ``MeterView``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SPACING = 1_000
 
 
 class EventRates:
-    """Remembers counts of the last minute.
+    """Counts of the last minute, and the rates between them.
 
     Example:
         >>> rates = EventRates()
@@ -29,7 +29,8 @@ class EventRates:
         known."""
 
     def of(self, key: Hashable, count: float, now: int, span: int = SPAN) -> float:
-        """Events per second of a counter that is at ``count`` ``now`` (ms since the epoch)."""
+        """Events per second of a counter with value ``count`` at ``now`` (ms since the Unix
+        epoch)."""
         seen = self._seen.get(key)
         if seen is None:
             began = () if self.began is None else [(self.began, 0.0)]

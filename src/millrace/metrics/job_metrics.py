@@ -1,4 +1,4 @@
-"""A job's metrics under Flink's names, made of its `JobDetails` (Flink docs, "Metrics").
+"""A job's metrics under Flink's names, from its `JobDetails` (Flink docs, "Metrics").
 
 Nothing is measured here: the engine has worked out everything at the end of an epoch, so it costs
 the job nothing when and how often somebody looks.
@@ -48,7 +48,7 @@ class JobMetrics:
         self._rates = EventRates()
 
     def of(self, details: JobDetails, now: int) -> list[Measurement]:
-        """All metrics as ``details`` has them; ``now`` in ms since the epoch.
+        """All metrics in ``details``; ``now`` in ms since the Unix epoch.
 
         Rates of single operators look back over the calls of this method in the last minute.
         """
@@ -258,7 +258,7 @@ def _key(scope: MetricScope) -> tuple[str | None, ...]:
 
 
 def _number_or_text(value: Any) -> float | str:
-    """A gauge's value, which may be of NumPy or a decimal."""
+    """A gauge's value as a number or text; it may be NumPy's or a decimal."""
     with suppress(ValueError, OverflowError):
         number = float(value) if isinstance(value, (Real, Decimal)) else None
         if number is not None:
@@ -267,7 +267,7 @@ def _number_or_text(value: Any) -> float | str:
 
 
 def _histogram(value: Any) -> HistogramValue | None:
-    """What a distribution has seen; in details that have been stored it is plain data."""
+    """Figures of a distribution; in stored details they are plain data."""
     if isinstance(value, Summary):
         return HistogramValue(value.count, value.sum, value.min, value.max)
     if isinstance(value, Mapping) and value.keys() == {"count", "sum", "min", "max"}:

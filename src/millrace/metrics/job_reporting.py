@@ -1,4 +1,4 @@
-"""Reporting: each reporter of a job in a thread of its own, which the job never waits for."""
+"""Reporting: each reporter of a job has a thread of its own, and the job never waits for it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class JobReporting(JobObserver):
 
 
 def job_reporting(job: ControlledJob, job_id: str, configuration: Configuration) -> JobReporting:
-    """The reporters of a job as it is configured.
+    """The reporters that a job's configuration names.
 
     Raises:
         ConfigurationError: one is unknown, or has wrong parameters.
@@ -102,7 +102,8 @@ def job_reporting(job: ControlledJob, job_id: str, configuration: Configuration)
 
 
 class _ReporterThread(Thread):
-    """Opens a reporter, lets it report at its interval and once more at the end, closes it."""
+    """Thread that opens a reporter, calls it at its interval and once more at the end, and
+    closes it."""
 
     def __init__(self, reporter: MetricReporter, measure: Measure) -> None:
         super().__init__(name=f"millrace-reporter-{reporter.settings.name}", daemon=True)
@@ -113,7 +114,7 @@ class _ReporterThread(Thread):
         self._error: Exception | None = None
 
     def finish(self) -> None:
-        """Report once more, and end."""
+        """Report once more, then end."""
         self._end.set()
 
     def run(self) -> None:
@@ -128,7 +129,7 @@ class _ReporterThread(Thread):
             self.reporter.close()
 
     def _opened(self) -> bool:
-        """Open it, at once or as soon as its host or port is there."""
+        """Open the reporter, at once or as soon as its host or port is available."""
         while not self._tried(lambda: self.reporter.open(self._measure)):
             is_final = isinstance(self._error, (ImportError, MillraceError))
             if is_final or self._end.wait(self.reporter.settings.interval):
@@ -141,7 +142,7 @@ class _ReporterThread(Thread):
             self._failure = ""
 
     def _tried(self, act: Callable[[], None]) -> bool:
-        """Do it; what it raises is logged, but not again and again."""
+        """Call a function; repeated errors are logged once."""
         try:
             act()
         except Exception as error:

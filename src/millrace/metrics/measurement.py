@@ -1,4 +1,4 @@
-"""Measurements: the values of metrics at one moment, each with the scope that it belongs to."""
+"""Measurements: values of metrics at one moment, with their scopes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["HistogramValue", "Measurement", "MetricKind", "MetricScope", "number
 
 
 class MetricKind(Enum):
-    """What a metric is, in the words that filters use."""
+    """Kind of a metric, in the words of filters."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -24,7 +24,7 @@ class MetricKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HistogramValue:
-    """What a histogram or a distribution has seen."""
+    """Figures of a histogram or a distribution."""
 
     count: int
     sum: float
@@ -36,7 +36,7 @@ class HistogramValue:
 
 @dataclass(frozen=True, slots=True)
 class MetricScope:
-    """What a metric belongs to (Flink docs, "Metrics", "Scope").
+    """Scope of a metric (Flink docs, "Metrics", "Scope").
 
     Example:
         >>> scope = MetricScope("jobmanager.job", {"<host>": "localhost", "<job_name>": "count"})
@@ -65,7 +65,7 @@ class Measurement(NamedTuple):
 
 
 def numbers(measurement: Measurement) -> Iterator[tuple[str, float]]:
-    """The finite numbers in a measurement, for who knows no others; texts have none.
+    """The finite numbers in a measurement, for reporters that take only numbers; texts have none.
 
     Returns:
         What to put behind the name of the metric, and the number.

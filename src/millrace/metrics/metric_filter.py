@@ -1,4 +1,5 @@
-"""Metric filters: which metrics a reporter reports (Flink docs, "Metric Reporters", filters)."""
+"""Metric filters, which select the metrics of a reporter (Flink docs, "Metric Reporters",
+filters)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ __all__ = ["MetricFilter"]
 
 
 class _Rule:
-    """One ``<scope>[:<name>[,<name>]][:<type>[,<type>]]``; ``*`` stands for anything."""
+    """One ``<scope>[:<name>[,<name>]][:<type>[,<type>]]``; ``*`` matches anything."""
 
     def __init__(self, text: str, key: str) -> None:
         scope, *others = (part.strip() for part in text.split(":"))
@@ -26,7 +27,7 @@ class _Rule:
         self._kinds = set(MetricKind) if kinds == "*" else _kinds(kinds, key)
 
     def matches(self, measurement: Measurement) -> bool:
-        """Whether it says something of this metric."""
+        """Whether the rule matches a metric."""
         groups, _, name = measurement.logical_name.rpartition(".")
         logical = measurement.scope.logical + (f".{groups}" if groups else "")
         return (
@@ -37,7 +38,7 @@ class _Rule:
 
 
 class MetricFilter:
-    """Passes what one of the ``includes`` matches and none of the ``excludes``.
+    """Filter that passes metrics matched by one of the ``includes`` and none of the ``excludes``.
 
     Args:
         includes: rules of the form ``<scope>[:<name>[,<name>]][:<type>[,<type>]]``.
@@ -67,7 +68,7 @@ class MetricFilter:
         self._excludes = [_Rule(text, f"{key}.excludes") for text in unwanted]
 
     def passes(self, measurement: Measurement) -> bool:
-        """Whether the metric is to be reported."""
+        """Whether the filter passes a metric."""
         if self._passes_all:
             return True
         return any(rule.matches(measurement) for rule in self._includes) and not any(

@@ -1,4 +1,4 @@
-"""The interface of reporters, which bring measurements to where people look at them."""
+"""The interface of reporters, which send measurements to monitoring systems."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class MetricReporter(ABC):
         self.settings = settings
 
     def open(self, measure: Measure) -> None:
-        """Begin; ``measure`` is for reporters that are asked by others."""
+        """Open the reporter; ``measure`` is for reporters that are scraped."""
 
     @abstractmethod
     def report(self, measurements: Sequence[Measurement]) -> None:
-        """Report these."""
+        """Report measurements."""
 
     def close(self) -> None:
-        """End, after the last report."""
+        """Close the reporter, after the last report."""

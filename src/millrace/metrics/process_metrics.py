@@ -14,14 +14,14 @@ __all__ = ["ProcessMetrics"]
 
 
 class ProcessMetrics:
-    """What the driver's process needs; Flink's ``Status.JVM`` is that of a process, too."""
+    """Resource use of the driver's process; Flink's ``Status.JVM`` is also that of a process."""
 
     def __init__(self) -> None:
         self._scope = MetricScope("jobmanager", {"<host>": socket.gethostname()})
         self._seen = time.perf_counter(), time.process_time()
 
     def all(self) -> Iterator[Measurement]:
-        """All of them; the load is that since the last call, 1.0 for one processor."""
+        """All measurements; the load is that since the last call, 1.0 for one processor."""
         (since, used), self._seen = self._seen, (time.perf_counter(), time.process_time())
         now, time_used = self._seen
         for name, value in (

@@ -1,4 +1,4 @@
-"""Which reporters there are: by Flink's names of their factories, and by short ones."""
+"""The known reporters, by the names of Flink's factories and by short names."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def reporters_of(configuration: Configuration) -> list[MetricReporter]:
 
 
 def _described(configuration: Configuration) -> dict[str, str]:
-    """Per name of a reporter, its factory."""
+    """Factory of each reporter, by the reporter's name."""
     prefix = metric_options.REPORTER_PREFIX
     found: dict[str, str] = {}
     for key in configuration.key_set():

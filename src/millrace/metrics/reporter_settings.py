@@ -20,7 +20,7 @@ INTERVAL = Duration.of_seconds(10)
 
 
 class ReporterSettings:
-    """The parameters of a reporter, read as what they must be.
+    """The parameters of a reporter, converted to their types.
 
     Args:
         name: the reporter's.
@@ -72,11 +72,11 @@ class ReporterSettings:
         return self._read(parameter, "duration", default).to_millis() / 1000
 
     def items(self, parameter: str) -> list[str]:
-        """A parameter that is a list, divided by ``;``."""
+        """A parameter that is a list, separated by ``;``."""
         return self._read(parameter, "list", list[str]())
 
     def ports(self, default: range) -> range:
-        """The parameter ``port``: one, or a range such as ``9250-9260``."""
+        """The parameter ``port``: one port, or a range such as ``9250-9260``."""
         text = self.text("port")
         if not text:
             return default
@@ -90,7 +90,7 @@ class ReporterSettings:
         return range(first, last + 1)
 
     def require(self, parameter: str) -> str:
-        """A parameter that has no default.
+        """A parameter without a default.
 
         Raises:
             ConfigurationError: it is missing.
@@ -101,11 +101,11 @@ class ReporterSettings:
         return value
 
     def error(self, parameter: str, what: str) -> ConfigurationError:
-        """An error about a parameter."""
+        """Error about a parameter."""
         return ConfigurationError(f"{self._prefix}{parameter}: {what}")
 
     def labels(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """Variables without their brackets, those left out that are excluded."""
+        """Variables without their brackets and without the excluded ones."""
         wanted = {**variables, **self.added_variables}
         return {k[1:-1]: v for k, v in wanted.items() if k not in self.excluded_variables}
 

@@ -1,4 +1,4 @@
-"""Scope formats: how the full name of a metric is put together from its scope's variables."""
+"""Scope formats, which build the full name of a metric from its scope's variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VARIABLE = re.compile(r"<[a-z_]+>")
 
 
 class ScopeFormats:
-    """The formats that a configuration sets for each kind of scope.
+    """The format of each kind of scope, from a configuration.
 
     Args:
         delimiter: in place of the configured one (``metrics.scope.delimiter``).
@@ -38,7 +38,7 @@ class ScopeFormats:
                 self._formats[logical] = f"{around}{text[1:]}" if around else text[2:]
 
     def prefix(self, scope: MetricScope) -> str:
-        """How the full names of all metrics of a scope begin; unknown variables stay."""
+        """Common prefix of the full names of a scope's metrics; unknown variables stay."""
         text = self._formats[scope.logical]
         parts = (_filled(part, scope) for part in text.split("."))
         return self.delimiter.join(parts)

@@ -17,7 +17,7 @@ __all__ = ["load_ipython_extension", "show", "unload_ipython_extension", "watch"
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Called by ``%load_ext``."""
+    """Hook that ``%load_ext`` calls."""
     from millrace.notebook.sql_magic import MAGIC, run_cell
 
     shell.register_magic_function(run_cell, "cell", MAGIC)
@@ -30,7 +30,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def unload_ipython_extension(shell: Any) -> None:
-    """Called by ``%unload_ext``."""
+    """Hook that ``%unload_ext`` calls."""
     from millrace.notebook.sql_magic import MAGIC
 
     shell.magics_manager.magics["cell"].pop(MAGIC, None)

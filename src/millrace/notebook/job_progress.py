@@ -1,4 +1,4 @@
-"""`watch` and `watched`: how a job does, below a cell, until it has ended."""
+"""`watch` and `watched`: a job's progress below a cell, until the job has ended."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ def show(table: Any) -> None:
 
 
 def display_table(table: Table) -> None:
-    """A table at the end of a cell: its first rows if it ends, else the last ones as they come."""
+    """Show a table at the end of a cell: its first rows if it is bounded, else the last rows,
+    refreshed."""
     if ends(table.node):
         OutputArea(table._repr_html_())
     else:
@@ -37,7 +38,7 @@ def display_table(table: Table) -> None:
 
 
 def show_result(result: TableResult) -> None:
-    """Show the rows of a result; of a statement without a job all at once."""
+    """Show the rows of a result; a statement without a job is shown at once."""
     if result.get_job_client() is None:
         OutputArea(result._repr_html_() or "")
         return

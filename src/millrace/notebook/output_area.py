@@ -14,7 +14,7 @@ REDRAW_SECONDS = 0.2
 
 
 class OutputArea:
-    """HTML below the cell that runs, drawn again in place, but not too often.
+    """HTML below the running cell, redrawn in place, but not too often.
 
     Raises:
         JobDefinitionError: this is no notebook.
@@ -32,11 +32,11 @@ class OutputArea:
         self._drawn = time.monotonic()
 
     def is_due(self) -> bool:
-        """Whether it was not drawn just now."""
+        """Whether enough time has passed since the last drawing."""
         return time.monotonic() - self._drawn >= REDRAW_SECONDS
 
     def draw(self, html: str) -> None:
-        """Replace what is there."""
+        """Replace the HTML."""
         self._drawn = time.monotonic()
         if self._handle is not None:  # outside of a kernel there is nothing to replace
             self._handle.update(self._html(html))

@@ -20,7 +20,7 @@ DEFAULT_NAME = "t_env"
 
 
 def run_cell(line: str, cell: str) -> None:
-    """Carry out the statements of a cell, in the table environment of the notebook.
+    """Execute the statements of a cell, in the table environment of the notebook.
 
     Args:
         line: behind the magic's name: the name of a variable that has the environment; nothing:

@@ -1,4 +1,4 @@
-"""The graph of a program as text and as a picture (SVG), as it was built, not run."""
+"""The graph of a program as text and as a picture (SVG), as it was built."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST = 26
 
 
 def graph_lines(ends: Sequence[Transformation]) -> str:
-    """An operator per line, inputs before those who read them.
+    """Text of the graph: one operator per line, inputs first.
 
     A line has a number, the name, what the operator reads and how, and its parallelism.
     """
@@ -30,8 +30,8 @@ def graph_lines(ends: Sequence[Transformation]) -> str:
 
 
 def graph_svg(ends: Sequence[Transformation]) -> str:
-    """A box per operator, from left to right; lines say how records go on where they do not stay in
-    their subtask."""
+    """Picture of the graph: one box per operator, from left to right. Lines name the
+    partitioning of records that leave their subtask."""
     nodes = inputs_first(ends)
     columns: dict[Transformation, int] = {}
     rows: dict[Transformation, int] = {}

@@ -1,4 +1,4 @@
-"""The job graph: the program for the workers, and what the engine itself needs of a job."""
+"""The job graph: the program for the workers, and the engine's own view of a job."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SinkNode:
 
 @dataclass(frozen=True)
 class LoopNode:
-    """A loop, and the stage that what is fed back goes to."""
+    """A loop, and the stage that receives its feedback."""
 
     loop: str
     stage: int

@@ -1,4 +1,4 @@
-"""Cutting the graph of transformations at its exchanges into stages of chained operators."""
+"""Division of the graph of transformations, at its exchanges, into stages of chained operators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millrace.state.serialization.payload import dump_code
 
 @dataclass
 class _Chain:
-    """A stage in the making."""
+    """A stage under construction."""
 
     id: int
     members: list[Transformation]
@@ -32,7 +32,7 @@ class _Chain:
 def build_job_graph(
     sinks: Sequence[Transformation], run_id: str, job_name: str, **settings: Any
 ) -> JobGraph:
-    """The job that ends in ``sinks``; ``settings`` are further fields of `Program`.
+    """The job graph that ends in ``sinks``; ``settings`` are further fields of `Program`.
 
     Raises JobDefinitionError when there is no sink or the program is wrong.
     """
@@ -47,7 +47,7 @@ def build_job_graph(
 
 
 def inputs_first(sinks: Sequence[Transformation]) -> list[Transformation]:
-    """All that lead to ``sinks``, each after its inputs."""
+    """All transformations that lead to ``sinks``, each after its inputs."""
     ordered: list[Transformation] = []
     seen: set[Transformation] = set()
     stack = [(sink, False) for sink in reversed(sinks)]
@@ -243,7 +243,7 @@ class _Builder:
 
 
 def _check_exclusive(sinks: Sequence[SinkNode]) -> None:
-    """Raises JobDefinitionError when two sinks have what only one may have."""
+    """Raise JobDefinitionError when two sinks claim a resource that only one may have."""
     owners: dict[str, str] = {}
     for node in sinks:
         exclusive = node.sink.exclusive_id
@@ -258,7 +258,7 @@ def _check_exclusive(sinks: Sequence[SinkNode]) -> None:
 
 
 def _check_closed(ordered: Sequence[Transformation]) -> None:
-    """Raises JobDefinitionError when a loop is begun but not ended."""
+    """Raise JobDefinitionError when a loop is begun but not closed."""
     closed = {t.loop for t in ordered if t.role is Role.FEEDBACK}
     if any(t.loop is not None and t.loop not in closed for t in ordered):
         raise JobDefinitionError(
@@ -279,13 +279,12 @@ def _pickled_partitioner(partitioning: Partitioning | None, upstream: Transforma
 
 
 def _operator_states(transformation: Transformation) -> tuple[OperatorStateDeclaration, ...]:
-    """Return the declared state of an operator; raises JobDefinitionError if it cannot be
-    redistributed."""
+    """Declared states of an operator; raises JobDefinitionError if one cannot be redistributed."""
     declared = tuple(transformation.factory().operator_states)
     check_declarations(transformation.name, declared)
     return declared
 
 
 def _pickled(transformation: Transformation) -> bytes:
-    """The factory by value; raises SerializationError naming the operator and what it captured."""
+    """The pickled factory; raises SerializationError with the operator and the captured object."""
     return dump_code(transformation.factory, lambda: f"operator '{transformation.name}'")

@@ -1,4 +1,4 @@
-"""Transformations: the nodes of the graph that the API builds. Nothing runs yet."""
+"""Transformations: the nodes of the graph that the API builds, before anything runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Partitioning:
-    """How records get from one transformation to the next. None of it: forward where possible."""
+    """Route of records from one transformation to the next; by default they are forwarded where
+    possible."""
 
     exchange: Exchange
     key_selector: Callable[[Any], Any] | None = None
@@ -44,7 +45,8 @@ class Partitioning:
 
 @dataclass(frozen=True)
 class Input:
-    """One input of a transformation: (a side output of) another, partitioned in some way."""
+    """One input of a transformation: another transformation, or its side output, and the
+    partitioning."""
 
     transformation: Transformation
     tag: OutputTag[Any] | None = None

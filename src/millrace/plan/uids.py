@@ -1,4 +1,4 @@
-"""Uids: the names under which state is found again.
+"""Uids: the stable names of operators in savepoints.
 
 A uid is what the user gave, or else a hash of the structure: what the operator is, and the uids of
 its inputs. Semantics: Flink docs, "Savepoints", assigning operator ids.
@@ -34,8 +34,8 @@ def assign_uids(ordered: Iterable[Transformation]) -> dict[Transformation, str]:
 
 
 def _of_loop(transformation: Transformation, uids: dict[Transformation, str]) -> str | None:
-    """The uid of the end of a loop follows from that of its beginning, which users can give one:
-    what goes round is found again when the loop's body has changed."""
+    """Uid of a loop's end, derived from its beginning, which users can name: feedback is
+    restored even if the loop's body has changed."""
     if transformation.role is not Role.FEEDBACK:
         return None
     heads = (uid for other, uid in uids.items() if other.loop == transformation.loop)

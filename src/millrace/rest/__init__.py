@@ -1,4 +1,4 @@
-"""A small HTTP endpoint inside the driver: what a running job is doing, and its queryable state."""
+"""A small HTTP endpoint inside the driver with a running job's state and progress."""
 
 from millrace.rest.client import QueryableStateClient, QueryableStateError
 

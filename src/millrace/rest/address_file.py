@@ -1,4 +1,4 @@
-"""Where a job's endpoint is and its token, in a file that only its owner can read.
+"""Address and token of a job's endpoint, in a file that only its owner can read.
 
 It is beside the job's lease: ``<checkpoint directory>/<job>/rest.json``.
 """
@@ -22,7 +22,7 @@ NAME = "rest.json"
 
 @dataclass(frozen=True, slots=True)
 class RestAddress:
-    """How to reach an endpoint."""
+    """Address and token of an endpoint."""
 
     url: str
     token: str
@@ -31,7 +31,8 @@ class RestAddress:
         return f"RestAddress({self.url!r})"  # the token is nobody's business
 
     def write(self, job_dir: StrPath) -> str:
-        """Write the file, replacing that of an earlier run; nobody else ever sees its content."""
+        """Write the file, replacing that of an earlier run; no other user can ever read its
+        content."""
         path = os.path.join(job_dir, NAME)
         content = json.dumps({"url": self.url, "token": self.token}).encode()
         file_system_of(path).publish(path, (content,), durable=False)
@@ -46,7 +47,7 @@ class RestAddress:
 
 
 def find_address(directory: StrPath, job_name: str | None = None) -> RestAddress:
-    """The address in a job's directory, or of the job of that name in a checkpoint directory.
+    """The address in a job's directory, or of the job with a name in a checkpoint directory.
 
     Raises:
         StateError: there is none, so the job does not run or has no endpoint.

@@ -21,12 +21,12 @@ class Answer:
 
 
 def failure(status: HTTPStatus, error: str, headers: Mapping[str, str] | None = None) -> Answer:
-    """The request cannot be answered; ``error`` says why."""
+    """Answer to a request that cannot be answered, with the reason."""
     return Answer(status, {"error": error}, headers or {})
 
 
 def unknown(part: str, name: str, known: Iterable[Any], **more: Any) -> Answer:
-    """404: ``part`` of the path is not there; ``known`` is what there is instead."""
+    """Answer 404 for an unknown part of the path; it names the known values."""
     listed = list(known)
     body = {"error": f"there is no {part} '{name}'", "unknown": part, "known": listed, **more}
     return Answer(HTTPStatus.NOT_FOUND, body)

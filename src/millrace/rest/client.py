@@ -1,4 +1,4 @@
-"""Asks a running job for its state. Flink: class ``QueryableStateClient``."""
+"""Client of a running job's queryable state. Flink: class ``QueryableStateClient``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXACT = "json=1"
 
 
 class QueryableStateError(MillraceError):
-    """The endpoint could not be reached, or refused the question."""
+    """The endpoint is out of reach, or refused the request."""
 
     def __init__(self, message: str, status: int = 0, body: Any = None) -> None:
         super().__init__(message, status, body)
@@ -43,17 +43,17 @@ class QueryableStateError(MillraceError):
 
     @property
     def unknown(self) -> str | None:
-        """The missing thing: ``job``, ``operator``, ``state`` or ``key``; None: something else."""
+        """The missing thing: ``job``, ``operator``, ``state`` or ``key``; None for other errors."""
         return self.body.get("unknown") if isinstance(self.body, dict) else None
 
     @property
     def loading(self) -> bool:
-        """Whether the job has just started; ask again soon."""
+        """Whether the job has just started, so that a later attempt may succeed."""
         return self.status == UNAVAILABLE
 
 
 class QueryableStateClient:
-    """Reads queryable state over HTTP; for several threads at once, each has a connection.
+    """Reads queryable state over HTTP; safe for several threads, each with its own connection.
 
     Semantics: Flink docs, "Queryable State". Unlike there, answers are committed: what a client
     has seen is never taken back.
@@ -84,8 +84,8 @@ class QueryableStateClient:
     def of_job(
         directory: StrPath, job_name: str | None = None, timeout: float = 10.0, wait: float = 0.0
     ) -> QueryableStateClient:
-        """A client of the job whose directory this is (see `JobClient.get_job_directory`), or of
-        the job of that name in a checkpoint directory on this machine.
+        """A client of the job with this directory (see `JobClient.get_job_directory`), or of the
+        job with a name in a checkpoint directory on this machine.
 
         Args:
             wait: how many seconds to wait until the job has started and its state can be asked for.
@@ -124,8 +124,7 @@ class QueryableStateClient:
     def get_all(
         self, operator: str, name: str, keys: Iterable[Any], job: JobID | str | None = None
     ) -> dict[Any, Any]:
-        """The values of those of ``keys`` that are there, all from one checkpoint; raises as
-        `get`."""
+        """The values of those ``keys`` that exist, all from one checkpoint; raises as `get`."""
         wanted = list(keys)
         query = urlencode([("key", _text(key)) for key in wanted])
         answer = self.ask(f"{self._path(job, operator, name)}?{EXACT}&{query}")
@@ -145,8 +144,8 @@ class QueryableStateClient:
         key_type_info: TypeInformation[Any] | None,
         state_descriptor: StateDescriptor,
     ) -> CompletableFuture[State]:
-        """The state of a key, typed as its descriptor says; it cannot be changed. Flink's
-        ``getKvState``. ``key_type_info`` is accepted for its sake: the endpoint knows the keys.
+        """The state of a key, typed as its descriptor declares; it cannot be changed. Flink's
+        ``getKvState``. ``key_type_info`` has no effect, because the endpoint knows the keys.
 
         The future raises as `get` does. Of an aggregating state its accumulator is asked for, from
         which the descriptor's function makes the result.
@@ -228,12 +227,12 @@ def _is_loading(state: dict[str, Any]) -> bool:
 
 
 def _text(key: Any) -> str:
-    """How a key is written in a URL."""
+    """Text of a key in a URL."""
     return dumps(to_json(key)).decode()
 
 
 def _words(status: int, body: Any) -> str:
-    """Message of an answer other than 200."""
+    """Message of an answer with a status other than 200."""
     if not isinstance(body, dict):
         return f"HTTP {status}"
     known = body.get("known")

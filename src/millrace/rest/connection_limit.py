@@ -1,4 +1,4 @@
-"""How many connections a server has at a time: those that have shown a token stay, others give way.
+"""Limit of a server's connections: those that have shown a token stay, others give way.
 
 All of it happens in the thread of the server's event loop.
 """
@@ -46,7 +46,7 @@ class ConnectionLimit:
         self._refused: deque[asyncio.Transport] = deque()
 
     def admit(self, transport: asyncio.Transport, client: Any) -> bool:
-        """Take a new connection; False: there are too many, all of which have shown the token."""
+        """Admit a new connection; False if there are too many and all have shown the token."""
         if len(self._open) >= self._most and not self._make_room():
             self._refuse(transport)
             return False
@@ -59,22 +59,22 @@ class ConnectionLimit:
         return True
 
     def proven(self, client: Any) -> None:
-        """The client has shown the token."""
+        """Record that a client has shown the token."""
         self._unproven.pop(client, None)
 
     def left(self, transport: asyncio.Transport, client: Any) -> None:
-        """A connection has ended."""
+        """Record that a connection has ended."""
         self._open.discard(transport)
         if self._unproven.get(client) is transport:
             del self._unproven[client]
 
     def protocol(self) -> type[asyncio.Protocol]:
-        """The protocol for uvicorn whose connections are counted."""
+        """The protocol class for uvicorn that counts its connections."""
         return _counted(self)
 
     def _make_room(self) -> bool:
-        """End the connection that has been silent about the token for longest: who has it shows it
-        at once."""
+        """Close the connection that has gone longest without a token: clients with a token show
+        it at once."""
         client = next(iter(self._unproven), None)
         if client is None:
             return False
@@ -89,8 +89,8 @@ class ConnectionLimit:
             transport.abort()
 
     def _refuse(self, transport: asyncio.Transport) -> None:
-        """Say that there are too many, and stay until that has been read: what is closed before
-        its request was read takes the answer back."""
+        """Answer that there are too many connections, and close after the client has read that:
+        an earlier close would take the answer back."""
         if len(self._refused) == self._most:
             self._refused.popleft().abort()
         self._refused.append(transport)
@@ -106,8 +106,8 @@ class ConnectionLimit:
 
 
 class _OnePiece:
-    """A transport that sends what is written in one go, when the loop has its next turn: of two
-    pieces, whoever reads the first would wait for the second."""
+    """A transport that sends everything in one piece at the loop's next turn, so that no reader
+    waits for a second piece."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -118,13 +118,13 @@ class _OnePiece:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send something soon."""
+        """Queue data for sending."""
         if not self._pieces:
             self._loop.call_soon(self._send)
         self._pieces.append(data)
 
     def close(self) -> None:
-        """Close it when all is sent."""
+        """Close the transport after all data is sent."""
         self._send()
         self._transport.close()
 
@@ -158,7 +158,7 @@ def _counted(limit: ConnectionLimit) -> type[H11Protocol]:
                 super().connection_lost(exc)
 
         def send_400_response(self, msg: str) -> None:
-            """In JSON, as every other answer."""
+            """Send status 400 with JSON, as all other answers have."""
             self.transport.write(_NONSENSE)
             self.transport.close()
 

@@ -1,4 +1,4 @@
-"""The endpoint of one job: begins to answer when the job starts, and ends with it.
+"""The endpoint of one job, which answers from the job's start to its end.
 
 Semantics of the state it shows: Flink docs, "Queryable State", but read-committed.
 """
@@ -50,7 +50,7 @@ def endpoint_of(job: ControlledJob, graph: JobGraph, configuration: Configuratio
 
 
 class RestEndpoint(JobObserver):
-    """Serves what can be seen of a job over HTTP.
+    """Serves a job's state and progress over HTTP.
 
     Raises:
         ConfigurationError: the token cannot be sent in a header; or, when the job starts, the

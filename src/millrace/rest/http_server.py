@@ -1,4 +1,4 @@
-"""An HTTP server: an application of ASGI behind uvicorn, in this thread or in one of its own."""
+"""An HTTP server: an ASGI application behind uvicorn, in this thread or in one of its own."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ STARTED_POLL = 0.01
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """The certificate of a server and its key, in PEM files."""
+    """Certificate and key of a server, as PEM files."""
 
     certificate: Path
     key: Path | None = None
     """None: it is in the certificate's file."""
 
     def check(self) -> None:
-        """Raise ConfigurationError unless they can be used."""
+        """Raise ConfigurationError unless the files can be used."""
         try:
             ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(
                 self.certificate, self.key
@@ -51,7 +51,7 @@ class TlsFiles:
 
 
 class HttpServer:
-    """Serves an application; from when it is made, connections wait for it.
+    """Serves an application; connections are accepted from construction on and wait until it runs.
 
     Args:
         application: of ASGI.
@@ -83,7 +83,7 @@ class HttpServer:
         self._thread: threading.Thread | None = None
 
     def run(self) -> None:
-        """Serve in this thread until `end` is called or a signal asks for the end."""
+        """Serve in this thread until `end` is called or a signal ends it."""
         with self._ending_by_signals():
             self._server.run([self._socket])
 
@@ -95,11 +95,11 @@ class HttpServer:
         self._thread.start()
 
     def end(self) -> None:
-        """Ask for the end, from any thread."""
+        """Request the end, from any thread."""
         self._server.should_exit = True
 
     def close(self) -> None:
-        """End, and wait until it is."""
+        """End, and wait until the server has ended."""
         self.end()
         if self._thread is not None:
             self._thread.join()
@@ -143,8 +143,8 @@ def _server(
     class Server(uvicorn.Server):
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            """Whoever runs the server answers signals: uvicorn would raise them again at its end,
-            before anything is put in order."""
+            """Leave signals to the server's caller: uvicorn would raise them again at its end,
+            before anything is cleaned up."""
             yield
 
     config = uvicorn.Config(

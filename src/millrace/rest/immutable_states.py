@@ -1,4 +1,4 @@
-"""Queried state: has the reading methods of its kind, and refuses to be changed."""
+"""Queried states: they have the reading methods of their kind, and refuse changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["immutable_state"]
 
 
 def immutable_state(descriptor: StateDescriptor, value: Any) -> State:
-    """The state of one key as ``descriptor`` describes it.
+    """The state of one key as ``descriptor`` declares it.
 
     Example:
         >>> immutable_state(ListStateDescriptor("recent"), [1, 2]).get()

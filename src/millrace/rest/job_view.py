@@ -32,7 +32,7 @@ class JobView:
         self.view = view
 
     def names(self) -> tuple[str, str]:
-        """Names that requests may give the job: its id and its name."""
+        """Names of the job in requests: its id and its name."""
         return self._id, self._name
 
     def operator_name(self, uid: str) -> str:
@@ -40,11 +40,11 @@ class JobView:
         return self._operators.get(uid, uid)
 
     def summary(self) -> dict[str, Any]:
-        """Which job it is."""
+        """Id and name of the job."""
         return {"id": self._id, "name": self._name, "status": self._job.details().status.name}
 
     def details(self) -> dict[str, Any]:
-        """How it is doing."""
+        """State and progress of the job."""
         details = self._job.details()
         return {
             **self.summary(),

@@ -33,7 +33,7 @@ __all__ = [
 
 
 def key_text(key: Any) -> str | None:
-    """How a key is written: its JSON. None: it has none, because its class does not let it.
+    """Text of a key: its JSON. None if its class has no JSON.
 
     Example:
         >>> key_text(("eu", None))
@@ -46,7 +46,7 @@ def key_text(key: Any) -> str | None:
 
 
 def likely_texts(text: str) -> list[str]:
-    """How keys are written (`key_text`) that a text may mean.
+    """Texts of keys (`key_text`) that a user's text may mean.
 
     Example:
         >>> likely_texts("4 "), likely_texts("2026-11-21")
@@ -64,7 +64,7 @@ def likely_texts(text: str) -> list[str]:
 
 
 def exact_candidates(text: str, written: Iterable[Any], examples: Iterable[Any]) -> list[Any]:
-    """The keys that JSON (`key_text`) means: of numbers and strings nothing is guessed.
+    """The keys that JSON (`key_text`) means; numbers and texts are not guessed.
 
     Args:
         written: keys with this text.
@@ -83,7 +83,7 @@ def exact_candidates(text: str, written: Iterable[Any], examples: Iterable[Any])
 
 
 def key_candidates(text: str, examples: Iterable[Any], written: Iterable[Any] = ()) -> list[Any]:
-    """The keys that a text may mean, the likeliest first.
+    """The keys that a text may mean, the most likely first.
 
     Args:
         text: JSON of a key (`to_json`), or a plain string; a date, UUID, decimal or name of an
@@ -138,7 +138,7 @@ def _distinct(keys: Iterable[Any]) -> list[Any]:
 
 
 def read_like(example: Any, source: Any) -> Any:
-    """The key of the shape of ``example`` that parsed JSON stands for.
+    """The key in parsed JSON, with the shape of ``example``.
 
     Raises:
         ValueError, TypeError, LookupError: it stands for none.

@@ -1,4 +1,4 @@
-"""Routes of the endpoint, and the functions that answer them.
+"""Routes of the endpoint, and the functions that answer requests.
 
 ::
 
@@ -47,7 +47,7 @@ class Router:
         self._job = job
 
     def get(self, target: str) -> Answer:
-        """The answer to ``GET target``, which is path and query as they came."""
+        """The answer to ``GET target``; ``target`` is path and query as received."""
         before, _, query = target.partition("?")
         path = [unquote(part) for part in before.split("/")[1:]]
         if path[-1:] == [""] and len(path) != WITH_KEY:  # there it is the empty key
@@ -129,7 +129,7 @@ class Router:
     def _meant(
         self, state: QueryableState, text: str, examples: list[Any], exact: bool
     ) -> list[Any]:
-        """The keys that a text may mean, the likeliest first."""
+        """The keys that a text may mean, the most likely first."""
         view = self._job.view
         if exact:
             return exact_candidates(text, view.written(state, text), examples)

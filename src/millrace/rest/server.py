@@ -1,4 +1,4 @@
-"""The HTTP server in the driver: who may ask, how many at a time, and JSON for every answer."""
+"""The HTTP server in the driver: it checks tokens, limits connections and answers in JSON."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class RestServer:
         self._http.start()
 
     def close(self) -> None:
-        """Answer nothing more; ends open connections."""
+        """Stop answering, and close open connections."""
         self._http.close()
 
 
 class _Everything:
-    """All paths and methods. An object, so that Starlette leaves the methods to it.
+    """All paths and methods. It is an object because Starlette then leaves the methods to it.
 
     It answers in the event loop: to hand a request to another thread takes longer than to look up
     a key, above all while the job's own thread is busy.

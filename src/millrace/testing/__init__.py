@@ -1,4 +1,4 @@
-"""Tools to test functions and whole pipelines in this process, with a clock held by hand."""
+"""Tools that test functions and whole pipelines in this process, with a manual clock."""
 
 from __future__ import annotations
 

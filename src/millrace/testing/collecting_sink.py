@@ -1,4 +1,4 @@
-"""A sink that keeps what was committed where the test can see it."""
+"""A sink that keeps committed records for the test to read."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ T = TypeVar("T")
 
 
 class _Committable(NamedTuple):
-    """Records of one subtask and epoch, under a name that no other has."""
+    """Records of one subtask and epoch, under a unique name."""
 
     name: tuple[str, int]
     records: list[StreamRecord]
 
 
 class CollectingSink(Sink[T], Generic[T]):
-    """Keeps the records of committed epochs, each once, in the process that runs the test.
+    """Sink that keeps the records of committed epochs, each once, in the process of the test.
 
     For programs that take their sink as an argument. A record is here once its checkpoint is
     complete, so what an aborted epoch wrote is never seen. Flink: docs, "Testing", where it is a
@@ -54,7 +54,7 @@ class CollectingSink(Sink[T], Generic[T]):
         return [record.value for record in self._records]
 
     def records(self) -> list[StreamRecord]:
-        """The same with their event times."""
+        """All records so far, with their event times."""
         return list(self._records)
 
     def take(self) -> list[T]:

@@ -1,4 +1,4 @@
-"""Faults as a cluster has them, injected with the odds of a seeded die."""
+"""Injected faults of a cluster, drawn at random from a seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Faults:
-    """How often what goes wrong, each from 0 (never) to 1.
+    """Probability of each fault, from 0 (never) to 1.
 
     Whatever the odds, no more than ``in_a_row`` epochs fail one after the other, for the engine
     gives up after a few.
@@ -26,7 +26,7 @@ class Faults:
 
 
 class Dice:
-    """Decides, for one run, what goes wrong when."""
+    """Random decisions about the faults of one run."""
 
     def __init__(self, faults: Faults, seed: int) -> None:
         self._faults = faults
@@ -34,7 +34,7 @@ class Dice:
         self._spared = False
 
     def begin_epoch(self, attempt: int) -> None:
-        """An epoch begins; ``attempt`` counts the tries of this one."""
+        """Begin an epoch; ``attempt`` is the number of its attempts so far."""
         self._spared = attempt >= self._faults.in_a_row
 
     def lose_epoch(self) -> bool:
@@ -54,7 +54,7 @@ class Dice:
         return self._falls(self._faults.lost_buffers)
 
     def choose(self, count: int) -> int:
-        """One of ``range(count)``."""
+        """A random number of ``range(count)``."""
         return self._random.randrange(count)
 
     def _falls(self, chance: float) -> bool:

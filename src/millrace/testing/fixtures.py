@@ -1,4 +1,4 @@
-"""Fixtures for pytest. Switch them on in the topmost ``conftest.py``:
+"""Fixtures for pytest. Enable them in the topmost ``conftest.py``:
 
     pytest_plugins = ["millrace.testing.fixtures"]
 
@@ -22,27 +22,27 @@ from millrace.testing.operator_harness import OperatorHarness
 
 @pytest.fixture
 def manual_clock() -> ManualClock:
-    """Processing time of `millrace_local` and `mini_job`; begins at 0."""
+    """Processing time of `millrace_local` and `mini_job`; it begins at 0."""
     return ManualClock()
 
 
 @pytest.fixture
 def millrace_local(manual_clock: ManualClock) -> Iterator[MiniCluster]:
-    """Jobs of the test run in this process, without Spark (`run_local`)."""
+    """Context in which jobs of the test run in this process, without Spark (`run_local`)."""
     with run_local(clock=manual_clock) as cluster:
         yield cluster
 
 
 @pytest.fixture
 def mini_job(manual_clock: ManualClock) -> Iterator[MiniJob]:
-    """A `MiniJob` to build a pipeline in and move on step by step."""
+    """A `MiniJob`, in which the test builds a pipeline and advances it step by step."""
     with MiniJob(clock=manual_clock) as job:
         yield job
 
 
 @pytest.fixture
 def operator_harness() -> Iterator[Callable[..., OperatorHarness]]:
-    """Makes `OperatorHarness` objects (same arguments) and closes them after the test."""
+    """Factory of `OperatorHarness` objects (same arguments); they are closed after the test."""
     with ExitStack() as open_harnesses:
 
         def make(what: Any, *args: Any, **kwargs: Any) -> OperatorHarness:

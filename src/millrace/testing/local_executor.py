@@ -1,4 +1,4 @@
-"""An executor in this process: the same subtasks and buffers, no Spark.
+"""An executor in this process: the same subtasks and buffers, without Spark.
 
 It can mix things up as a cluster would: deliver buffers in another order, let several
 workers take turns, and fail.
@@ -56,7 +56,7 @@ class LocalExecutor:
         return Worker(f"local:{index}", self._source_clock, interruptible=True)
 
     def deploy(self, program: Program) -> None:
-        """Take over the program, by value as workers get it.
+        """Take the program over, by value as workers receive it.
 
         Raises SerializationError when it cannot be pickled.
         """
@@ -66,11 +66,11 @@ class LocalExecutor:
         self._program = pickle.loads(dump_code(program, lambda: f"job '{program.job_name}'"))
 
     def prepare(self, program: Program) -> CompletableFuture[None]:
-        """There is nothing to start."""
+        """Do nothing: nothing has to be started."""
         return CompletableFuture.completed(None)
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
-        """Run one epoch. Raises ExecutorError when it is lost to an injected fault."""
+        """Run one epoch. Raises ExecutorError when an injected fault loses it."""
         with paused_collector():
             return self._run_epoch(plan)
 
@@ -141,13 +141,13 @@ class LocalExecutor:
         return lambda name, pieces: write_segment(job_dir, name, pieces, plan.durable)
 
     def cancel(self) -> None:
-        """Nothing runs in the background."""
+        """Do nothing: nothing runs in the background."""
 
     def finished(self) -> None:
-        """`close` deletes everything."""
+        """Do nothing: `close` deletes everything."""
 
     def close(self) -> None:
-        """Forget the program."""
+        """Drop the program."""
         if self._program is not None:
             for worker in self._workers:
                 worker.forget(self._program.run_id)

@@ -1,4 +1,4 @@
-"""A clock that stands still until somebody moves it."""
+"""A clock that only moves when a test moves it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from millrace.common.time.amounts import Duration, Time, millis
 
 
 class ManualClock:
-    """Processing time for tests; all times in milliseconds since the epoch.
+    """Processing time for tests; all times in ms since the Unix epoch.
 
     A job that waits for a time does not wait: the clock moves there. So timers, idleness and
     rates can be tested in no time, with the same result every time.
@@ -26,19 +26,19 @@ class ManualClock:
         """When each wait began and, after it, ended: two entries per wait."""
 
     def now(self) -> int:
-        """Milliseconds since the epoch."""
+        """Current time, in ms since the Unix epoch."""
         return self._now
 
     def set(self, now: int) -> None:
-        """Move the clock to a time, backwards too: machines' clocks do that."""
+        """Set the clock to a time, also backwards, as clocks of machines may go."""
         self._now = now
 
     def advance(self, by: Duration | Time | int) -> None:
-        """Move the clock on (a number: milliseconds)."""
+        """Advance the clock (a number is in ms)."""
         self._now += millis(by)
 
     def wait_until(self, at: int | None, interrupted: Event) -> None:
-        """Move to ``at`` at once, unless interrupted.
+        """Set the clock to ``at`` at once, unless interrupted.
 
         Raises:
             RuntimeError: ``at`` is None: whoever waits for ever in a test has a bug.

@@ -1,4 +1,4 @@
-"""Whole jobs in this process, without Spark, with a clock held by hand."""
+"""Whole jobs in this process, without Spark, with a manual clock."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MiniCluster:
     epoch_limit: int = EPOCH_LIMIT
 
     def observe(self, progress: JobDetails) -> None:
-        """An epoch has been accepted."""
+        """Record the progress after an accepted epoch."""
         self.progress.append(progress)
         for listener in self.listeners:
             listener(progress)
@@ -60,7 +60,7 @@ def run_local(
     epoch_limit: int = EPOCH_LIMIT,
     executor: Callable[[], Executor] | None = None,
 ) -> Iterator[MiniCluster]:
-    """Within this context jobs run in this process, in milliseconds and without Spark.
+    """Context in which jobs run in this process, in milliseconds and without Spark.
 
     Args:
         workers: how many workers take turns, each with its own cache of state.

@@ -1,4 +1,4 @@
-"""A whole pipeline that a test moves on step by step."""
+"""A whole pipeline that a test advances step by step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class MiniJob:
-    """One job in this process whose input, clock and epochs are in the test's hands.
+    """A job in this process whose input, clock and epochs the test controls.
 
     Build a pipeline between `source` and `collect`, push into its sources, and let it take
     everything in with `process`. Used as a context manager. Between two calls the job stands
@@ -101,13 +101,13 @@ class MiniJob:
     # -- the pipeline --------------------------------------------------------------------------
 
     def source(self, name: str = "source") -> PushedSource[Any]:
-        """A source to push into; its ``stream`` begins the pipeline."""
+        """A source that the test pushes records into; its ``stream`` begins the pipeline."""
         source: PushedSource[Any] = PushedSource(self.env, name)
         self._sources.append(source)
         return source
 
     def collect(self, stream: DataStream[T]) -> CollectingSink[T]:
-        """Where to read what a stream (or side output) gave."""
+        """The collected records of a stream or side output."""
         sink: CollectingSink[T] = CollectingSink()
         stream.sink_to(sink)
         return sink
@@ -115,8 +115,8 @@ class MiniJob:
     # -- time goes on --------------------------------------------------------------------------
 
     def process(self, epochs: int = 1) -> None:
-        """Run an epoch, which takes in all that was pushed; several where results need several,
-        as in iterations.
+        """Run an epoch with all pushed records; run several where results need several, as in
+        iterations.
 
         Raises:
             JobDefinitionError: the job has ended.
@@ -126,12 +126,12 @@ class MiniJob:
             self._one_epoch()
 
     def advance(self, by: Duration | Time | int) -> None:
-        """Move the clock on (a number: ms) and run an epoch, so that timers fire."""
+        """Advance the clock (a number is in ms) and run an epoch, so that timers fire."""
         self.clock.advance(by)
         self.process()
 
     def set_processing_time(self, now: int) -> None:
-        """Set the clock (ms since the epoch) and run an epoch, so that timers fire."""
+        """Set the clock (ms since the Unix epoch) and run an epoch, so that timers fire."""
         self.clock.set(now)
         self.process()
 
@@ -145,7 +145,7 @@ class MiniJob:
 
     @property
     def client(self) -> EmbeddedJobClient:
-        """The running job: accumulators, metrics, progress.
+        """Client of the running job: accumulators, metrics, progress.
 
         Raises:
             JobDefinitionError: nothing has been processed yet.

@@ -1,4 +1,4 @@
-"""Runs one operator without a job: records, watermarks and time go in by hand."""
+"""Harness of one operator without a job: the test supplies records, watermarks and time."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UID = "operator"
 
 @dataclass(frozen=True)
 class OperatorSnapshot:
-    """State of one subtask, as a checkpoint keeps it."""
+    """State of one subtask, as a checkpoint stores it."""
 
     subtask_index: int
     parallelism: int
@@ -55,7 +55,7 @@ class _Recorder:
 
 
 class _Recorders(dict[OutputTag[Any], Output]):
-    """Records every side output that is asked for."""
+    """Recorders of side outputs, made at their first use."""
 
     def get(self, tag: OutputTag[Any], default: Any = None) -> Any:
         return self.setdefault(tag, _Recorder())
@@ -144,43 +144,45 @@ class OperatorHarness:
     # -- what goes in ------------------------------------------------------------------------
 
     def process_element(self, value: Any, timestamp: int | None = None) -> None:
-        """One record; its event time in ms since the epoch. Of several inputs, the first one's or
-        the one that is not broadcast."""
+        """Process one record; its event time is in ms since the Unix epoch. Of several inputs,
+        it goes to the first or to the one that is not broadcast."""
         self.process_elements([value], None if timestamp is None else [timestamp])
 
     def process_elements(self, values: list[Any], timestamps: list[int] | None = None) -> None:
-        """A batch of records."""
+        """Process a batch of records."""
         self.process_batch(RowBatch(values, timestamps))
 
     def process_batch(self, batch: Batch, number: int = 0) -> None:
-        """A batch of rows or columns, for an input of several."""
+        """Process a batch of rows or columns, for the input with a number."""
         with paused_collector():
             operator_input(self.operator, number).emit(batch)
 
     def process_element1(self, value: Any, timestamp: int | None = None) -> None:
-        """One record of the first input."""
+        """Process one record of the first input."""
         self.process_element(value, timestamp)
 
     def process_element2(self, value: Any, timestamp: int | None = None) -> None:
-        """One record of the second input."""
+        """Process one record of the second input."""
         self.process_batch(RowBatch([value], None if timestamp is None else [timestamp]), 1)
 
     def process_broadcast_element(self, value: Any, timestamp: int | None = None) -> None:
-        """One record of the broadcast input."""
+        """Process one record of the broadcast input."""
         self.process_element2(value, timestamp)
 
     def process_watermark(self, timestamp: int) -> None:
-        """A watermark of all inputs, ms since the epoch."""
+        """Process a watermark of all inputs, in ms since the Unix epoch."""
         self._marks = [timestamp, timestamp]
         with paused_collector():
             self.operator.process_watermark(timestamp)
 
     def process_watermark1(self, timestamp: int) -> None:
-        """A watermark of the first input; event time is the lesser of both inputs'."""
+        """Process a watermark of the first input; event time is the lesser of both inputs'
+        watermarks."""
         self._process_watermark(0, timestamp)
 
     def process_watermark2(self, timestamp: int) -> None:
-        """A watermark of the second input; event time is the lesser of both inputs'."""
+        """Process a watermark of the second input; event time is the lesser of both inputs'
+        watermarks."""
         self._process_watermark(1, timestamp)
 
     def _process_watermark(self, number: int, timestamp: int) -> None:
@@ -191,7 +193,7 @@ class OperatorHarness:
                 self.operator.process_watermark(min(self._marks))
 
     def set_processing_time(self, timestamp: int) -> None:
-        """Move the clock (ms since the epoch): a new epoch begins, and timers that are due fire."""
+        """Set the clock (ms since the Unix epoch): a new epoch begins, and due timers fire."""
         self._accept()
         self._now = timestamp
         self.operator.begin_epoch(self._epoch, self._now)
@@ -216,7 +218,7 @@ class OperatorHarness:
         return [record.value for record in recorder.records]
 
     def clear_output(self) -> None:
-        """Forget what was emitted so far."""
+        """Drop the records emitted so far."""
         self._output.records.clear()
         self._output.watermarks.clear()
         self._side.clear()
@@ -224,7 +226,7 @@ class OperatorHarness:
     # -- what it keeps ------------------------------------------------------------------------
 
     def state(self, name: str, key: Any = None, window: Window | None = None) -> Any:
-        """Return the value, list or dict that a state holds for ``key``; None if it is empty.
+        """The value, list or dict of a state for ``key``; None if it is empty.
 
         Aggregating state shows its accumulator. Operator and broadcast state have no key;
         state of a window (the window function's or its trigger's) is found with ``window``.
@@ -236,7 +238,7 @@ class OperatorHarness:
         return self._view().value(name, key, window)
 
     def keys(self, name: str) -> list[Any]:
-        """The keys that have something in the keyed state of that name.
+        """The keys with an entry in the keyed state of a name.
 
         Raises:
             StateError: the operator has no state of that name.
@@ -244,22 +246,22 @@ class OperatorHarness:
         return self._view().keys(name)
 
     def event_time_timers(self) -> list[Timer]:
-        """The timers of event time that functions and triggers have set, by time. Windows that need
-        no trigger have none: see `entries`."""
+        """The event-time timers that functions and triggers have registered, by time. Windows
+        that need no trigger have none: see `entries`."""
         return self._view().timers(EVENT_TIMERS)
 
     def processing_time_timers(self) -> list[Timer]:
-        """The timers of processing time that are set, by time."""
+        """The registered processing-time timers, by time."""
         return self._view().timers(PROCESSING_TIMERS)
 
     def accumulator(self, name: str) -> Any:
-        """Return the accumulator of that name; None if there is none."""
+        """The accumulator of a name; None if there is none."""
         found = self.operator.context.accumulators.get(name)
         return None if found is None else found.get_local_value()
 
     def metric(self, name: str) -> Any:
-        """The metric of that name, groups before it with dots: a count, a gauge's number, a dict of
-        a distribution's; None if there is none."""
+        """The metric of a name, with its groups before it, separated by dots: a count, a gauge's
+        number, or a dict for a distribution; None if there is none."""
         registry = self.operator.context.metrics
         metric = registry.metrics.get(name)
         if isinstance(metric, (Counter, Meter)):
@@ -270,11 +272,11 @@ class OperatorHarness:
         return StateView(self._state, UID, self._transformation.name)
 
     def next_wakeup(self) -> int | None:
-        """When the operator wants the next epoch, ms since the epoch."""
+        """Time at which the operator wants the next epoch, in ms since the Unix epoch."""
         return self.operator.next_wakeup()
 
     def entries(self) -> int:
-        """How many entries of state there are, timers included."""
+        """Number of entries of state, including timers."""
         return sum(table.entry_count() for table in self._state.tables.values())
 
     # -- checkpoints and failures ------------------------------------------------------------
@@ -287,7 +289,7 @@ class OperatorHarness:
         return OperatorSnapshot(index, parallelism, tuple(self._deltas))
 
     def abort(self) -> None:
-        """Take the open epoch back, as after a failure; what it emitted is forgotten too."""
+        """Roll the open epoch back, as after a failure; its output is dropped, too."""
         self.operator.close()
         self._state.roll_back()
         self.clear_output()
@@ -296,8 +298,8 @@ class OperatorHarness:
     def restored(
         self, *snapshots: OperatorSnapshot, subtask_index: int = 0, parallelism: int = 1
     ) -> OperatorHarness:
-        """Another subtask of the same operator with the state of ``snapshots``: of all the
-        subtasks there were, if there are ``parallelism`` subtasks from now on."""
+        """Another subtask of the same operator with the state of ``snapshots``, which are those
+        of all former subtasks; ``parallelism`` is the new one."""
         max_parallelism = self._place[2]
         other = OperatorHarness(
             self._stream,

@@ -1,4 +1,4 @@
-"""The stream of one operator, for what a harness is given."""
+"""The stream around the operator that a harness is given."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Descriptors = Sequence[MapStateDescriptor[Any, Any]]
 def operator_stream(
     what: Any, key_by: Any, key_by2: Any, broadcast_state: Descriptors
 ) -> DataStream[Any]:
-    """The stream that ``what`` stands for; raises JobDefinitionError if it is nothing of use."""
+    """The stream that ``what`` stands for; raises JobDefinitionError for anything else."""
     if isinstance(what, DataStream):
         return what
     env = StreamExecutionEnvironment.get_execution_environment()

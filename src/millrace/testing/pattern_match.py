@@ -1,4 +1,4 @@
-"""Matches a pattern against a few events, without a job and without Spark."""
+"""Matching of a pattern against a few events, without a job and without Spark."""
 
 from __future__ import annotations
 

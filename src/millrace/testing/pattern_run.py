@@ -1,4 +1,4 @@
-"""Moves events through a pattern without an operator around it."""
+"""Execution of a pattern over events, without an operator around it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Comparator = EventComparator | Callable[[Any, Any], int] | None
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """A match, or what there was of one when its time was over."""
+    """A match, or a timed-out partial match."""
 
     events: Match[Any]
     timestamp: int
@@ -74,13 +74,13 @@ class MatchResult:
 
     @property
     def timed_out(self) -> list[Match[Any]]:
-        """The events of partial matches whose time was over, by pattern name."""
+        """The events of timed-out partial matches, by pattern name."""
         return [match.events for match in self.over]
 
 
 @dataclass(frozen=True, slots=True)
 class TimedEvent:
-    """An event and when it happened."""
+    """An event and its time."""
 
     value: Any
     timestamp: int
@@ -90,7 +90,7 @@ class TimedEvent:
 
 
 class PatternObserver(Protocol):
-    """Sees how the partial matches of a key are moved on."""
+    """Observer of the steps of a key's partial matches."""
 
     def time_passed(
         self, key: Any, before: Matches, after: Matches, found: Found, timed_out: Found
@@ -102,7 +102,7 @@ class PatternObserver(Protocol):
 
 
 class PatternRun:
-    """One pattern, and what it finds in the events of some keys.
+    """One pattern, and its matches in the events of some keys.
 
     Args:
         pattern: a `millrace.cep.Pattern`.
@@ -124,7 +124,7 @@ class PatternRun:
         watermark: int,
         observer: PatternObserver | None = None,
     ) -> MatchResult:
-        """Run the pattern over events, which are in order, until time is at ``watermark``."""
+        """Run the pattern over events in order, until time reaches ``watermark``."""
         by_key: dict[Any, list[TimedEvent]] = {}
         for event in events:
             if event.timestamp <= watermark:
@@ -193,7 +193,7 @@ def timed_events(
     comparator: Comparator,
     event_time: bool,
 ) -> list[TimedEvent]:
-    """Events in the order in which they are taken.
+    """Events in the order in which the pattern takes them.
 
     Raises:
         JobDefinitionError: they have no such times or keys.
@@ -213,8 +213,8 @@ def timed_events(
 
 
 def last_time(watermark: int | None, events: list[TimedEvent], event_time: bool) -> int:
-    """Where time comes to; if it is not said, as in a job: that of events ends with them, that of
-    the clock does not."""
+    """Time at the end of a run. By default, as in a job, event time goes to its end and the
+    clock stays."""
     if watermark is not None:
         return _checked_time("watermark", watermark)
     if event_time or not events:

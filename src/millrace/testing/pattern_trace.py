@@ -1,4 +1,5 @@
-"""Why a pattern matched, or did not: what every event did to every partial match."""
+"""Explanation why a pattern matched or did not: the effect of every event on every partial
+match."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ __all__ = ["Trace", "trace"]
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Trace of a pattern over its events, step by step. As text: ``print(trace(...))``."""
+    """Trace of a pattern over its events, step by step. Print it as text: ``print(trace(...))``."""
 
     events: list[TimedEvent]
     """In the order of their numbers, in which they are taken."""
@@ -53,11 +54,11 @@ class Trace:
 
     @property
     def timed_out(self) -> list[Match[Any]]:
-        """The events of partial matches whose time was over, by pattern name."""
+        """The events of timed-out partial matches, by pattern name."""
         return self.result.timed_out
 
     def attempts(self, number: int) -> list[Attempt]:
-        """The transitions tried with the event of that number."""
+        """The transitions tried with the event of a number."""
         return [
             attempt
             for step in self.steps
@@ -66,7 +67,7 @@ class Trace:
         ]
 
     def text(self, show: Callable[[Any], str] = repr) -> str:
-        """The whole trace; ``show`` makes the text of an event. Times are in UTC."""
+        """The whole trace as text; ``show`` makes the text of an event. Times are in UTC."""
         return trace_text(self.steps, self.result, show)
 
     def __str__(self) -> str:
@@ -84,7 +85,8 @@ def trace(
     event_time: bool = True,
     clock: Callable[[], int] = lambda: 0,
 ) -> Trace:
-    """Why a pattern matches, or does not: takes the same as `match`, and gives the same matches.
+    """Explain why a pattern matches or does not; takes the same arguments as `match`, and finds the
+    same matches.
 
     Conditions are evaluated twice, once by the matcher and once part by part.
 
@@ -118,7 +120,7 @@ def trace(
 
 
 class _TraceRecorder:
-    """Makes the steps of a trace of what it sees."""
+    """Recorder of a trace's steps."""
 
     def __init__(self, run: PatternRun) -> None:
         self._automaton = run.automaton
@@ -128,7 +130,7 @@ class _TraceRecorder:
         self.steps: list[TraceStep] = []
 
     def prune(self, other: Any, match: FoundMatch) -> None:
-        """`match` has taken another one, or a partial one, away."""
+        """Record that a match removed another match or partial match."""
         self._pruned.append((Pruned(_taken(other), _taken(match)), match.time))
 
     def event_taken(self, event: TimedEvent, before: Matches, after: Matches, found: Found) -> None:
@@ -212,13 +214,13 @@ def _taken(match: PartialMatch | FoundMatch) -> Taken:
 
 
 def _new(before: Matches, after: Matches) -> list[FoundMatch]:
-    """Matches that are held back since."""
+    """Matches held back since an earlier state."""
     known = set(map(id, before.held_back))
     return [match for match in after.held_back if id(match) not in known]
 
 
 def _closed_transitions(before: Matches, after: Matches) -> Iterator[tuple[int, Taken, Transition]]:
-    """The transitions that time has closed in partial matches that go on."""
+    """The transitions that time has closed in partial matches that continue."""
     going_on = {_way_taken(match): match for match in after.partial}
     for match in before.partial:
         still = going_on.get(_way_taken(match))
@@ -230,11 +232,11 @@ def _closed_transitions(before: Matches, after: Matches) -> Iterator[tuple[int, 
 
 
 def _way_taken(match: PartialMatch) -> tuple[int, ...]:
-    """The path that tells a partial match from all others."""
+    """The path that distinguishes a partial match from all others."""
     return id(match.start), id(match.last), id(match.state.position)
 
 
 def _place(step: TraceStep) -> tuple[int, bool, int]:
-    """The sort key of a step: the passing of time comes before an event of that time."""
+    """Sort key of a step: the passing of time precedes an event of that time."""
     number = 0 if step.event is None else step.event.number
     return step.timestamp, step.event is not None, number

@@ -1,4 +1,4 @@
-"""A trace of a pattern as people read it."""
+"""Text of a pattern's trace."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WORDS = {
 
 
 def trace_text(steps: Iterable[TraceStep], result: MatchResult, show: Callable[[Any], str]) -> str:
-    """The whole trace."""
+    """Text of the whole trace."""
     lines = [line for step in steps for line in _step(step, show)]
     found = len(result.matches)
     lines.append("no match" if not found else f"{found} match{'es' * (found > 1)}")
@@ -77,7 +77,7 @@ def _check(check: Check) -> str:
 
 def _known_to(condition: Condition) -> str:
     """The closure of a condition's function, if it is short: `` [limits={3}]``. Plain values of
-    lambdas stand in their text already."""
+    lambdas are in their text already."""
     if not inspect.isfunction(condition.source):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Python's collector of reference cycles, paused while a test's records are worked on."""
+"""Python's cyclic garbage collector, paused while a test's records are processed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["paused_collector"]
 
 @contextmanager
 def paused_collector() -> Iterator[None]:
-    """Do not look for reference cycles meanwhile.
+    """Context without cyclic garbage collection.
 
     State and results are many objects without cycles; the collector would walk through all of them
     again and again, which took most of the time of a pattern with many matches. Workers on a

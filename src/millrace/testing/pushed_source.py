@@ -1,4 +1,4 @@
-"""A source that gives what a test pushes into it: records, watermarks, its end."""
+"""A source of records, watermarks and an end that a test pushes into it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class _Watermark(NamedTuple):
-    """Travels among the records as far as the operator that takes it out."""
+    """A watermark among the records, up to the operator that takes it out."""
 
     timestamp: int
 
@@ -42,13 +42,13 @@ class _Entry(NamedTuple):
 
     @property
     def timed(self) -> bool:
-        """Whether it has an event time; a watermark goes with those that have."""
+        """Whether the entry has an event time; a watermark counts as having one."""
         return self.timestamp is not None
 
 
 @dataclass(eq=False)
 class _Log:
-    """All that was pushed: a failed epoch reads it again."""
+    """All pushed entries: a failed epoch reads them again."""
 
     entries: list[_Entry] = field(default_factory=list)
     ended: bool = False
@@ -73,15 +73,15 @@ class PushedSource(Generic[T]):
         """What the pipeline under test begins with."""
 
     def push(self, *values: T, timestamp: int | None = None) -> None:
-        """Records, all of the same event time (ms since the epoch; None: they have none)."""
+        """Push records, all with the same event time (ms since the Unix epoch; None for none)."""
         self._add(*(_Entry(value, timestamp) for value in values))
 
     def push_watermark(self, timestamp: int) -> None:
-        """Event time has come to ``timestamp`` (ms since the epoch)."""
+        """Push a watermark (ms since the Unix epoch)."""
         self._add(_Entry(_Watermark(timestamp), 0))
 
     def end(self) -> None:
-        """No more records follow; event time comes to its end."""
+        """End the source; event time goes to its end."""
         self._log.ended = True
 
     def _add(self, *entries: _Entry) -> None:
@@ -91,7 +91,7 @@ class PushedSource(Generic[T]):
 
 
 class _LogSource(SplitSource[Any]):
-    """Finds its log by number: the program goes to the workers by value, the log does not."""
+    """Source that finds its log by number: workers get the program by value, but not the log."""
 
     _logs: ClassVar[WeakValueDictionary[int, _Log]] = WeakValueDictionary()
     _numbers: ClassVar[Iterator[int]] = count()
@@ -101,7 +101,7 @@ class _LogSource(SplitSource[Any]):
 
     @classmethod
     def register(cls, log: _Log) -> int:
-        """The number under which the log is found."""
+        """The number of a log."""
         number = next(cls._numbers)
         cls._logs[number] = log
         return number
@@ -150,7 +150,7 @@ class _PushedWatermarks(WatermarkGenerator[Any]):
             output.emit_watermark(event.timestamp)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Nothing: watermarks are pushed."""
+        """Do nothing: watermarks are pushed."""
 
 
 def _records(value: Any) -> tuple[Any, ...]:

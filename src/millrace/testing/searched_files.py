@@ -1,4 +1,4 @@
-"""Python files of jobs that run in this process: what workers on Spark would be sent."""
+"""Python files of jobs that run in this process; on Spark they would be sent to the workers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["SearchedFiles"]
 
 
 class SearchedFiles:
-    """The places that ``python.files`` add to those that Python searches for modules."""
+    """Directories that ``python.files`` adds to Python's search path for modules."""
 
     def __init__(self) -> None:
         self._paths: list[str] = []
         self._before = set(sys.modules)
 
     def add(self, configuration: Configuration) -> None:
-        """Search the files of a job, too, behind the program's own directory."""
+        """Add a job's files to the search path, after the program's own directory."""
         named = configuration.get(options.PYTHON_FILES) or ""
         for name in filter(None, map(str.strip, named.split(","))):
             path = os.path.abspath(name)
@@ -32,8 +32,8 @@ class SearchedFiles:
         importlib.invalidate_caches()
 
     def remove(self) -> None:
-        """Search them no longer, and forget the modules that jobs have imported from them:
-        another job may have others of a name."""
+        """Remove the directories, and unload the modules that jobs have imported from them:
+        another job may have modules of the same names."""
         for path in self._paths:
             if path in sys.path:
                 sys.path.remove(path)

@@ -1,4 +1,4 @@
-"""A store in memory: what somebody else's store may look like."""
+"""A key-value store in memory, as an example of a third party's store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from millrace.state.backend.key_value_store import Changes, KeyValueStore, Store
 
 
 class SortedStore(KeyValueStore):
-    """A dict, sorted when it is gone through."""
+    """A dict that is sorted for iteration."""
 
     def __init__(self) -> None:
         self.rows: dict[bytes, bytes] = {}

@@ -1,4 +1,4 @@
-"""Conformance tests of state backends; subclass them to test one of your own.
+"""Conformance tests of state backends; subclass them to test a backend of your own.
 
     from millrace.testing.state_backend_conformance import StateBackendConformance
 
@@ -33,7 +33,7 @@ TABLES = {TableId("op", kind.name): kind for kind in KINDS}
 
 
 class StateBackendConformance:
-    """Runs random programs on a backend and on plain dicts, and compares.
+    """Runs random programs on a backend and on plain dicts, and compares both.
 
     `programs` many of them, of `epochs` epochs each: more find more, and take longer.
     """
@@ -48,7 +48,7 @@ class StateBackendConformance:
     # -- tests -------------------------------------------------------------------------
 
     def test_it_can_be_sent_to_workers(self) -> None:
-        """It is pickled with the program."""
+        """The backend can be pickled with the program."""
         sent = pickle.loads(pickle.dumps(self.create()))
         assert isinstance(sent, StateBackend)
         assert sent.name
@@ -61,7 +61,7 @@ class StateBackendConformance:
             history.check()
 
     def test_restored_by_another_worker(self) -> None:
-        """From the live deltas alone, after any epoch."""
+        """Another worker restores the state from the live deltas alone, after any epoch."""
         for history in self._histories():
             for _ in range(self.epochs):
                 history.epoch()
@@ -69,14 +69,14 @@ class StateBackendConformance:
                     history.swap_worker()
 
     def test_rescaled(self) -> None:
-        """With another parallelism every key is in one place, and nothing is lost."""
+        """With another parallelism every key has one place, and nothing is lost."""
         for history in self._histories():
             for _ in range(self.epochs // 2):
                 history.epoch()
             history.rescale(history.random.choice([2, 3, 5]))
 
     def test_two_subtasks_do_not_meet(self) -> None:
-        """Tables of one name, in two subtasks of one process."""
+        """Tables of one name in two subtasks of one process are separate."""
         backend = self.create()
         with _opened(backend, 0) as one, _opened(backend, 1) as other:
             for name, kind in TABLES.items():
@@ -88,7 +88,7 @@ class StateBackendConformance:
                 assert not list(other.table(name, kind).data)
 
     def test_a_reset_store_is_as_new(self) -> None:
-        """Nothing of what was there comes back."""
+        """A reset store is empty, and nothing comes back."""
         for history in self._histories(3):
             for _ in range(4):
                 history.epoch()
@@ -117,7 +117,7 @@ def _opened(backend: StateBackend, subtask: int) -> Iterator[SubtaskState]:
 
 
 class _History:
-    """Epoch after epoch of random changes, to a store and to dicts."""
+    """Epochs of random changes to a store and to dicts."""
 
     def __init__(self, backend: StateBackend, seed: int) -> None:
         self.random = random.Random(seed)
@@ -140,12 +140,12 @@ class _History:
         return state
 
     def close(self) -> None:
-        """Give back everything."""
+        """Close all stores."""
         for opening in self._stores:
             opening.__exit__(None, None, None)
 
     def epoch(self) -> None:
-        """One epoch, which counts or does not."""
+        """Run one epoch, which is accepted or aborted."""
         self._epoch += 1
         model = copy.deepcopy(self._model)
         for _ in range(self.random.randint(0, 12)):
@@ -168,7 +168,7 @@ class _History:
             self._follow()
 
     def _follow(self) -> None:
-        """Another worker catches up, by replaying if it can."""
+        """Bring another worker up to date, by replay if it can."""
         try:
             self._follower.align(self._version, self._recent(), _inline)
         except Exception:
@@ -179,7 +179,7 @@ class _History:
         return self._deltas[-3:]
 
     def swap_worker(self) -> None:
-        """Go on in a store that knows nothing."""
+        """Continue in an empty store."""
         self.state = self._open()
         self.state.restore(self._version, self._deltas, _inline)
         self.check()
@@ -219,7 +219,7 @@ def _add(total: Content, part: Content) -> None:
 
 
 def _content(state: SubtaskState) -> dict[TableId, Content]:
-    """Return the contents of all tables, as plain dicts."""
+    """The contents of all tables, as plain dicts."""
     return {name: _plain(state.table(name, kind)) for name, kind in TABLES.items()}
 
 

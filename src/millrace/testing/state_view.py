@@ -1,4 +1,4 @@
-"""View of an operator's state and timers, which does not change them."""
+"""Read-only view of an operator's state and timers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from millrace.state.table_kinds import BROADCAST
 
 
 class Timer(NamedTuple):
-    """A timer that is set."""
+    """A registered timer."""
 
     timestamp: int
     """When it is due, ms since the epoch."""
@@ -35,7 +35,7 @@ class StateView:
         self._name = name
 
     def value(self, name: str, key: Any = None, window: Window | None = None) -> Any:
-        """A copy of what a state holds for a key (and window); None: nothing."""
+        """A copy of a state's value for a key (and window); None if it is empty."""
         table = self._table(name, window)
         data: dict[Any, Any] = self._state.tables[table].data  # type: ignore[attr-defined]
         kind = self._state.kind(table)
@@ -47,7 +47,7 @@ class StateView:
         return None if found is MISSING else deepcopy(kind.shown(found))
 
     def keys(self, name: str) -> list[Any]:
-        """The keys that have something in a state."""
+        """The keys with an entry in a state."""
         return list(self._state.tables[self._table(name, None)].data)  # type: ignore[attr-defined]
 
     def timers(self, name: str) -> list[Timer]:
@@ -63,7 +63,7 @@ class StateView:
         return sorted(timers, key=lambda timer: timer.timestamp)
 
     def _table(self, name: str, window: Window | None) -> TableId:
-        """The table of a state: a function's, or of its window, or of the window's trigger."""
+        """The table of a state: of a function, of its window, or of the window's trigger."""
         for scope in (FUNCTION,) if window is None else (WINDOW, TRIGGER):
             if scope.table(self._uid, name) in self._state.tables:
                 return scope.table(self._uid, name)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class StreamRecord(NamedTuple):
-    """A record with its event time, ms since the epoch, or None."""
+    """A record with its event time in ms since the Unix epoch, or None."""
 
     value: Any
     timestamp: int | None

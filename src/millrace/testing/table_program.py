@@ -1,4 +1,4 @@
-"""Random operations on tables of every kind, done to plain dicts as well."""
+"""Random operations on tables of every kind, applied to plain dicts as well."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _VALUES: tuple[Any, ...] = (0, 1, "x", None, 2.5, (1, "y"), [1, 2], {"k": [3]}, 
 
 
 class TableProgram:
-    """Does one random thing after the other, as operators do them."""
+    """Program of random operations, as operators make them."""
 
     def __init__(self, chance: random.Random) -> None:
         self._random = chance
 
     def step(self, table: Any, model: Content) -> None:
-        """One operation, done to a table and to what it should hold."""
+        """Apply one operation to a table and to its model."""
         steps = self._nested if hasattr(table, "drop") else self._flat
         if hasattr(table, "append"):
             steps = self._listed
@@ -65,7 +65,7 @@ class TableProgram:
         model.pop(key, None)
 
     def _change(self, table: Any, model: Content) -> None:
-        """A mutable value is changed in place by whoever has read it."""
+        """Change a mutable value in place, as its reader may do."""
         key = self._key()
         for value in (table.get(key), model.get(key)):
             _spoil(value)
@@ -109,7 +109,7 @@ class TableProgram:
         ]  # fmt: skip
 
     def _inner(self) -> Any:
-        """In tables of timers an inner key is (key, namespace)."""
+        """Inner key; in tables of timers it is (key, namespace)."""
         return self._key(), self._random.choice((None, "ns"))
 
     def _place(self, table: Any) -> tuple[Any, Any]:
@@ -122,7 +122,7 @@ class TableProgram:
         model.setdefault(outer, {})[inner] = value
 
     def _batch(self, table: Any, model: Content) -> None:
-        """Many writes at once: the last one of an entry counts."""
+        """Write many entries at once; the last write of an entry counts."""
         outer, _ = self._place(table)
         inners = [self._inner() for _ in range(self._random.randint(1, 4))]
         values = [self._value() for _ in inners]

@@ -1,4 +1,4 @@
-"""PyFlink's base classes of tests: programs that test their pipelines with them run here, too.
+"""PyFlink's base classes of tests, for programs that test their pipelines with them.
 
 Jobs run in this process, as within `run_local`. What reaches into the JVM of PyFlink is not here.
 """
@@ -57,7 +57,7 @@ def replace_uuid(input_obj: Any) -> Any:
 
 
 class PyFlinkTestCase(unittest.TestCase):
-    """A test with a directory, ``tempdir``, for all of its class."""
+    """Test case with a directory, ``tempdir``, for its whole class."""
 
     tempdir: str
 
@@ -68,14 +68,14 @@ class PyFlinkTestCase(unittest.TestCase):
 
     @classmethod
     def assert_equals(cls, actual: list[Any], expected: list[Any]) -> None:
-        """Both have the same elements, in whatever order."""
+        """Assert that both lists have the same elements, in any order."""
         actual.sort()
         expected.sort()
         assert actual == expected, f"{actual} is not {expected}"
 
 
 class PyFlinkUTTestCase(PyFlinkTestCase):
-    """A test with environments of its own: ``env`` and ``t_env``, for streams."""
+    """Test case with environments of its own: ``env`` and ``t_env``, for streams."""
 
     def setUp(self) -> None:
         self.enterContext(run_local())

@@ -16,7 +16,7 @@ Taken = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One transition that an event could have taken a partial match through."""
+    """A transition that was tried with an event on a partial match."""
 
     taken: Taken
     """What the partial match had; nothing, for one that would begin with the event."""
@@ -31,7 +31,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A match or partial match that the skip strategy took away."""
+    """A match or partial match that the skip strategy removed."""
 
     taken: Taken
     match: Taken
@@ -40,7 +40,7 @@ class Pruned:
 
 @dataclass(slots=True)
 class TraceStep:
-    """Effects of one event, or of time without an event."""
+    """Effects of one event, or of the passing of time."""
 
     timestamp: int
     """When, ms since the epoch."""

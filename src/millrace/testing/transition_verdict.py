@@ -56,7 +56,7 @@ class Check:
     """The conditions it is made of, as far as they had to be evaluated."""
 
     def deciding(self) -> list[Check]:
-        """The single conditions that made it what it is: which part of an "and" was false."""
+        """The single conditions that decided the result, such as the false part of an "and"."""
         if not self.parts:
             return [self]
         return [
@@ -71,7 +71,7 @@ class Judge:
         self._automaton = automaton
 
     def checks(self, state: MatchState, value: Any, context: Any) -> dict[int, Check]:
-        """The conditions of a state, evaluated for an event; by their ids."""
+        """The conditions of a state, evaluated for an event, by their ids."""
         return {
             id(test.condition): _check(test.description, test.condition, value, context)
             for test in state.tests
@@ -80,7 +80,7 @@ class Judge:
     def verdict(
         self, state: MatchState, transition: Transition, checks: dict[int, Check]
     ) -> Verdict:
-        """Decide a transition of a state at an event of which ``checks`` is known."""
+        """Verdict on a transition of a state for an event with evaluated ``checks``."""
         alone = self._outcome(self._automaton.state(state.position, (transition,)), checks)
         if alone.taken or alone.ignored is not None or alone.finished:
             if transition.yields_to and _less(self._outcome(state, checks), transition, alone):
@@ -96,7 +96,7 @@ class Judge:
 
 
 def _less(outcome: Outcome, transition: Transition, alone: Outcome) -> bool:
-    """Whether a transition comes to less beside the others than alone."""
+    """Whether a transition has less effect beside the others than alone."""
     taken = {after.position for after in outcome.taken}
     staying = () if outcome.ignored is None else outcome.ignored.transitions
     return (
@@ -130,7 +130,7 @@ def closing_guard(transition: Transition, checks: dict[int, Check]) -> tuple[Ver
 
 
 def _refused(transition: Transition, checks: dict[int, Check]) -> tuple[Guard, ...]:
-    """Return the guards that keep a fitting event from being taken."""
+    """The guards that keep a matching event from being taken."""
     target = transition.target
     if target is None or (target.condition and not checks[id(target.condition)].result):
         return ()
@@ -157,7 +157,7 @@ def _check(description: str, condition: Condition, value: Any, context: Any) -> 
 
 
 def _parts(condition: Condition) -> tuple[str, tuple[Condition, ...]]:
-    """Return a condition's operator and parts; those that are data are one, but have parts."""
+    """Operator and parts of a condition; a data condition is a single condition, but has parts."""
     if isinstance(condition.source, RuleExpression):
         tree = condition.source.tree
         if isinstance(tree, Junction):

@@ -1,4 +1,4 @@
-"""Patterns that come and go while a job runs, and how they are written as JSON."""
+"""Rules: patterns that are added and removed while a job runs, and their JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions as JSON, to be read and written. The form: docs/cep/dynamic-rules.md."""
+"""Reading and writing of conditions as JSON. The form: docs/cep/dynamic-rules.md."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ OPERATORS = (
 
 
 def field_condition(form: Mapping[str, Any]) -> Condition:
-    """A condition for `Pattern.where` and `until`, in the form it has in the JSON of a rule: it can
-    be written as JSON again, and rules that compare for equality are found without evaluating them.
+    """A condition for `Pattern.where` and `until` from the JSON form of rules. It can be written as
+    JSON again, and rules that compare for equality are found without evaluating them.
 
     Raises:
         RuleError: it is no condition; says where.
@@ -73,7 +73,7 @@ def field_condition(form: Mapping[str, Any]) -> Condition:
 
 
 def read_condition(form: ConditionForm, at: str, parts: Collection[str] | None) -> Condition:
-    """The condition at a place; ``parts`` are those whose events it may use, None: any.
+    """The condition at a place; ``parts`` are the parts whose events it may use, None for any.
 
     Raises:
         RuleError: it contradicts itself, or names what is not there.

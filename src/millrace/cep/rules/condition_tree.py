@@ -1,4 +1,4 @@
-"""Conditions as data: comparisons of operands, joined by and, or, not.
+"""Conditions as data: comparisons of operands, joined by and, or and not.
 
 A comparison with something that is missing, or that cannot be compared, is false, whatever the
 operator; a condition never raises.
@@ -46,27 +46,27 @@ TEXT_TESTS: dict[str, Callable[[str, str], bool]] = {
 
 
 class _Condition(ABC):
-    """A condition: one test, or several that are joined."""
+    """A condition: one test, or several joined tests."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def iterative(self) -> bool:
-        """Whether events already matched are needed."""
+        """Whether the condition needs events that were already matched."""
 
     @abstractmethod
     def holds(self, value: Any, ctx: Any) -> bool:
-        """Whether it is true of an event."""
+        """Whether an event fulfils the condition."""
 
     @abstractmethod
     def source(self, names: SourceNames) -> str:
-        """The same as an expression of Python."""
+        """The condition as a Python expression."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison(_Condition):
-    """One operand compared with another."""
+    """Comparison of two operands."""
 
     left: Operand
     op: str
@@ -103,7 +103,7 @@ class Comparison(_Condition):
 
 @dataclass(frozen=True, slots=True)
 class Between(_Condition):
-    """An operand from a least to a most, both included."""
+    """Test that an operand lies between two bounds, both included."""
 
     left: Operand
     least: Operand
@@ -128,7 +128,7 @@ class Between(_Condition):
 
 @dataclass(frozen=True, slots=True)
 class Membership(_Condition):
-    """An operand that is, or is not, one of several constants."""
+    """Test that an operand is, or is not, one of several constants."""
 
     left: Operand
     values: tuple[Any, ...]
@@ -159,7 +159,7 @@ class Membership(_Condition):
 
 @dataclass(frozen=True, slots=True)
 class IsNull(_Condition):
-    """An operand that is missing, or is there."""
+    """Test that an operand is missing, or is not missing."""
 
     left: Operand
     negated: bool = False
@@ -180,7 +180,7 @@ class IsNull(_Condition):
 
 @dataclass(frozen=True, slots=True)
 class TextTest(_Condition):
-    """Text that begins with, ends with or contains other text."""
+    """Test that a text begins with, ends with or contains another text."""
 
     left: Operand
     op: str
@@ -203,7 +203,7 @@ class TextTest(_Condition):
 
 @dataclass(frozen=True, slots=True)
 class IsType(_Condition):
-    """An event of a class of that name, or of one derived from it."""
+    """Test that an event's class, or one of its bases, has a name."""
 
     name: str
     iterative = False
@@ -221,7 +221,7 @@ class IsType(_Condition):
 
 @dataclass(frozen=True, slots=True)
 class Not(_Condition):
-    """The opposite of a condition."""
+    """Negation of a condition."""
 
     part: Tree
 
@@ -269,7 +269,7 @@ Tree = Comparison | Between | Membership | IsNull | TextTest | IsType | Not | Ju
 
 
 def _safely(function: Callable[[Any, Any], Any], left: Any, right: Any) -> bool:
-    """The result, false if there is none: two things of different kinds cannot be ordered."""
+    """Result of a comparison; false for values that cannot be ordered."""
     try:
         return bool(function(left, right))
     except Exception:
@@ -277,7 +277,8 @@ def _safely(function: Callable[[Any, Any], Any], left: Any, right: Any) -> bool:
 
 
 def text_test(op: str, left: Any, text: Any) -> bool:
-    """Whether text begins with, ends with or contains other text; false for what is no text."""
+    """Whether a text begins with, ends with or contains another text; false for values other
+    than text."""
     if not (isinstance(left, str) and isinstance(text, str)):
         return False
     return TEXT_TESTS[op](left, text)
@@ -285,5 +286,5 @@ def text_test(op: str, left: Any, text: Any) -> bool:
 
 @lru_cache(1024)
 def is_type(kind: Any, name: str) -> bool:
-    """Whether a class or one of its bases has that name."""
+    """Whether a class or one of its bases has this name."""
     return any(base.__name__ == name for base in kind.__mro__)

@@ -1,4 +1,5 @@
-"""Conditions of rules, from condition trees: evaluated, inspected, and written as JSON again."""
+"""Conditions of rules, made from condition trees: evaluated, inspected, and written as JSON
+again."""
 
 from __future__ import annotations
 
@@ -68,7 +69,7 @@ def _without_context(tree: Tree, value: Any) -> bool:
 
 
 def _conjuncts(tree: Tree) -> list[Tree]:
-    """The parts of a conjunction, nested ones included; other trees are their only part."""
+    """The parts of a conjunction, including nested ones; any other tree is its own only part."""
     if isinstance(tree, Junction) and tree.word == "and":
         return [leaf for part in tree.parts for leaf in _conjuncts(part)]
     return [tree]

@@ -20,11 +20,11 @@ Constant = str | int | float | bool
 
 
 class Form(Struct, forbid_unknown_fields=True):
-    """An object; what is not said is UNSET."""
+    """A JSON object; UNSET for members that are left out."""
 
 
 class OperandForm(Form):
-    """A field, something of the events matched for a part, or a calculation."""
+    """A field, a value of the events matched for a part, or a calculation."""
 
     field: Path | UnsetType = UNSET
     of: Text | UnsetType = UNSET
@@ -41,7 +41,7 @@ Constants = Annotated[list[Constant], Meta(min_length=1)]
 
 
 class ConditionForm(Form):
-    """Conditions joined, one negated, a class, or a test of an operand."""
+    """Joined conditions, a negated one, a class, or a test of an operand."""
 
     all: Conditions | UnsetType = msgspec.field(default=UNSET, name="and")
     any: Conditions | UnsetType = msgspec.field(default=UNSET, name="or")
@@ -60,7 +60,7 @@ Conditions = Annotated[list[ConditionForm], Meta(min_length=1)]
 
 
 class TimesForm(Form):
-    """How often a part occurs."""
+    """Number of occurrences of a part."""
 
     least: Annotated[int, Meta(ge=0)] = msgspec.field(name="from")
     most: Count | UnsetType = msgspec.field(default=UNSET, name="to")
@@ -103,13 +103,13 @@ class PatternForm(Form):
 
 
 class KeysForm(Form):
-    """Which keys a rule is for."""
+    """Keys that a rule applies to."""
 
     prefix: Text
 
 
 class FormatForm(Struct):
-    """The part of a rule that all formats share: the number of its format."""
+    """The member that rules of all formats share: the number of the format."""
 
     format: Positive
 

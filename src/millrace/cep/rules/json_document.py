@@ -1,4 +1,4 @@
-"""Reading JSON into forms; what is refused is named with its place in the document."""
+"""Conversion of JSON into forms; errors name the place in the document."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
 
 
 def read(value: Any, kind: Any, at: str) -> Any:
-    """A value of a document as what a form wants at its place.
+    """A value of a document, converted to the type that its form declares.
 
     Raises:
         RuleError: it is something else; says where.
@@ -65,32 +65,32 @@ def read(value: Any, kind: Any, at: str) -> Any:
 
 
 def refuse(at: str, problem: str) -> NoReturn:
-    """Raise RuleError for a place."""
+    """Raise RuleError with a place."""
     raise RuleError(f"{at or 'the rule'}: {problem}")
 
 
 def only(form: forms.Form, at: str, *names: str) -> None:
-    """Refuse what a form says besides these names."""
+    """Refuse members of a form other than these."""
     for name in said(form):
         if name not in names:
             refuse(at, f"there is no {name!r} here; known: {', '.join(names)}")
 
 
 def said(form: forms.Form) -> list[str]:
-    """The names that a form has something at, as they are in JSON."""
+    """Names of the members that a form sets, as in JSON."""
     fields = msgspec.structs.fields(form)
     return [f.encode_name for f in fields if getattr(form, f.name) not in (UNSET, f.default)]
 
 
 def one_of(value: Any, at: str, words: tuple[str, ...]) -> str:
-    """One of a few words."""
+    """The value, if it is one of the allowed words."""
     if value not in words:
         refuse(at, f"expected one of {', '.join(words)}, got {_short(value)}")
     return str(value)
 
 
 def check_text(text: str, at: str) -> str:
-    """Text that can be written anywhere."""
+    """The text, if it can be encoded everywhere."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -99,7 +99,7 @@ def check_text(text: str, at: str) -> str:
 
 
 def check_constant(value: Any, at: str) -> Any:
-    """A number that can be compared, if it is a number."""
+    """The value, unless it is a number that cannot be compared."""
     if type(value) is float and not math.isfinite(value):
         refuse(at, f"{value} is no number that can be compared")
     if type(value) is int and abs(value) >= 10**MOST_DIGITS:
@@ -108,7 +108,7 @@ def check_constant(value: Any, at: str) -> Any:
 
 
 def check_depth(value: Any, at: str, level: int = 0) -> None:
-    """Refuse what is nested too deep anywhere inside."""
+    """Refuse values that are nested too deep."""
     if level > MOST_LEVELS:
         refuse(at, f"is nested more than {MOST_LEVELS} levels deep")
     if isinstance(value, dict):
@@ -133,7 +133,7 @@ def _value_at(value: Any, place: str) -> Any:
 
 
 def _in_words(problem: str, value: Any, place: str) -> str:
-    """The error of `msgspec`, for people who do not know Python's types."""
+    """The error of `msgspec` in words for people without knowledge of Python's types."""
     quoted = re.findall(r"`(.*?)`", problem, re.DOTALL)
     limit = re.search(r"([<>]=) (\d+)$", problem)
     if problem.startswith("Object missing"):
@@ -171,7 +171,7 @@ def _short(value: Any) -> str:
 
 
 def _words(kind: Any) -> tuple[str, ...]:
-    """The words that a type allows, if it is made of words."""
+    """The words that a type allows, if it is a choice of words."""
     if get_origin(kind) is Literal:
         return get_args(kind)
     return tuple(word for inner in get_args(kind) for word in _words(inner))

@@ -1,4 +1,4 @@
-"""Operands of conditions: constants, fields, events already matched, sums of these.
+"""Operands of conditions: constants, fields, events already matched, and calculations with these.
 
 Each operand can be evaluated, and gives Python source that does the same faster; in that
 source every name, constant and function is a variable (see `source_names`), never pasted text.
@@ -31,13 +31,13 @@ ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Text, a number, true or false."""
+    """A text, a number, true or false."""
 
     value: Any
     iterative = False
 
     def of(self, value: Any, ctx: Any) -> Any:
-        """Itself."""
+        """The constant itself."""
         return self.value
 
     def source(self, names: SourceNames) -> str:
@@ -55,7 +55,7 @@ class Field:
     iterative = False
 
     def of(self, value: Any, ctx: Any) -> Any:
-        """Value in an event; None if there is none."""
+        """Value of the field in an event; None if it has none."""
         return read_path(value, self.path)
 
     def source(self, names: SourceNames) -> str:
@@ -75,7 +75,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """Something of the events that were matched for a part of the pattern."""
+    """A value of the events that were matched for a part of the pattern."""
 
     part: str
     which: str
@@ -125,18 +125,18 @@ WHICH: dict[str, Callable[[list[Any], FieldPath], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
-    """Numbers added, subtracted, multiplied or divided, from left to right."""
+    """Addition, subtraction, multiplication or division of numbers, from left to right."""
 
     word: str
     operands: tuple[Operand, ...]
 
     @property
     def iterative(self) -> bool:
-        """Whether events already matched are needed."""
+        """Whether the calculation needs events that were already matched."""
         return any(operand.iterative for operand in self.operands)
 
     def of(self, value: Any, ctx: Any) -> Any:
-        """The result; None unless all are numbers and there is one."""
+        """The result; None if an operand is not a number or there is no result."""
         return calculated(self.word, *(operand.of(value, ctx) for operand in self.operands))
 
     def source(self, names: SourceNames) -> str:
@@ -148,7 +148,8 @@ class Arithmetic:
 
 
 def calculated(word: str, first: Any, *others: Any) -> Any:
-    """The result of an operation on numbers; None if there is none, or one is no number."""
+    """The result of an operation on numbers; None if there is none, or an operand is not a
+    number."""
     function = ARITHMETIC[word]
     try:
         result = _as_number(first)
@@ -165,8 +166,8 @@ def calculated(word: str, first: Any, *others: Any) -> Any:
 
 
 def _as_number(value: Any) -> Any:
-    """As a number of Python's own, which raises where NumPy's would warn or wrap; None: it is none,
-    as true and false are none."""
+    """The value as a Python number, which raises where NumPy's would warn or wrap; None if it is
+    not a number. Booleans are not numbers."""
     if type(value) in NUMBERS or isinstance(value, Decimal):
         return value
     if isinstance(value, bool):
@@ -177,7 +178,8 @@ def _as_number(value: Any) -> Any:
 
 
 def _of_one_kind(left: Any, right: Any) -> tuple[Any, Any]:
-    """A Decimal takes no float: a float is then the decimal number that it is written as."""
+    """Two numbers of one kind: beside a Decimal, a float becomes the decimal number that its
+    text shows."""
     if isinstance(left, Decimal) and isinstance(right, float):
         return left, Decimal(repr(right))
     if isinstance(left, float) and isinstance(right, Decimal):

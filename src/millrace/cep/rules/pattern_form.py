@@ -1,4 +1,4 @@
-"""Patterns as JSON, to be read and written. The form: docs/cep/dynamic-rules.md.
+"""Reading and writing of patterns as JSON. The form: docs/cep/dynamic-rules.md.
 
 A pattern is read by saying it to `Pattern`, so what is refused there is refused here.
 """
@@ -38,7 +38,7 @@ QUANTIFIED = ("times", "optional", "greedy", "inner", "until", "within")
 
 
 def read_pattern(form: PatternForm, at: str) -> EventPattern:
-    """The pattern that a form says.
+    """The pattern of a form.
 
     Raises:
         RuleError: it contradicts itself.
@@ -195,7 +195,7 @@ def _event_names(parts: list[PartForm]) -> Iterator[str]:
 
 
 def _occurrences(parts: list[PartForm]) -> int:
-    """How many states the automaton will have."""
+    """Number of states that the automaton will have."""
     count = 0
     for part in parts:
         times = part.times
@@ -208,7 +208,7 @@ def _occurrences(parts: list[PartForm]) -> int:
 
 @contextmanager
 def _refused_at(at: str) -> Iterator[None]:
-    """Say of what `Pattern` refuses where it stands."""
+    """Add the place in the JSON to errors that `Pattern` raises."""
     try:
         yield
     except RuleError:

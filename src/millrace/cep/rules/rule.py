@@ -1,4 +1,4 @@
-"""A rule that is explained and drawn as its pattern is."""
+"""A rule with the diagrams and the explanation of its pattern."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Rule"]
 
 
 class Rule(pattern_rule.PatternRule, PatternDiagrams):
-    """A pattern with a name, and for which keys it is.
+    """A pattern with a name and the keys that it applies to.
 
     Args:
         id: its name.

@@ -1,4 +1,4 @@
-"""Errors of rules written as JSON: the place, and what should be there."""
+"""Errors of rules in JSON, with the place and the expected value."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from millrace.common.errors import JobDefinitionError
 
 
 class RuleError(JobDefinitionError):
-    """A rule cannot be read; says at which place of the JSON, and what should be there."""
+    """A rule cannot be read; the message has the place in the JSON and the expected value."""

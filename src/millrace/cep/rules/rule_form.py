@@ -1,4 +1,4 @@
-"""Rules as JSON, to be read and written. The form: docs/cep/dynamic-rules.md.
+"""Reading and writing of rules as JSON. The form: docs/cep/dynamic-rules.md.
 
 Reading never runs what it reads, and raises nothing but `RuleError`.
 """
@@ -28,7 +28,7 @@ MOST_CHARACTERS = 1_000_000
 
 
 def rule_from_json(form: Any) -> Rule | RuleChange:
-    """A rule, or a change of one, of its JSON: as text, or as a dict.
+    """A rule, or a change of a rule, from JSON given as text or as a dict.
 
     Raises:
         RuleError: it is none; says where.
@@ -181,7 +181,7 @@ def _as_text(form: Any) -> str:
 
 
 def _check_keys(form: Any) -> None:
-    """JSON has no other keys than text: numbers would become text, perhaps of another key."""
+    """Refuse keys other than text: JSON would turn numbers into text, which may be another key."""
     if isinstance(form, dict):
         for key in form:
             if not isinstance(key, str):

@@ -1,4 +1,4 @@
-"""The variables of generated source: safe names for everything that it refers to.
+"""Variables of generated source: safe names for all values that it refers to.
 
 Source is generated from validated trees only, and contains no text of theirs: field names,
 constants and functions are values of variables that are called ``v0``, ``v1`` and so on.
@@ -13,7 +13,7 @@ __all__ = ["SourceNames"]
 
 
 class SourceNames:
-    """Gives values names, and compiles source that uses these to functions.
+    """Names of values, and compilation of source that uses these names.
 
     Example:
         >>> names = SourceNames()

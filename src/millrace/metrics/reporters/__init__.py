@@ -1,1 +1,1 @@
-"""Reporters: each brings the metrics of a job to one kind of system, through its own client."""
+"""Reporters, each for one kind of monitoring system, through that system's own client."""

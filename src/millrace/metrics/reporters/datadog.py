@@ -17,7 +17,7 @@ HOSTS = {"US": "https://api.datadoghq.com", "EU": "https://api.datadoghq.eu"}
 
 
 class DatadogReporter(MetricReporter):
-    """Sends to Datadog (Flink: ``DatadogHttpReporter``).
+    """Reporter to Datadog (Flink: ``DatadogHttpReporter``).
 
     Variables of scopes become tags ``job_name:count``.
 

@@ -17,7 +17,7 @@ PORT = 2003
 
 
 class GraphiteReporter(MetricReporter):
-    """Sends to Graphite's carbon over TCP (Flink: ``GraphiteReporter``).
+    """Reporter to Graphite's carbon over TCP (Flink: ``GraphiteReporter``).
 
     Paths are those of the reporter ``prometheus`` with labels as further parts,
     ``flink_jobmanager_job_uptime.host.h.job_name.count``, or with ``tags`` as Graphite's tags.

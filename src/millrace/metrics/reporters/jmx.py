@@ -13,7 +13,7 @@ DOMAIN = "org.apache.flink"
 
 
 class JmxReporter(MetricReporter):
-    """Shows metrics as beans of the driver's JVM (Flink: ``JMXReporter``).
+    """Reporter that shows metrics as beans of the driver's JVM (Flink: ``JMXReporter``).
 
     It opens no port: tools on this machine attach to the JVM, and Java's own settings let it
     listen for others.

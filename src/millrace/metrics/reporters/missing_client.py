@@ -6,7 +6,7 @@ __all__ = ["missing_client"]
 
 
 def missing_client(reporter: str, package: str, extra: str) -> ModuleNotFoundError:
-    """What is missing, and how to install it.
+    """Error that names the missing package and its installation.
 
     Example:
         >>> str(missing_client("statsd", "statsd", "statsd"))

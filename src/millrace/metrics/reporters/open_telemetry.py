@@ -22,7 +22,7 @@ PATH = "/v1/metrics"
 
 
 class OpenTelemetryReporter(MetricReporter):
-    """Exports to a collector (Flink: ``OpenTelemetryMetricReporter``).
+    """Reporter to a collector (Flink: ``OpenTelemetryMetricReporter``).
 
     Names are logical, ``flink.taskmanager.job.task.numRecordsIn``, variables are attributes.
     Counters are cumulative sums, all else gauges.
@@ -98,7 +98,7 @@ class OpenTelemetryReporter(MetricReporter):
 
 
 def with_path(endpoint: str) -> str:
-    """The URL that metrics are sent to; a collector is mostly named without its path.
+    """The URL for metrics: users mostly give a collector's address without the path.
 
     Example:
         >>> with_path("http://collector:4318/")

@@ -23,7 +23,7 @@ HOST = "127.0.0.1"
 
 
 class PrometheusReporter(MetricReporter):
-    """Answers scrapes with the metrics of this moment (Flink: ``PrometheusReporter``).
+    """Reporter that answers scrapes with current metrics (Flink: ``PrometheusReporter``).
 
     Parameters: ``port`` (9249, or a range of which the first free one is taken), ``host`` (the
     address to bind to, 127.0.0.1), ``prefix``, ``filterLabelValueCharacters``. Jobs of one process
@@ -52,7 +52,7 @@ class PrometheusReporter(MetricReporter):
 
 
 class _Scraped:
-    """The endpoint of one port, with the jobs that it answers for."""
+    """The endpoint of one port, and the jobs whose metrics it serves."""
 
     _open: ClassVar[dict[tuple[str, range], _Scraped]] = {}
     _lock: ClassVar[Lock] = Lock()
@@ -66,14 +66,14 @@ class _Scraped:
     def with_job(
         cls, key: tuple[str, range], reporter: PrometheusReporter, measure: Measure
     ) -> _Scraped:
-        """The endpoint, opened if it is not; it answers for this job, too."""
+        """The endpoint of a port, opened if necessary, with a job added."""
         with cls._lock:
             found = cls._open.get(key) or cls._open.setdefault(key, cls(key))
             found._jobs[reporter] = measure
             return found
 
     def remove(self, reporter: PrometheusReporter) -> None:
-        """Answer for it no longer; the last one closes the port."""
+        """Remove a job; the last one closes the port."""
         with self._lock:
             self._jobs.pop(reporter, None)
             if self._jobs:
@@ -84,7 +84,7 @@ class _Scraped:
             self._server.server_close()
 
     def collect(self) -> Iterable[Metric]:
-        """What all jobs have, as a collector of prometheus_client."""
+        """Metrics of all jobs, as a collector of prometheus_client."""
         with self._lock:
             jobs = list(self._jobs.items())
         if not jobs:

@@ -1,4 +1,4 @@
-"""Measurements as Prometheus writes them: families of samples, names as Flink's reporter has them.
+"""Measurements as Prometheus families of samples, with the names of Flink's reporter.
 
 ``numRecordsIn`` of a subtask is ``flink_taskmanager_job_task_numRecordsIn``: dashboards and alerts
 that were made for Flink find it. As there, counters and rates are gauges.
@@ -63,7 +63,7 @@ def families(measurements: Iterable[Measurement], settings: ReporterSettings) ->
 
 
 class _Labels:
-    """The labels of measurements; those of a scope are made once for all that follow each other."""
+    """The labels of measurements, cached for consecutive measurements of a scope."""
 
     def __init__(self, settings: ReporterSettings) -> None:
         self._settings = settings
@@ -72,7 +72,7 @@ class _Labels:
         self._of_scope: dict[str, str] = {}
 
     def __call__(self, measurement: Measurement) -> dict[str, str]:
-        """The labels of one."""
+        """The labels of one measurement."""
         scope = measurement.scope
         if measurement.variables:
             return self._made({**scope.variables, **measurement.variables})
@@ -95,7 +95,7 @@ def _add_summary(family: Metric, name: str, labels: dict[str, str], seen: Histog
 
 
 def collector_of(measurements: Iterable[Measurement], settings: ReporterSettings) -> Collector:
-    """A collector that gives just these measurements."""
+    """A collector that returns these measurements."""
     from prometheus_client.registry import Collector
 
     found = list(families(measurements, settings))
@@ -120,7 +120,7 @@ def _name(text: str) -> str:
 
 
 def _label(text: str) -> str:
-    """As `_name`, but labels have no colons."""
+    """Name of a label: as `_name`, but without colons."""
     name = _name(text).replace(":", "_")
     return f"_{name}" if name[:1].isdigit() else name
 

@@ -1,4 +1,4 @@
-"""The reporter for Prometheus' Pushgateway: for jobs that end before anybody scrapes them."""
+"""The reporter for Prometheus' Pushgateway: for jobs that end before a scrape."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["PushGatewayReporter"]
 
 
 class PushGatewayReporter(MetricReporter):
-    """Pushes to a gateway (Flink: ``PrometheusPushGatewayReporter``).
+    """Reporter that pushes to a gateway (Flink: ``PrometheusPushGatewayReporter``).
 
     Parameters: ``hostUrl`` (needed), ``jobName``, ``randomJobNameSuffix`` (true),
     ``deleteOnShutdown`` (true), ``groupingKey`` (``k1=v1;k2=v2``), ``timeout`` (5 s), and those of

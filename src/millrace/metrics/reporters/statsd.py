@@ -15,7 +15,7 @@ _FILTERED = str.maketrans({":": "-", "|": "-", "@": "-", "\n": "-"})
 
 
 class StatsdReporter(MetricReporter):
-    """Sends gauges to a StatsD server (Flink: ``StatsDReporter``).
+    """Reporter that sends gauges to a StatsD server (Flink: ``StatsDReporter``).
 
     Names are those of the scope formats; StatsD's own separators in them become dashes.
 
