@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent / "stores"))
 sys.path.insert(0, str(Path(__file__).parent / "services"))
 sys.path.insert(0, str(Path(__file__).parent / "runs"))
 
+import by_file
 import logging_state
 import watchdog
 from azurite import Azurite
@@ -65,18 +66,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     record_costs(config)
     watchdog.pytest_configure(config)
+    config.pluginmanager.register(by_file)
     config.pluginmanager.register(logging_state)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The workers of a parallel run collect by themselves, in the same order and with the same
-    names. Files whose tests take long go first: at the end no worker waits for another."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that failed is found again by its name."""
     unstable = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if unstable:
         raise pytest.UsageError(f"names with an address in memory: {', '.join(unstable)}")
-    if hasattr(config, "workerinput"):
-        long = {item.path for item in items if {"spark", "fault"} & set(item.keywords)}
-        items.sort(key=lambda item: item.path not in long)
 
 
 @pytest.fixture(scope="session")

@@ -18,10 +18,11 @@ def test_before():
     pass
 
 def test_that_crashes():
-    # a child that lives on holds the pipe by which xdist would see the end
-    os.fork() or time.sleep(30)
+    {before}
     os.kill(os.getpid(), signal.SIGSEGV)
 """
+# a child that lives on holds the pipe by which xdist would see the end
+LEAVES_A_CHILD = "os.fork() or time.sleep(10)"
 WAITS = """
 import time
 
@@ -30,8 +31,9 @@ def test_that_waits():
 """
 
 
-def test_a_crash_ends_the_run_and_is_named(tmp_path: Path) -> None:
-    (tmp_path / "test_crashing.py").write_text(CRASHES)
+@pytest.mark.parametrize("before", ["pass", LEAVES_A_CHILD], ids=["noticed", "hidden"])
+def test_a_crash_ends_the_run_and_is_named(before: str, tmp_path: Path) -> None:
+    (tmp_path / "test_crashing.py").write_text(CRASHES.format(before=before))
     (tmp_path / "test_waiting.py").write_text(WAITS)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     divided = ["-p", "xdist", "-n", "2", "--dist", "loadfile", "--max-worker-restart", "0"]

@@ -58,6 +58,13 @@ class Watchdog:
         if error is None:
             self._running.pop(node.gateway.id, None)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, report: Any) -> None:
+        """xdist has noticed. It would let others go on, and end as when a test fails."""
+        told = self._told_of(report.node, _exit_code(report.node) or 0)
+        report.longrepr = told
+        self._config.pluginmanager.getplugin("dsession").shouldstop = told
+
     def pytest_unconfigure(self) -> None:
         self._over.set()
         self._directory.cleanup()

@@ -1,0 +1,84 @@
+"""A divided run in which files are collected when it is their turn."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RUNS = Path(__file__).parent
+
+CONFTEST = """
+import pytest
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    # once in a process
+    yield open(tmp_path_factory.getbasetemp() / "server", "x")
+"""
+USES = """
+import pytest
+
+@pytest.mark.parametrize("n", range(3))
+def test_use(n, server):
+    assert not server.closed
+
+def test_that_fails():
+    assert {fails} is False
+
+@pytest.mark.skip
+def test_skipped():
+    pass
+
+class Doc:
+    '''
+    >>> 1 + 1
+    2
+    '''
+"""
+FILES = {
+    "conftest.py": CONFTEST,
+    "test_a.py": USES.format(fails=True),
+    "test_b.py": USES.format(fails=False),
+    "test_cannot_be_imported.py": "import nothing_of_that_name",
+    "test_empty.py": "",
+    "test_z.py": USES.format(fails=False),
+    "pytest.ini": "[pytest]\naddopts = --doctest-modules --import-mode=importlib\n",
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def divided(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    plugins = ["-p", "xdist", "-p", "by_file", "-n", "2", "--dist", "loadfile"]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *plugins, "-rfE", *arguments],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(RUNS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_all_tests_run_once_and_are_reported(files: Path) -> None:
+    done = divided(files)
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr
+    assert "1 failed, 14 passed, 3 skipped, 1 error" in done.stdout
+    assert "FAILED test_a.py::test_that_fails" in done.stdout
+    assert "ERROR test_cannot_be_imported.py" in done.stdout
+
+
+def test_single_tests_can_be_named(files: Path) -> None:
+    done = divided(files, "test_a.py::test_use", "test_b.py::test_that_fails")
+    assert done.returncode == pytest.ExitCode.OK, done.stdout + done.stderr
+    assert "4 passed" in done.stdout
