@@ -45,7 +45,7 @@ def checked_condition(condition: ConditionLike, method: str) -> Condition:
     if gives_no_value(checked.call):
         raise MalformedPatternError(
             f"{method}() takes a condition that returns True or False, but {condition!r} is async "
-            "or a generator, and what that returns always counts as true"
+            "or a generator: its return value always counts as true"
         )
     if not takes(checked.call, 2 if checked.iterative else 1):
         if isinstance(checked.source, IterativeCondition):

@@ -152,7 +152,7 @@ class Quantified(ABC):
         return self._quantifier.until
 
     def get_quantifier(self) -> Quantifier:
-        """How often this part occurs."""
+        """Number of occurrences of this part."""
         return self._quantifier
 
     def _repeat(

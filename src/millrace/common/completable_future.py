@@ -1,4 +1,4 @@
-"""Results that come later, with the name that Flink's Python API has for them."""
+"""Futures, under the name that Flink's Python API gives them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CompletableFuture(Future[T]):
 
     @staticmethod
     def completed(value: T) -> CompletableFuture[T]:
-        """A future that has its result already."""
+        """A future that already has its result."""
         future: CompletableFuture[T] = CompletableFuture()
         future.set_result(value)
         return future

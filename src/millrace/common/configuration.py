@@ -1,4 +1,4 @@
-"""PyFlink's path of what is in `millrace.common.config.configuration`."""
+"""PyFlink's path of `millrace.common.config.configuration`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that programs of PyFlink take from here."""
+"""Constants that PyFlink programs import from this path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Error policies: input that cannot be read fails the job, or is skipped."""
+"""Error policies: unreadable input fails the job, is skipped, or goes to a side output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["DeadLetter", "ErrorPolicy"]
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A piece of input that could not be read.
+    """A piece of input that could not be decoded.
 
     Attributes:
         raw: its bytes, at most 64 KiB of them; none of a file that could not be read as a whole.
@@ -35,7 +35,7 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class ErrorPolicy:
-    """How a source treats records that it cannot read: fail, skip, or side output.
+    """Treatment of records that a source cannot decode: fail, skip, or side output.
 
     Example:
         >>> tag = OutputTag("dead letters")
@@ -48,12 +48,12 @@ class ErrorPolicy:
 
     @staticmethod
     def fail() -> ErrorPolicy:
-        """Fail the job, and say where the record stands (the default)."""
+        """Fail the job with the position of the record (the default)."""
         return ErrorPolicy(fails=True)
 
     @staticmethod
     def skip() -> ErrorPolicy:
-        """Go on behind the record; the metric ``numRecordsInErrors`` and the log tell of it."""
+        """Skip the record; the metric ``numRecordsInErrors`` counts it and the log names it."""
         return ErrorPolicy(fails=False)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Every error that millrace raises on purpose, so that one ``except MillraceError`` catches all.
+"""Every error that millrace raises on purpose; ``except MillraceError`` catches all of them.
 
 The tree::
 
@@ -142,11 +142,11 @@ class StateMigrationError(CheckpointError):
 
 
 class LeaseError(MillraceError):
-    """The lease of a job directory cannot be had, because another driver holds it."""
+    """The lease of a job directory is not available, because another driver holds it."""
 
 
 class LeaseLostError(LeaseError):
-    """This driver lost its lease: another one owns the job now, and this one must not commit."""
+    """This driver lost its lease: another driver owns the job now, and this one must not commit."""
 
 
 class JobExecutionError(MillraceError):
@@ -178,4 +178,4 @@ class JobCancelledError(MillraceError):
 
 
 class JobControlError(MillraceError):
-    """A job does not run here, does not answer, or cannot do what it was asked from outside."""
+    """A job does not run here, does not answer, or cannot carry out a request."""

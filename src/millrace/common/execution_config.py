@@ -1,4 +1,4 @@
-"""PyFlink's path of what is in `millrace.common.config.execution_config`."""
+"""PyFlink's path of `millrace.common.config.execution_config`."""
 
 from __future__ import annotations
 

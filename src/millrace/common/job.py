@@ -13,7 +13,7 @@ __all__ = ["JobExecutionResult", "JobID", "JobStatus"]
 
 @dataclass(frozen=True, slots=True, order=True)
 class JobID:
-    """Identifies a job: 32 hexadecimal digits.
+    """Id of a job: 32 hexadecimal digits.
 
     Raises:
         ValueError: it is something else.
@@ -31,12 +31,12 @@ class JobID:
 
     @staticmethod
     def generate() -> JobID:
-        """A new one, at random."""
+        """A new random id."""
         return JobID(secrets.token_hex(16))
 
     @staticmethod
     def from_name(name: str) -> JobID:
-        """Always the same one for a name."""
+        """The id of a name, always the same."""
         return JobID(hashlib.blake2b(name.encode(), digest_size=16).hexdigest())
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class JobStatus(Enum):
         return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
 
     def is_terminal_state(self) -> bool:
-        """Whether the job is over here, though it may be resumed."""
+        """Whether the job has ended here, though it may be resumed."""
         return self is JobStatus.SUSPENDED or self.is_globally_terminal_state()
 
 
@@ -81,15 +81,15 @@ class JobExecutionResult:
     accumulator_results: dict[str, Any] = field(default_factory=dict)
 
     def get_job_id(self) -> JobID:
-        """The job."""
+        """Id of the job."""
         return self.job_id
 
     def get_net_runtime(self) -> int:
-        """How long it ran, in milliseconds."""
+        """Runtime of the job in milliseconds."""
         return self.net_runtime_ms
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        """Result of an accumulator, None if there is none of that name."""
+        """Result of an accumulator; None if the name is unknown."""
         return self.accumulator_results.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ class JobClient(ABC):
 
     @abstractmethod
     def get_job_status(self) -> CompletableFuture[JobStatus]:
-        """Where the job stands; known at once here."""
+        """Status of the job; the future is already complete."""
 
     @abstractmethod
     def cancel(self) -> CompletableFuture[None]:
@@ -33,7 +33,7 @@ class JobClient(ABC):
         savepoint_directory: str | None = None,
         format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
-        """Make a savepoint while the job goes on; the future gives its path."""
+        """Take a savepoint of the running job; the future gives its path."""
 
     @abstractmethod
     def stop_with_savepoint(
@@ -42,7 +42,7 @@ class JobClient(ABC):
         savepoint_directory: str | None = None,
         format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
-        """Make a savepoint and end the job with it; the future gives its path."""
+        """Take a savepoint and end the job with it; the future gives its path."""
 
     @abstractmethod
     def cancel_with_savepoint(
@@ -50,12 +50,12 @@ class JobClient(ABC):
         savepoint_directory: str | None = None,
         format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
-        """Make a savepoint and cancel the job; the future gives its path."""
+        """Take a savepoint and cancel the job; the future gives its path."""
 
     @abstractmethod
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
-        """A future of the result; it raises what made the job fail."""
+        """A future of the result; it raises the job's error if it failed."""
 
     @abstractmethod
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
-        """The results of accumulators so far, and the functions' metrics over all subtasks."""
+        """Current results of accumulators, and the functions' metrics over all subtasks."""

@@ -8,7 +8,7 @@ __all__ = ["SavepointFormatType"]
 
 
 class SavepointFormatType(Enum):
-    """Flink docs, "Savepoints", savepoint format.
+    """Format of a savepoint (Flink docs, "Savepoints").
 
     Example:
         >>> SavepointFormatType("NATIVE")

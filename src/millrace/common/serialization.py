@@ -1,4 +1,5 @@
-"""Values to bytes and back, for connectors (Flink docs, "Data Sources" and "File Sink")."""
+"""Conversion of values to bytes and back, for connectors (Flink docs, "Data Sources" and "File
+Sink")."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class SerializationSchema(ABC, Generic[T_contra]):
-    """Writes one record as bytes."""
+    """Serializes one record to bytes."""
 
     @abstractmethod
     def serialize(self, value: T_contra) -> bytes:
@@ -44,19 +45,19 @@ class SerializationSchema(ABC, Generic[T_contra]):
 
 
 class DeserializationSchema(ABC, Generic[T_co]):
-    """Reads one record from bytes."""
+    """Deserializes one record from bytes."""
 
     @abstractmethod
     def deserialize(self, message: bytes) -> T_co:
-        """The record; None where connectors are to leave the message out."""
+        """The record; None if connectors should leave the message out."""
 
     def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
         """The records of several messages, one each; as columns if that is faster."""
         return RowBatch(list(map(self.deserialize, messages)))
 
     def deserialize_flat(self, messages: Sequence[bytes]) -> tuple[Batch, list[int] | None]:
-        """The records of several messages, and of which message each of them is, as its position;
-        None: they are one each. Flink: ``deserialize`` with a ``Collector``.
+        """The records of several messages, and the position of the message of each record; None if
+        each message has one record. Flink: ``deserialize`` with a ``Collector``.
 
         Override it where a message may be several records, or none.
         """
@@ -94,7 +95,7 @@ class SimpleStringSchema(SerializationSchema[str], DeserializationSchema[str]):
 
 
 class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
-    """Bytes as they are."""
+    """Bytes, unchanged."""
 
     def serialize(self, value: bytes) -> bytes:
         return bytes(value)
@@ -109,8 +110,8 @@ class ByteArraySchema(SerializationSchema[bytes], DeserializationSchema[bytes]):
 
 
 class RowFieldExtractorSchema(SerializationSchema[Row]):
-    """The bytes in one field of a row: the key or the value of a message that the program has
-    written as bytes itself.
+    """Bytes in one field of a row: the key or the value of a message that the program has
+    serialized itself.
 
     Args:
         field_index: position of the field, from 0. A field or a row that is None gives no bytes.
@@ -155,7 +156,7 @@ class RowFieldExtractorSchema(SerializationSchema[Row]):
 
 
 class Encoder(ABC, Generic[T_contra]):
-    """Writes records one after the other into a file.
+    """Writes records to a file one after the other.
 
     An encoder that says that it ``takes`` either form writes columns by `encode_columns`.
     """
@@ -164,7 +165,7 @@ class Encoder(ABC, Generic[T_contra]):
 
     @abstractmethod
     def encode(self, element: T_contra) -> bytes:
-        """The bytes of one record, with whatever separates it from the next."""
+        """The bytes of one record, with its separator from the next."""
 
     def encode_all(self, elements: Sequence[T_contra]) -> bytes:
         """The bytes of several records."""
@@ -194,23 +195,23 @@ class SimpleStringEncoder(Encoder[Any]):
 
 
 class BulkWriter(ABC, Generic[T_contra]):
-    """Writes a file that is only complete when it is finished (Parquet, for example)."""
+    """Writes a file that is complete only when it is finished (Parquet, for example)."""
 
     @abstractmethod
     def add_elements(self, elements: Sequence[T_contra]) -> None:
         """Write records."""
 
     def add_columns(self, batch: ColumnBatch) -> None:
-        """Write records that are in columns, if the factory takes them."""
+        """Write records in columns, if the factory accepts columns."""
         raise NotImplementedError
 
     @abstractmethod
     def flush(self) -> None:
-        """Hand on what is buffered, so that the file's size can be seen."""
+        """Write the buffered data, so that the file's size is visible."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Write what the file ends with; does not close it."""
+        """Write the end of the file, without closing it."""
 
 
 class BulkWriterFactory(ABC, Generic[T]):
@@ -221,18 +222,18 @@ class BulkWriterFactory(ABC, Generic[T]):
 
     @abstractmethod
     def create(self, stream: BinaryIO) -> BulkWriter[T]:
-        """A writer into an open file."""
+        """A writer to an open file."""
 
 
 class JoiningBulkWriterFactory(BulkWriterFactory[T]):
-    """Creates writers of files that can be joined: compaction of a file sink does.
+    """Creates writers of files that can be joined, for the compaction of a file sink.
 
     A factory of yours need not be one, if its files are not to be compacted.
     """
 
     def require_joinable(self) -> None:
-        """Called when compaction is switched on, to refuse it for files that may not fit each
-        other. By default they do.
+        """Hook that refuses compaction of files that may not fit each other. By default they do
+        fit.
 
         Raises:
             JobDefinitionError: they may not.

@@ -1,4 +1,4 @@
-"""PyFlink's path of what is in `millrace.common.types.serializer`."""
+"""PyFlink's path of `millrace.common.types.serializer`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading JSON into classes, from any thread.
+"""Decoding of JSON into classes, safe for several threads.
 
 msgspec learns a class when it is first read into. If two threads have it learn the same dataclass
 at once, one of them sees what the other has not finished, and the process ends with a segmentation
@@ -21,7 +21,7 @@ _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
 def decode_json(data: bytes | bytearray | memoryview | str | msgspec.Raw, kind: type[T]) -> T:
-    """Decode JSON as a value of a type, which may be any that msgspec knows.
+    """Decode JSON as a value of any type that msgspec supports.
 
     Raises:
         msgspec.MsgspecError: it is no JSON, or something else.
@@ -34,7 +34,7 @@ def decode_json(data: bytes | bytearray | memoryview | str | msgspec.Raw, kind: 
 
 
 def learn(kind: Any) -> msgspec.json.Decoder[Any]:
-    """Have msgspec learn a type, once; a thread that then converts something to it is safe."""
+    """Register a type with msgspec, once; afterwards threads can convert to it safely."""
     found = _decoders.get(kind)
     if found is None:
         with _learning:

@@ -31,10 +31,10 @@ class LocalExecutor:
     """Runs every subtask of an epoch one after the other.
 
     Args:
-        workers: how many workers take turns (each has its own cache of state).
-        seed: shuffles who works and the order of buffers, and chooses how many tasks a level runs
-            as; None keeps both straight, with a task per subtask.
-        faults: what goes wrong, decided by the seed.
+        workers: number of workers that take turns (each has its own cache of state).
+        seed: shuffles the workers and the order of buffers, and chooses the number of tasks of a
+            level; with None both stay in order, and each subtask has a task.
+        faults: probabilities of faults, drawn from the seed.
         source_clock: the time that source readers see, ms since the epoch; None: the machine's.
     """
 

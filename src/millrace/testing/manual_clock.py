@@ -41,11 +41,11 @@ class ManualClock:
         """Set the clock to ``at`` at once, unless interrupted.
 
         Raises:
-            RuntimeError: ``at`` is None: whoever waits for ever in a test has a bug.
+            RuntimeError: ``at`` is None: a test that waits forever has a bug.
         """
         if interrupted.is_set():
             return
         if at is None:
-            raise RuntimeError("the job waits for nothing: it would never go on")
+            raise RuntimeError("the job waits for nothing, and would never continue")
         self.waits += [self._now, at]
         self._now = max(self._now, at)

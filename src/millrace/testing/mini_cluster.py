@@ -63,15 +63,15 @@ def run_local(
     """Context in which jobs run in this process, in milliseconds and without Spark.
 
     Args:
-        workers: how many workers take turns, each with its own cache of state.
-        seed: mixes up who works and in which order buffers arrive; None: nothing is mixed up.
+        workers: number of workers that take turns, each with its own cache of state.
+        seed: shuffles the workers and the order of buffers; with None both stay in order.
         clock: processing time; one that begins at 0 if None.
-        faults: what goes wrong, as decided by the seed.
+        faults: probabilities of faults, drawn from the seed.
         epoch_records: the most records per split and epoch: small ones make many epochs.
         buffer_records: records per buffer between stages.
         checkpoint_dir: where checkpoints are kept; with ``resume`` the job goes on from there.
-        epoch_limit: a job with more epochs fails with a RuntimeError: nothing runs for ever.
-        executor: makes what runs the epochs, instead of a `LocalExecutor`.
+        epoch_limit: a job with more epochs fails with a RuntimeError, so that no test runs forever.
+        executor: factory of the executor, instead of `LocalExecutor`.
 
     Example:
         >>> from millrace.datastream import StreamExecutionEnvironment

@@ -79,7 +79,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
 def read_rule(given: Any) -> pattern_rule.PatternRule | RuleChange:
     """Read an element of a stream of rules: a rule, a change, or the JSON of either.
 
-    That the pattern can be compiled is found out by whoever does it.
+    Whether the pattern can be compiled is not checked here.
 
     Raises:
         RuleError: it is none of these.

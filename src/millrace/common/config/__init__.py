@@ -1,1 +1,1 @@
-"""Configuration: options, and what of a job they set."""
+"""Configuration: options, and the job settings that they set."""

@@ -1,4 +1,4 @@
-"""When and how a job makes checkpoints (Flink docs, "Checkpointing")."""
+"""Checkpoint settings of a job (Flink docs, "Checkpointing")."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NO_LIMIT = 2**31 - 1
 
 
 class CheckpointingMode(Enum):
-    """How often a record counts in state after a failure."""
+    """Guarantee of state after a failure: each record counts exactly once or at least once."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1
@@ -81,29 +81,29 @@ class CheckpointConfig:
         return DISABLED if interval is None else interval.to_millis()
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
-        """Make a checkpoint this often; with 0, after every epoch."""
+        """Set the interval of checkpoints in ms; with 0 there is one after every epoch."""
         require("checkpoint_interval", checkpoint_interval, 0)
         interval = Duration.of_millis(checkpoint_interval)
         self._configuration.set(options.CHECKPOINTING_INTERVAL, interval)
         return self
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """How often a record counts in state after a failure."""
+        """Guarantee of state after a failure."""
         return CheckpointingMode[self._configuration.get(options.CHECKPOINTING_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        """Exactly once (the default) or at least once; an epoch gives the former in any case."""
+        """Set exactly once (the default) or at least once; epochs give exactly once in any case."""
         self._configuration.set(options.CHECKPOINTING_MODE, checkpointing_mode.name)
         return self
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
-        """How many checkpoints in a row may fail before the job does."""
+        """Consecutive checkpoint failures before the job fails."""
         return self._configuration.get(options.TOLERABLE_FAILED_CHECKPOINTS)
 
     def set_tolerable_checkpoint_failure_number(
         self, tolerable_checkpoint_failure_number: int
     ) -> CheckpointConfig:
-        """Let so many checkpoints in a row fail before the job does."""
+        """Set the consecutive checkpoint failures before the job fails."""
         self._configuration.set(
             options.TOLERABLE_FAILED_CHECKPOINTS, tolerable_checkpoint_failure_number
         )
@@ -116,63 +116,64 @@ class CheckpointConfig:
     def set_fail_on_checkpointing_errors(
         self, fail_on_checkpointing_errors: bool
     ) -> CheckpointConfig:
-        """Fail the job with its first failed checkpoint, or never because of one."""
+        """Fail the job at its first failed checkpoint, or never because of one."""
         limit = 0 if fail_on_checkpointing_errors else NO_LIMIT
         return self.set_tolerable_checkpoint_failure_number(limit)
 
     def get_checkpoint_timeout(self) -> int:
-        """After how long a checkpoint has failed."""
+        """Milliseconds after which a checkpoint fails."""
         return self._configuration.get(flink_options.CHECKPOINTING_TIMEOUT).to_millis()
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
-        """Give up a checkpoint after this long."""
+        """Set the milliseconds after which a checkpoint fails."""
         require("checkpoint_timeout", checkpoint_timeout, 10)
         timeout = Duration.of_millis(checkpoint_timeout)
         self._configuration.set(flink_options.CHECKPOINTING_TIMEOUT, timeout)
         return self
 
     def get_min_pause_between_checkpoints(self) -> int:
-        """Least time from the end of one checkpoint to the start of the next."""
+        """Minimum time from the end of one checkpoint to the start of the next, in ms."""
         return self._configuration.get(flink_options.CHECKPOINTING_MIN_PAUSE).to_millis()
 
     def set_min_pause_between_checkpoints(
         self, min_pause_between_checkpoints: int
     ) -> CheckpointConfig:
-        """Leave at least this much time between checkpoints."""
+        """Set the minimum time between checkpoints, in ms."""
         require("min_pause_between_checkpoints", min_pause_between_checkpoints, 0)
         pause = Duration.of_millis(min_pause_between_checkpoints)
         self._configuration.set(flink_options.CHECKPOINTING_MIN_PAUSE, pause)
         return self
 
     def get_max_concurrent_checkpoints(self) -> int:
-        """The number that was set; there is one at a time in any case."""
+        """The configured number; there is only one checkpoint at a time."""
         return self._configuration.get(flink_options.CHECKPOINTING_CONCURRENT)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Kept and returned only: there is one checkpoint at a time."""
+        """Without effect: there is only one checkpoint at a time. The value is returned by the
+        getter."""
         require("max_concurrent_checkpoints", max_concurrent_checkpoints, 1)
         self._configuration.set(flink_options.CHECKPOINTING_CONCURRENT, max_concurrent_checkpoints)
         return self
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        """Whether the checkpoints of a job that has ended are kept; they are unless set."""
+        """Whether the checkpoints of an ended job are kept, which is the default."""
         name = self._configuration.get(options.EXTERNALIZED_CHECKPOINT_RETENTION)
         return ExternalizedCheckpointRetention[name]
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """Keep or delete the checkpoints of a job that has ended."""
+        """Keep or delete the checkpoints of an ended job."""
         self._configuration.set(options.EXTERNALIZED_CHECKPOINT_RETENTION, retention_mode.name)
         return self
 
     def is_externalized_checkpoints_enabled(self) -> bool:
-        """Whether checkpoints outlive the job in some case."""
+        """Whether checkpoints outlive the job in any case."""
         retention = self.get_externalized_checkpoint_retention()
         return retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
     def set_checkpoint_storage(self, storage: FileSystemCheckpointStorage) -> CheckpointConfig:
-        """Keep checkpoints there.
+        """Set the storage of checkpoints.
 
         Raises:
             ConfigurationError: it is no `FileSystemCheckpointStorage`.
@@ -186,48 +187,48 @@ class CheckpointConfig:
         return self
 
     def get_checkpoint_storage(self) -> FileSystemCheckpointStorage | None:
-        """Where checkpoints are kept; None: nowhere."""
+        """The storage of checkpoints; None if there is none."""
         directory = self.get_checkpoint_storage_dir()
         return None if directory is None else FileSystemCheckpointStorage(directory)
 
     def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
-        """Keep checkpoints below this directory (``execution.checkpointing.dir``)."""
+        """Set the parent directory of checkpoints (``execution.checkpointing.dir``)."""
         return self.set_checkpoint_storage(FileSystemCheckpointStorage(checkpoint_path))
 
     def get_checkpoint_storage_dir(self) -> str | None:
-        """The directory below which checkpoints are kept; None: none."""
+        """The parent directory of checkpoints; None if there is none."""
         return self._configuration.get(options.CHECKPOINTING_DIR)
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """Whether they were asked for."""
+        """Whether the program enabled them."""
         return self._configuration.get(flink_options.UNALIGNED)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Kept and returned only: epochs have nothing to align."""
+        """Without effect: epochs have no barriers to align. The value is returned by the getter."""
         self._configuration.set(flink_options.UNALIGNED, enabled)
         return self
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
-        """Kept and returned only: epochs have nothing to align."""
+        """Without effect: epochs have no barriers to align. The value is returned by the getter."""
         return self.enable_unaligned_checkpoints(False)
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """Whether they were asked for."""
+        """Whether the program forced them."""
         return self._configuration.get(flink_options.UNALIGNED_FORCED)
 
     def set_force_unaligned_checkpoints(
         self, force_unaligned_checkpoints: bool = True
     ) -> CheckpointConfig:
-        """Kept and returned only: epochs have nothing to align."""
+        """Without effect: epochs have no barriers to align. The value is returned by the getter."""
         self._configuration.set(flink_options.UNALIGNED_FORCED, force_unaligned_checkpoints)
         return self
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        """The time that was set."""
+        """The configured time."""
         return self._configuration.get(flink_options.ALIGNED_TIMEOUT)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """Kept and returned only: epochs have nothing to align."""
+        """Without effect: epochs have no barriers to align. The value is returned by the getter."""
         self._configuration.set(flink_options.ALIGNED_TIMEOUT, alignment_timeout)
         return self
 
@@ -241,7 +242,7 @@ class CheckpointConfig:
 
 
 def require(name: str, value: int, minimum: int) -> int:
-    """The value; `ConfigurationError` if it is below its bound."""
+    """The value; raises `ConfigurationError` if it is below its bound."""
     if value < minimum:
         raise ConfigurationError(f"{name} must be at least {minimum}, got {value}")
     return value

@@ -1,4 +1,4 @@
-"""Where checkpoints are kept, as an object (Flink docs, "Checkpoints": Checkpoint Storage)."""
+"""Storage of checkpoints as an object (Flink docs, "Checkpoints": Checkpoint Storage)."""
 
 from __future__ import annotations
 
@@ -56,27 +56,27 @@ class FileSystemCheckpointStorage:
         self._write_buffer_size = write_buffer_size
 
     def configure(self, configuration: Configuration) -> None:
-        """Set the options that stand for it."""
+        """Set the equivalent options in a configuration."""
         configuration.set(options.CHECKPOINTING_DIR, self._checkpoint_path)
         if self._threshold != -1:
             configuration.set(options.STATE_INLINE_LIMIT, MemorySize(self._threshold))
 
     def get_checkpoint_path(self) -> str:
-        """The directory."""
+        """The directory of checkpoints."""
         return self._checkpoint_path
 
     def get_savepoint_path(self) -> str | None:
-        """None: where savepoints go is said by the environment or when one is asked for."""
+        """None: the environment or the request names the directory of savepoints."""
         return None
 
     def get_min_file_size_threshold(self) -> int:
-        """Bytes up to which changes of state are written together."""
+        """Size in bytes up to which changes of state share a file."""
         if self._threshold == -1:
             return Configuration().get(options.STATE_INLINE_LIMIT).get_bytes()
         return self._threshold
 
     def get_write_buffer_size(self) -> int:
-        """The size that was set; -1: none."""
+        """The configured size in bytes; -1 if none."""
         return self._write_buffer_size
 
     def __str__(self) -> str:

@@ -20,7 +20,7 @@ TRUE_WORDS = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class ConfigOption(Generic[T]):
-    """A configuration key, the type of its value, its default and what it does.
+    """A configuration key with the type of its value, its default and its description.
 
     Example:
         >>> option = ConfigOptions.key("user.limit").int_type().default_value(10)
@@ -38,7 +38,7 @@ class ConfigOption(Generic[T]):
     """For numbers and durations (ms): the smallest allowed."""
 
     def read(self, value: Any) -> T:
-        """The typed value of what the user gave: a value of that type or its text.
+        """The typed value of a user's value, which may be its text.
 
         Raises:
             ConfigurationError: it cannot be read, or is out of bounds.
@@ -51,7 +51,7 @@ class ConfigOption(Generic[T]):
         return checked
 
     def with_description(self, description: str) -> ConfigOption[T]:
-        """The same option with that description."""
+        """The same option with a description."""
         return replace(self, description=description)
 
     def at_least(self, minimum: int) -> ConfigOption[T]:
@@ -59,7 +59,7 @@ class ConfigOption(Generic[T]):
         return replace(self, minimum=minimum)
 
     def one_of(self, *choices: str) -> ConfigOption[T]:
-        """The same option with only these words allowed, in any case."""
+        """The same option restricted to some words, in any case."""
         return replace(self, choices=choices)
 
     def _checked(self, typed: Any) -> Any:
@@ -83,70 +83,70 @@ class ConfigOption(Generic[T]):
 
 
 class ConfigOptions:
-    """Declares options of your own; keys that begin with ``user.`` are never refused."""
+    """Declares options of a program; keys that begin with ``user.`` are always accepted."""
 
     @staticmethod
     def key(key: str) -> OptionBuilder:
-        """Begin the option of that key."""
+        """Begin to declare the option of a key."""
         return OptionBuilder(key)
 
 
 @dataclass(frozen=True, slots=True)
 class OptionBuilder:
-    """An option that lacks its type."""
+    """An option without its type."""
 
     key: str
 
     def boolean_type(self) -> TypedConfigOptionBuilder[bool]:
-        """Its value is true or false."""
+        """Declare true or false."""
         return TypedConfigOptionBuilder(self.key, "boolean")
 
     def int_type(self) -> TypedConfigOptionBuilder[int]:
-        """Its value is a whole number."""
+        """Declare a whole number."""
         return TypedConfigOptionBuilder(self.key, "number")
 
     def long_type(self) -> TypedConfigOptionBuilder[int]:
-        """Its value is a whole number."""
+        """Declare a whole number."""
         return self.int_type()
 
     def float_type(self) -> TypedConfigOptionBuilder[float]:
-        """Its value is a floating point number."""
+        """Declare a floating point number."""
         return TypedConfigOptionBuilder(self.key, "float")
 
     def double_type(self) -> TypedConfigOptionBuilder[float]:
-        """Its value is a floating point number."""
+        """Declare a floating point number."""
         return self.float_type()
 
     def string_type(self) -> TypedConfigOptionBuilder[str]:
-        """Its value is text."""
+        """Declare a text."""
         return TypedConfigOptionBuilder(self.key, "string")
 
     def duration_type(self) -> TypedConfigOptionBuilder[Duration]:
-        """Its value is an amount of time."""
+        """Declare an amount of time."""
         return TypedConfigOptionBuilder(self.key, "duration")
 
     def memory_type(self) -> TypedConfigOptionBuilder[MemorySize]:
-        """Its value is an amount of memory."""
+        """Declare an amount of memory."""
         return TypedConfigOptionBuilder(self.key, "memory size")
 
     def list_type(self) -> TypedConfigOptionBuilder[list[str]]:
-        """Its value is several texts, written ``"[a, b]"``, ``"a;b"`` or one a line after ``-``."""
+        """Declare a list of texts, written ``"[a, b]"``, ``"a;b"`` or one per line after ``-``."""
         return TypedConfigOptionBuilder(self.key, "list")
 
     def map_type(self) -> TypedConfigOptionBuilder[dict[str, str]]:
-        """Its value is pairs of text, written ``"a:1,b:2"``."""
+        """Declare pairs of texts, written ``"a:1,b:2"``."""
         return TypedConfigOptionBuilder(self.key, "map")
 
 
 @dataclass(frozen=True, slots=True)
 class TypedConfigOptionBuilder(Generic[T]):
-    """An option that lacks its default."""
+    """An option without its default."""
 
     key: str
     type_name: str
 
     def default_value(self, value: T) -> ConfigOption[T]:
-        """The option with that default."""
+        """The option with a default."""
         return ConfigOption(self.key, self.type_name, value)
 
     def no_default_value(self) -> ConfigOption[T | None]:
@@ -155,7 +155,7 @@ class TypedConfigOptionBuilder(Generic[T]):
 
 
 def size(value: Any) -> int | float:
-    """Size of a value, for minimums: milliseconds, bytes or the number itself."""
+    """Size of a value for comparison with minimums: milliseconds, bytes or the number itself."""
     if isinstance(value, Duration):
         return value.to_millis()
     number: int | float = value.bytes_size if isinstance(value, MemorySize) else value
@@ -208,7 +208,7 @@ def read_map(value: Any) -> dict[str, str]:
 
 
 def read_list(value: Any) -> list[str]:
-    """The items of a list in the flow or block style of YAML, or parted by semicolons."""
+    """The items of a list in the flow or block style of YAML, or separated by semicolons."""
     if isinstance(value, (list, tuple)):
         return [str(item) for item in value]
     text = str(value).strip()

@@ -1,4 +1,4 @@
-"""The configuration of a job: pairs of key and value, read through typed options."""
+"""The configuration of a job: keys and values, read through typed options."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FREE_PREFIXES = ("spark.", "user.", "pipeline.global-job-parameters.", REPORTER_
 
 
 class Configuration:
-    """Pairs of key and value. Values keep their Python type; text is read where it is used.
+    """Keys and values. Values keep their Python type; text is parsed where an option reads it.
 
     Example:
         >>> configuration = Configuration().set_string("parallelism.default", "2")
@@ -66,7 +66,7 @@ class Configuration:
         return option.default if value is None else option.read(value)  # type: ignore[return-value]
 
     def set(self, option: ConfigOption[T], value: T) -> Configuration:
-        """Set the value of an option; it is checked at once."""
+        """Set the value of an option, which is checked at once."""
         self._values[option.key] = value if value is None else option.read(value)
         return self
 
@@ -75,7 +75,7 @@ class Configuration:
         return set(self._values)
 
     def validate(self) -> None:
-        """Check every key and value; called when an environment is made of the configuration.
+        """Check every key and value; an environment calls it for its configuration.
 
         Raises:
             ConfigurationError: a key of ours is unknown (names the nearest), or a value is wrong.
@@ -135,11 +135,11 @@ class Configuration:
         return named_here(key) in self._values
 
     def remove_config(self, key: str) -> bool:
-        """Forget the key; false if it had no value."""
+        """Remove a key; False if it had no value."""
         return self._values.pop(named_here(key), None) is not None
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
-        """Take over all pairs of the other one, with ``prefix`` before each key."""
+        """Add all pairs of another configuration, with ``prefix`` before each key."""
         for key, value in other._values.items():
             self._values[named_here((prefix or "") + key)] = value
         return self
@@ -154,8 +154,8 @@ class Configuration:
 
     @staticmethod
     def parse_list_value(value: str | None, standard_yaml: bool = True) -> list[str]:
-        """The items of a text such as ``"a;b"``, ``"[a, b]"`` or lines that begin with a dash; with
-        ``standard_yaml`` off, of the first alone.
+        """The items of a text such as ``"a;b"``, ``"[a, b]"`` or lines that begin with a dash;
+        without ``standard_yaml`` only the first form.
 
         Example:
             >>> Configuration.parse_list_value("[a.jar, b.jar]")
@@ -192,12 +192,12 @@ class Configuration:
 
 
 def named_here(key: str) -> str:
-    """The key of an option that Flink has, or had, under another name, too."""
+    """This project's key for an option that Flink has, or had, under another name."""
     return OTHER_NAMES.get(key, key)
 
 
 def as_text(value: Any) -> str:
-    """The text that reads as the value again."""
+    """Text that is parsed to the same value again."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (bytes, bytearray)):
@@ -210,7 +210,7 @@ def as_text(value: Any) -> str:
 
 
 def refuse_unknown(key: str, value: Any) -> None:
-    """Raise for a key that looks like one of ours; let foreign ones pass."""
+    """Raise for a key that looks like one of millrace's; foreign keys pass."""
     if key.startswith(FREE_PREFIXES):
         return
     names = [*OPTIONS, *OTHER_NAMES, *WITHOUT_EFFECT]

@@ -1,4 +1,4 @@
-"""Settings of a whole job but checkpoints (Flink docs, "Execution Configuration")."""
+"""Job settings other than checkpoints (Flink docs, "Execution Configuration")."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ class ExecutionConfig:
         return self
 
     def get_runtime_mode(self) -> RuntimeExecutionMode:
-        """STREAMING, BATCH or AUTOMATIC: what `StreamExecutionEnvironment.set_runtime_mode` set."""
+        """STREAMING, BATCH or AUTOMATIC, as `StreamExecutionEnvironment.set_runtime_mode` set
+        it."""
         return RuntimeExecutionMode[self._configuration.get(options.RUNTIME_MODE)]
 
     def get_max_parallelism(self) -> int:
@@ -66,117 +67,118 @@ class ExecutionConfig:
         return self._configuration.get(options.MAX_PARALLELISM)
 
     def set_max_parallelism(self, max_parallelism: int) -> ExecutionConfig:
-        """Set the number of key groups: the highest parallelism state can be rescaled to."""
+        """Set the number of key groups, which is the highest parallelism of the state."""
         self._configuration.set(options.MAX_PARALLELISM, max_parallelism)
         return self
 
     def get_auto_watermark_interval(self) -> int:
-        """The interval that was set; without effect, for generators are asked after every batch."""
+        """The configured interval in ms. It has no effect: generators are called after every
+        batch."""
         return self._configuration.get(options.AUTO_WATERMARK_INTERVAL).to_millis()
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Note an interval in milliseconds; without effect, for generators are asked after every
-        batch."""
+        """Without effect: generators are called after every batch. The value, in ms, is returned
+        by the getter."""
         self._configuration.set(options.AUTO_WATERMARK_INTERVAL, Duration.of_millis(interval))
         return self
 
     def get_global_job_parameters(self) -> dict[str, str]:
-        """Parameters of your own."""
+        """Parameters of the program."""
         parameters = self._configuration.get(options.GLOBAL_JOB_PARAMETERS)
         return dict(parameters)
 
     def set_global_job_parameters(
         self, global_job_parameters_dict: dict[str, Any]
     ) -> ExecutionConfig:
-        """Set parameters of your own; values become text."""
+        """Set parameters of the program; values become text."""
         texts = {str(key): str(value) for key, value in global_job_parameters_dict.items()}
         self._configuration.set(options.GLOBAL_JOB_PARAMETERS, texts)
         return self
 
     def has_auto_generated_uids_enabled(self) -> bool:
-        """Whether operators may go without a uid of their own."""
+        """Whether operators without an explicit uid are allowed."""
         return self._configuration.get(flink_options.AUTO_UIDS)
 
     def enable_auto_generated_uids(self) -> None:
-        """Let operators go without a uid of their own."""
+        """Allow operators without an explicit uid."""
         self._configuration.set(flink_options.AUTO_UIDS, True)
 
     def disable_auto_generated_uids(self) -> None:
-        """Demand a uid of every operator, so that every savepoint fits the next program."""
+        """Require an explicit uid for every operator, so that savepoints fit the next program."""
         self._configuration.set(flink_options.AUTO_UIDS, False)
 
     def get_latency_tracking_interval(self) -> int:
-        """How often latency is measured; 0: never."""
+        """The configured interval in ms; 0 means never."""
         return self._configuration.get(flink_options.LATENCY_INTERVAL).to_millis()
 
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
-        """Kept and returned only."""
+        """Without effect; the value is returned by the getter."""
         self._configuration.set(flink_options.LATENCY_INTERVAL, Duration.of_millis(interval))
         return self
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """The value that was set."""
+        """The configured value."""
         return self._configuration.get(flink_options.CLOSURE_CLEANER) != "NONE"
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Kept and returned only."""
+        """Without effect; the value is returned by the getter."""
         self._configuration.set(flink_options.CLOSURE_CLEANER, "RECURSIVE")
         return self
 
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Kept and returned only."""
+        """Without effect; the value is returned by the getter."""
         self._configuration.set(flink_options.CLOSURE_CLEANER, "NONE")
         return self
 
     def has_generic_types_disabled(self) -> bool:
-        """The value that was set."""
+        """The configured value."""
         return not self._configuration.get(flink_options.GENERIC_TYPES)
 
     def enable_generic_types(self) -> None:
-        """Kept and returned only."""
+        """Without effect; the value is returned by the getter."""
         self._configuration.set(flink_options.GENERIC_TYPES, True)
 
     def disable_generic_types(self) -> None:
-        """Kept and returned only."""
+        """Without effect; the value is returned by the getter."""
         self._configuration.set(flink_options.GENERIC_TYPES, False)
 
     def is_object_reuse_enabled(self) -> bool:
-        """The value that was set."""
+        """The configured value."""
         return self._configuration.get(flink_options.OBJECT_REUSE)
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Kept and returned only: records are never copied between chained operators."""
+        """Without effect: records are never copied between chained operators."""
         self._configuration.set(flink_options.OBJECT_REUSE, True)
         return self
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Kept and returned only: records are never copied between chained operators."""
+        """Without effect: records are never copied between chained operators."""
         self._configuration.set(flink_options.OBJECT_REUSE, False)
         return self
 
     def is_use_snapshot_compression(self) -> bool:
-        """The value that was set."""
+        """The configured value."""
         return self._configuration.get(flink_options.SNAPSHOT_COMPRESSION)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
-        """Kept and returned only."""
+        """Without effect; the value is returned by the getter."""
         self._configuration.set(flink_options.SNAPSHOT_COMPRESSION, use_snapshot_compression)
         return self
 
     def get_task_cancellation_interval(self) -> int:
-        """The value that was set."""
+        """The configured value."""
         return self._configuration.get(flink_options.CANCELLATION_INTERVAL).to_millis()
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Kept and returned only."""
+        """Without effect; the value is returned by the getter."""
         self._configuration.set(flink_options.CANCELLATION_INTERVAL, Duration.of_millis(interval))
         return self
 
     def get_task_cancellation_timeout(self) -> int:
-        """The value that was set."""
+        """The configured value."""
         return self._configuration.get(flink_options.CANCELLATION_TIMEOUT).to_millis()
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Kept and returned only."""
+        """Without effect; the value is returned by the getter."""
         self._configuration.set(flink_options.CANCELLATION_TIMEOUT, Duration.of_millis(timeout))
         return self

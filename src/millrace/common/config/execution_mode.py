@@ -1,4 +1,4 @@
-"""Streaming or batch."""
+"""The runtime mode of a job: streaming or batch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["RuntimeExecutionMode"]
 
 
 class RuntimeExecutionMode(Enum):
-    """How a job runs (Flink docs, "Execution Mode (Batch/Streaming)")."""
+    """Runtime mode of a job (Flink docs, "Execution Mode (Batch/Streaming)")."""
 
     STREAMING = 0
     """Epoch after epoch, with checkpoints; results as they come."""

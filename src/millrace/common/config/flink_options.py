@@ -1,4 +1,4 @@
-"""Options that Flink programs set and that Spark, or epochs, leave nothing to do for.
+"""Flink's options that are accepted without effect, because Spark or epochs make them unnecessary.
 
 Those with a setter are kept and returned; the others are accepted, so that a configuration may be
 taken along as it is. Names and defaults: Flink docs, "Configuration".
@@ -297,5 +297,5 @@ _PREFIXES = tuple(key for key in WITHOUT_EFFECT if key.endswith((".", "-")))
 
 
 def is_without_effect(key: str) -> bool:
-    """Whether a key of Flink's is accepted although nothing here depends on it."""
+    """Whether a key of Flink's is accepted without effect."""
     return key in WITHOUT_EFFECT or key.startswith(_PREFIXES)

@@ -1,4 +1,4 @@
-"""Options of several job servers with one registry, of which one leads.
+"""Options of several job servers that share a registry and elect a leader.
 
 Names: Flink docs, "Configuration", "High Availability"; those of PostgreSQL are like those that
 Flink has for Kubernetes.

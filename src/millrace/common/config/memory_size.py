@@ -30,12 +30,12 @@ class MemorySize:
 
     @staticmethod
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
-        """That many mebibytes (1024 * 1024 bytes)."""
+        """An amount in mebibytes (1024 * 1024 bytes)."""
         return MemorySize(mebi_bytes << 20)
 
     @staticmethod
     def parse(text: str) -> MemorySize:
-        """Read ``"64 mb"``; units are b, kb, mb, gb and tb, none means bytes.
+        """Parse ``"64 mb"``; units are b, kb, mb, gb and tb, the default is bytes.
 
         Raises:
             ValueError: it is not a number with one of these units.
@@ -46,23 +46,23 @@ class MemorySize:
         return MemorySize(int(match[1]) << 10 * NAMES[match[2]])
 
     def get_bytes(self) -> int:
-        """In bytes."""
+        """The amount in bytes."""
         return self.bytes_size
 
     def get_kibi_bytes(self) -> int:
-        """In whole units of 1024 bytes."""
+        """The amount in whole units of 1024 bytes."""
         return self.bytes_size >> 10
 
     def get_mebi_bytes(self) -> int:
-        """In whole units of 1024**2 bytes."""
+        """The amount in whole units of 1024**2 bytes."""
         return self.bytes_size >> 20
 
     def get_gibi_bytes(self) -> int:
-        """In whole units of 1024**3 bytes."""
+        """The amount in whole units of 1024**3 bytes."""
         return self.bytes_size >> 30
 
     def get_tebi_bytes(self) -> int:
-        """In whole units of 1024**4 bytes."""
+        """The amount in whole units of 1024**4 bytes."""
         return self.bytes_size >> 40
 
     def __str__(self) -> str:

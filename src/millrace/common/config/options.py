@@ -1,4 +1,4 @@
-"""Every configuration key that millrace knows, with its type, default and meaning.
+"""Every configuration key of millrace, with its type, default and description.
 
 Keys have Flink's names where Flink has them (Flink docs, "Configuration"); those that begin with
 ``millrace.`` are our own. The documentation's table is made from this registry.

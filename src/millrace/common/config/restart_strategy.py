@@ -28,7 +28,7 @@ Amount = Duration | Time | timedelta | int
 
 
 class RestartStrategyConfiguration(ABC):
-    """Base of all descriptions of a restart strategy."""
+    """Base class of the descriptions of restart strategies."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ class RestartStrategyConfiguration(ABC):
 
 @dataclass(frozen=True, slots=True)
 class NoRestartStrategy(RestartStrategyConfiguration):
-    """The first failure ends the job."""
+    """Strategy without restarts: the first failure ends the job."""
 
     def get_description(self) -> str:
         return "Restart deactivated."
@@ -47,7 +47,7 @@ class NoRestartStrategy(RestartStrategyConfiguration):
 
 @dataclass(frozen=True, slots=True)
 class FixedDelayRestartStrategy(RestartStrategyConfiguration):
-    """A number of restarts, each after the same pause."""
+    """Strategy with a number of restarts, each after the same pause."""
 
     restart_attempts: int
     delay_ms: int
@@ -63,7 +63,7 @@ class FixedDelayRestartStrategy(RestartStrategyConfiguration):
 
 @dataclass(frozen=True, slots=True)
 class FailureRateRestartStrategy(RestartStrategyConfiguration):
-    """Restarts as long as failures do not come too often."""
+    """Strategy with restarts as long as failures are not too frequent."""
 
     max_failures: int
     interval_ms: int
@@ -84,7 +84,7 @@ class FailureRateRestartStrategy(RestartStrategyConfiguration):
 
 @dataclass(frozen=True, slots=True)
 class ExponentialDelayRestartStrategy(RestartStrategyConfiguration):
-    """Restarts without end, with pauses that grow while failures go on."""
+    """Strategy with unlimited restarts, whose pauses grow while failures continue."""
 
     initial_backoff_ms: int
     max_backoff_ms: int
@@ -111,14 +111,14 @@ class ExponentialDelayRestartStrategy(RestartStrategyConfiguration):
 
 @dataclass(frozen=True, slots=True)
 class FallbackRestartStrategy(RestartStrategyConfiguration):
-    """The default: no restart (Flink: exponential delay when there are checkpoints)."""
+    """The default strategy: no restart (Flink: exponential delay when there are checkpoints)."""
 
     def get_description(self) -> str:
         return "No restart, whether the job has checkpoints or not."
 
 
 class RestartStrategies:
-    """Makes restart strategies.
+    """Factory of restart strategies.
 
     Example:
         >>> RestartStrategies.fixed_delay_restart(3, 500).get_description()
@@ -132,26 +132,27 @@ class RestartStrategies:
 
     @staticmethod
     def no_restart() -> NoRestartStrategy:
-        """The first failure ends the job."""
+        """Strategy without restarts: the first failure ends the job."""
         return NoRestartStrategy()
 
     @staticmethod
     def fall_back_restart() -> FallbackRestartStrategy:
-        """The default."""
+        """The default strategy."""
         return FallbackRestartStrategy()
 
     @staticmethod
     def fixed_delay_restart(
         restart_attempts: int, delay_between_attempts: Amount
     ) -> FixedDelayRestartStrategy:
-        """So many restarts with this pause (a number: ms) before each."""
+        """Strategy with a number of restarts, each after a pause (a number is in ms)."""
         return FixedDelayRestartStrategy(restart_attempts, millis(delay_between_attempts))
 
     @staticmethod
     def failure_rate_restart(
         failure_rate: int, failure_interval: Amount, delay_interval: Amount
     ) -> FailureRateRestartStrategy:
-        """Restarts while there are at most so many failures in the interval (numbers: ms)."""
+        """Strategy with restarts while the failures in an interval stay within a limit (numbers
+        are in ms)."""
         return FailureRateRestartStrategy(
             failure_rate, millis(failure_interval), millis(delay_interval)
         )
@@ -164,7 +165,7 @@ class RestartStrategies:
         reset_backoff_threshold: Amount,
         jitter_factor: float,
     ) -> ExponentialDelayRestartStrategy:
-        """Restarts with growing pauses (numbers: ms)."""
+        """Strategy with growing pauses between restarts (numbers are in ms)."""
         return ExponentialDelayRestartStrategy(
             millis(initial_backoff),
             millis(max_backoff),
@@ -175,7 +176,7 @@ class RestartStrategies:
 
     @staticmethod
     def from_configuration(configuration: Configuration) -> RestartStrategyConfiguration:
-        """The strategy that ``restart-strategy.*`` describes; the default if it names none."""
+        """The strategy of ``restart-strategy.*``; the default if the configuration names none."""
         make = FROM_CONFIGURATION[configuration.get(options.RESTART_STRATEGY)]
         return make(configuration)
 

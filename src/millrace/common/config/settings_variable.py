@@ -1,4 +1,4 @@
-"""Settings by an environment variable: command lines are seen by every user of a machine."""
+"""Settings from an environment variable, since all users of a machine can see command lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SETTINGS_VARIABLE = "MILLRACE_SETTINGS"
 
 
 def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """The settings that the variable has.
+    """The settings in the variable.
 
     Raises:
         ConfigurationError: it is no JSON object of texts.

@@ -1,5 +1,5 @@
-"""Accumulators: values that all subtasks add to and that are known when the job has ended (Flink
-docs, "User-Defined Functions", Accumulators & Counters).
+"""Accumulators: values that all subtasks add to, with results at the job's end (Flink docs,
+"User-Defined Functions", Accumulators & Counters).
 
 Only what accepted epochs added counts: an epoch that had to run again adds once. What a function
 adds in ``open`` counts for each instance, and there is one more whenever a subtask moves. Additions
@@ -42,15 +42,15 @@ class Accumulator(ABC, Generic[V, R]):
 
     @abstractmethod
     def get_local_value(self) -> R:
-        """The result of what was added here."""
+        """Result of the values added in this subtask."""
 
     @abstractmethod
     def reset_local(self) -> None:
-        """Forget what was added here."""
+        """Drop the values added in this subtask."""
 
     @abstractmethod
     def merge(self, other: Any) -> None:
-        """Add what another accumulator of the same kind holds."""
+        """Add the content of another accumulator of the same class."""
 
     def clone(self) -> Accumulator[V, R]:
         """A copy."""
@@ -77,7 +77,7 @@ class _Sum(Accumulator[Any, Any]):
 
 
 class IntCounter(_Sum):
-    """Adds up whole numbers.
+    """Sum of whole numbers.
 
     Example:
         >>> counter = IntCounter()
@@ -89,17 +89,17 @@ class IntCounter(_Sum):
 
 
 class LongCounter(_Sum):
-    """Adds up whole numbers; Python has one kind of them."""
+    """Sum of whole numbers; Python has one kind of them."""
 
 
 class DoubleCounter(_Sum):
-    """Adds up numbers with a fraction."""
+    """Sum of floating point numbers."""
 
     zero = 0.0
 
 
 class AverageAccumulator(Accumulator[float, float]):
-    """The mean of all values; 0.0 without any."""
+    """Mean of all values; 0.0 if there are none."""
 
     def __init__(self) -> None:
         self.reset_local()
@@ -142,21 +142,22 @@ class _Extreme(Accumulator[Any, Any]):
 
 
 class MinimumAccumulator(_Extreme):
-    """The least of all values; None without any."""
+    """Minimum of all values; None if there are none."""
 
     def _better(self, value: Any) -> bool:
         return bool(value < self._value)
 
 
 class MaximumAccumulator(_Extreme):
-    """The greatest of all values; None without any."""
+    """Maximum of all values; None if there are none."""
 
     def _better(self, value: Any) -> bool:
         return bool(value > self._value)
 
 
 class ListAccumulator(Accumulator[Any, list[Any]]):
-    """All values, in no particular order between subtasks. They are kept by the driver."""
+    """List of all values, kept by the driver; values of different subtasks are in no particular
+    order."""
 
     def __init__(self) -> None:
         self._values: list[Any] = []
@@ -175,7 +176,7 @@ class ListAccumulator(Accumulator[Any, list[Any]]):
 
 
 class Histogram(Accumulator[Any, dict[Any, int]]):
-    """How often each value was added."""
+    """Number of times that each value was added."""
 
     def __init__(self) -> None:
         self._tally: Tally[Any] = Tally()
@@ -194,7 +195,7 @@ class Histogram(Accumulator[Any, dict[Any, int]]):
 
 
 def merge_all(totals: Accumulators, added: Accumulators) -> None:
-    """Add what each of the accumulators holds to the one of its name.
+    """Add each accumulator to the one with its name.
 
     Raises:
         JobExecutionError: that one is of another kind.

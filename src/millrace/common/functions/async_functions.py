@@ -27,7 +27,8 @@ ExceptionPredicate = Callable[[BaseException], bool]
 
 
 class AsyncFunction(Function, Generic[IN_contra, OUT_co]):
-    """Asks something outside for each record, with many requests under way at once.
+    """Function that sends a request to an external system for each record, with many requests in
+    flight.
 
     Example:
         >>> import asyncio
@@ -41,8 +42,8 @@ class AsyncFunction(Function, Generic[IN_contra, OUT_co]):
 
     @abstractmethod
     async def async_invoke(self, value: IN_contra) -> list[OUT_co]:
-        """The results for a record. Runs in an event loop: whatever blocks, blocks all requests.
-        After a failure of the job a request may be made again."""
+        """The results for a record. It runs in an event loop: a call that blocks, blocks all
+        requests. After a failure of the job a request may be repeated."""
 
     def timeout(self, value: IN_contra) -> list[OUT_co]:
         """The results for a record whose request took too long; unless overridden, the job
@@ -51,20 +52,22 @@ class AsyncFunction(Function, Generic[IN_contra, OUT_co]):
 
 
 class AsyncRetryPredicate(ABC):
-    """Decides by result or exception whether a request is repeated."""
+    """Decides by its result or exception whether a request is repeated."""
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate | None:
-        """True for results that are not good enough; None: all are."""
+        """Predicate that is true for results after which the request is repeated; None if there
+        are none."""
 
     @abstractmethod
     def exception_predicate(self) -> ExceptionPredicate | None:
-        """True for exceptions after which to try again; None: never."""
+        """Predicate that is true for exceptions after which the request is repeated; None if
+        there are none."""
 
 
 @dataclass(frozen=True)
 class RetryPredicate(AsyncRetryPredicate):
-    """Two functions, or one, that say whether to try again."""
+    """Predicates made of one or two functions."""
 
     result: ResultPredicate | None = None
     exception: ExceptionPredicate | None = None
@@ -77,8 +80,8 @@ class RetryPredicate(AsyncRetryPredicate):
 
 
 class AsyncRetryStrategy(ABC):
-    """How often and when a request is repeated. The timeout of the operator counts for all
-    attempts together.
+    """Number and delays of a request's attempts. The operator's timeout covers all attempts
+    together.
 
     Example:
         >>> strategy = AsyncRetryStrategy.fixed_delay(3, 100, None, lambda error: True)
@@ -88,19 +91,19 @@ class AsyncRetryStrategy(ABC):
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """Whether there may be another attempt after so many (the first one is 1)."""
+        """Whether another attempt may follow the given number of attempts."""
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """How long to wait before it, ms."""
+        """Delay before the next attempt, in ms."""
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate:
-        """Decides by result or exception whether a request is repeated."""
+        """Predicate that decides whether a request is repeated."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy:
-        """One attempt only."""
+        """Strategy with one attempt only."""
         return NoRetryStrategy()
 
     @staticmethod
@@ -110,7 +113,7 @@ class AsyncRetryStrategy(ABC):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> AsyncRetryStrategy:
-        """The same delay before each of up to ``max_attempts`` further attempts.
+        """Strategy with the same delay before each of up to ``max_attempts`` further attempts.
 
         Raises:
             JobDefinitionError: a number is negative.
@@ -127,7 +130,8 @@ class AsyncRetryStrategy(ABC):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> AsyncRetryStrategy:
-        """A delay that grows by ``multiplier`` from attempt to attempt, up to a longest one (ms).
+        """Strategy whose delay grows by ``multiplier`` from attempt to attempt, up to a maximum
+        (ms).
 
         Raises:
             JobDefinitionError: a number is negative, or the multiplier below 1.
@@ -139,7 +143,7 @@ class AsyncRetryStrategy(ABC):
 
 
 class NoRetryStrategy(AsyncRetryStrategy):
-    """One attempt only."""
+    """Strategy with one attempt only."""
 
     def can_retry(self, current_attempts: int) -> bool:
         return False

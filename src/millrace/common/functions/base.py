@@ -63,15 +63,15 @@ class Function(ABC):  # noqa: B024 (a function without a life cycle overrides no
 
 
 class MapFunction(Function, Generic[IN_contra, OUT_co]):
-    """One record in, one record out."""
+    """Function from one record to one record."""
 
     @abstractmethod
     def map(self, value: IN_contra) -> OUT_co:
-        """The record that takes the place of ``value``."""
+        """The record that replaces ``value``."""
 
 
 class FlatMapFunction(Function, Generic[IN_contra, OUT_co]):
-    """One record in, any number out.
+    """Function from one record to any number of records.
 
     Example:
         >>> class Words(FlatMapFunction[str, str]):
@@ -83,11 +83,11 @@ class FlatMapFunction(Function, Generic[IN_contra, OUT_co]):
 
     @abstractmethod
     def flat_map(self, value: IN_contra) -> Iterable[OUT_co] | None:
-        """The records that take the place of ``value``; None means none."""
+        """The records that replace ``value``; None means none."""
 
 
 class FilterFunction(Function, Generic[IN_contra]):
-    """Decides which records stay."""
+    """Decides which records are kept."""
 
     @abstractmethod
     def filter(self, value: IN_contra) -> bool:
@@ -95,11 +95,11 @@ class FilterFunction(Function, Generic[IN_contra]):
 
 
 class KeySelector(Function, Generic[IN_contra, KEY_co]):
-    """Names the key of a record."""
+    """Function that extracts the key of a record."""
 
     @abstractmethod
     def get_key(self, value: IN_contra) -> KEY_co:
-        """The key; must depend on nothing but ``value``."""
+        """The key; it must depend on ``value`` only."""
 
 
 class ReduceFunction(Function, Generic[T]):
@@ -112,7 +112,7 @@ class ReduceFunction(Function, Generic[T]):
 
     @abstractmethod
     def reduce(self, value1: T, value2: T) -> T:
-        """The combination; ``value1`` is what was reduced so far."""
+        """The combination; ``value1`` is the result so far."""
 
 
 class ReduceFunctionWrapper(ReduceFunction[T]):
@@ -155,11 +155,11 @@ class AggregateFunction(Function, Generic[IN_contra, ACC, OUT_co]):
 
     @abstractmethod
     def create_accumulator(self) -> ACC:
-        """A new accumulator that has seen nothing."""
+        """A new, empty accumulator."""
 
     @abstractmethod
     def add(self, value: IN_contra, accumulator: ACC) -> ACC:
-        """The accumulator after ``value``; may be the same object, changed."""
+        """The accumulator with ``value`` added; may be the same object, changed."""
 
     @abstractmethod
     def get_result(self, accumulator: ACC) -> OUT_co:
@@ -167,7 +167,7 @@ class AggregateFunction(Function, Generic[IN_contra, ACC, OUT_co]):
 
     @abstractmethod
     def merge(self, acc_a: ACC, acc_b: ACC) -> ACC:
-        """One accumulator for what both have seen; only windows that merge (sessions), and sliding
+        """One accumulator with the values of both. Only merging windows (sessions), and sliding
         windows of a function that is declared `mergeable`, call it."""
 
 
@@ -226,7 +226,7 @@ class KeyedProcessFunction(Function, Generic[KEY_co, IN_contra, OUT_co]):
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """The clock it was registered on."""
+            """The time domain of the timer."""
 
     @abstractmethod
     def process_element(
@@ -291,7 +291,7 @@ class ProcessWindowFunction(Function, Generic[IN_contra, OUT_co, KEY_contra, W_c
 
 
 class SinkFunction(Function, Generic[IN_contra]):
-    """Takes records out of the job one by one, at least once: a replay calls it again.
+    """Writes records to an external system one by one, at least once: a replay writes them again.
 
     For exactly-once results write a `millrace.common.sink.Sink`.
     """
@@ -323,7 +323,7 @@ class SourceFunction(Function, Generic[OUT_co]):
     """
 
     class SourceContext(ABC):
-        """Takes what the source produces."""
+        """Output of a source."""
 
         @abstractmethod
         def collect(self, element: Any) -> None:
@@ -331,15 +331,15 @@ class SourceFunction(Function, Generic[OUT_co]):
 
         @abstractmethod
         def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
-            """Emit a record that happened at ``timestamp`` (ms since the epoch)."""
+            """Emit a record with an event time (ms since the epoch)."""
 
         @abstractmethod
         def emit_watermark(self, timestamp: int) -> None:
-            """Promise that no record at or before ``timestamp`` follows."""
+            """Emit a watermark: no record at or before ``timestamp`` follows."""
 
         @abstractmethod
         def mark_as_temporarily_idle(self) -> None:
-            """Let the others' watermark go on without this source until its next record."""
+            """Exclude this source from the watermark until its next record."""
 
     @abstractmethod
     def run(self, ctx: SourceFunction.SourceContext) -> None:
@@ -347,4 +347,4 @@ class SourceFunction(Function, Generic[OUT_co]):
 
     @abstractmethod
     def cancel(self) -> None:
-        """Make `run` return soon; called from another thread."""
+        """Make `run` return soon; another thread calls it."""

@@ -26,38 +26,39 @@ class MapBatchFunction(Function):
 
     @abstractmethod
     def map_batch(self, batch: Any) -> Any:
-        """The batch that takes the place of ``batch``: one, an iterator of several, or None."""
+        """The batch that replaces ``batch``: one, an iterator of several, or None."""
 
 
 class ColumnTimerService(ABC):
-    """Time, and timers for the keys of a batch's rows.
+    """Clocks, and timers for the keys of a batch's rows.
 
     Columns have a time (ms since 1970) for each row, null for none.
     """
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """The time of the clock, in ms since 1970."""
+        """Current processing time, in ms since the epoch."""
 
     @abstractmethod
     def current_watermark(self) -> int:
-        """The event time that has been reached, in ms since 1970."""
+        """Current watermark, in ms since the epoch."""
 
     @abstractmethod
     def register_event_time_timers(self, times: Any) -> None:
-        """Set a timer for each row's key; one that is set already stays as it is."""
+        """Register an event-time timer for each row's key; a timer that exists already stays."""
 
     @abstractmethod
     def register_processing_time_timers(self, times: Any) -> None:
-        """As `register_event_time_timers`, by the clock."""
+        """Register a processing-time timer for each row's key; a timer that exists already
+        stays."""
 
     @abstractmethod
     def delete_event_time_timers(self, times: Any) -> None:
-        """Remove the timers of rows' keys that are set."""
+        """Delete event-time timers of the rows' keys."""
 
     @abstractmethod
     def delete_processing_time_timers(self, times: Any) -> None:
-        """As `delete_event_time_timers`, of those by the clock."""
+        """Delete processing-time timers of the rows' keys."""
 
 
 class BatchProcessFunction(Function):
@@ -74,11 +75,11 @@ class BatchProcessFunction(Function):
     """
 
     class Context(ABC):
-        """What a function sees of its keys while it has a batch."""
+        """State, timers and rows of the batch in hand."""
 
         @abstractmethod
         def state(self, name: str) -> Any:
-            """The state of that name, its columns aligned with the rows of the batch.
+            """A state by its name, its columns aligned with the rows of the batch.
 
             ``get()`` gives a column, null where a key has nothing. ``put(column)`` sets values, of
             rows with the same key the last one; null clears. ``add(column)`` adds to what is
@@ -89,27 +90,27 @@ class BatchProcessFunction(Function):
 
         @abstractmethod
         def last_rows(self) -> Any:
-            """The numbers of the rows that are the last ones of their keys in this batch, in
-            ascending order: ``batch.take(ctx.last_rows())`` has every key once."""
+            """Positions of the last row of each key in this batch, ascending:
+            ``batch.take(ctx.last_rows())`` has every key once."""
 
         @abstractmethod
         def timer_service(self) -> ColumnTimerService:
-            """Time and timers."""
+            """Clocks and timers."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Of the timers that `BatchProcessFunction.on_timer` is called with."""
+            """Time domain of the timers in `BatchProcessFunction.on_timer`."""
 
     def states(self) -> Sequence[ColumnDescriptor]:
-        """The states that it has; none by default."""
+        """Descriptors of the function's states; none by default."""
         return ()
 
     @abstractmethod
     def process_batch(self, batch: Any, ctx: Context) -> Any:
-        """What to emit for a batch: one, an iterator of several, or None."""
+        """The output for a batch: one batch, an iterator of several, or None."""
 
     def on_timer(self, timers: Any, ctx: Context) -> Any:
-        """What to emit for timers that fire.
+        """The output for timers that fire.
 
         Args:
             timers: a batch of the key's columns and the column ``timestamp``, in the order of time.

@@ -32,11 +32,11 @@ class BaseBroadcastProcessFunction(Function):
     """Base of broadcast functions, with keyed and with plain records."""
 
     class BaseContext(ABC):
-        """Clocks. Times are ms since the epoch."""
+        """Clocks and the current timestamp, in ms since the epoch."""
 
         @abstractmethod
         def timestamp(self) -> int | None:
-            """Event time of the record or timer in hand; None if it has none."""
+            """Event time of the current record or timer; None if it has none."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
@@ -47,26 +47,26 @@ class BaseBroadcastProcessFunction(Function):
             """The event-time watermark."""
 
     class Context(BaseContext):
-        """For the broadcast side: broadcast state may be changed."""
+        """Context of the broadcast side, which may change broadcast state."""
 
         @abstractmethod
         def get_broadcast_state(
             self, state_descriptor: MapStateDescriptor[Any, Any]
         ) -> BroadcastState[Any, Any]:
-            """The broadcast state of that name.
+            """The broadcast state of a descriptor.
 
             Raises:
                 StateError: `DataStream.broadcast` was not given that descriptor.
             """
 
     class ReadOnlyContext(BaseContext):
-        """For the other side: broadcast state may be read."""
+        """Context of the other side, which may read broadcast state."""
 
         @abstractmethod
         def get_broadcast_state(
             self, state_descriptor: MapStateDescriptor[Any, Any]
         ) -> ReadOnlyBroadcastState[Any, Any]:
-            """The broadcast state of that name.
+            """The broadcast state of a descriptor.
 
             Raises:
                 StateError: `DataStream.broadcast` was not given that descriptor.
@@ -76,7 +76,7 @@ class BaseBroadcastProcessFunction(Function):
 class BroadcastProcessFunction(
     BaseBroadcastProcessFunction, Generic[IN1_contra, IN2_contra, OUT_co]
 ):
-    """Handles the records of a stream by what a broadcast stream said."""
+    """Handles the records of a stream with state from a broadcast stream."""
 
     @abstractmethod
     def process_element(
@@ -88,14 +88,14 @@ class BroadcastProcessFunction(
     def process_broadcast_element(
         self, value: IN2_contra, ctx: BaseBroadcastProcessFunction.Context
     ) -> Iterable[OUT_co | tuple[Any, Any]] | None:
-        """Handle a record of the broadcast stream, in every subtask; must do the same to the
-        state in all of them."""
+        """Handle a record of the broadcast stream, in every subtask; the state must change in
+        the same way in all of them."""
 
 
 class KeyedBroadcastProcessFunction(
     BaseBroadcastProcessFunction, Generic[KEY_co, IN1_contra, IN2_contra, OUT_co]
 ):
-    """Handles the records of a keyed stream by what a broadcast stream said.
+    """Handles the records of a keyed stream with state from a broadcast stream.
 
     Example:
         >>> from millrace.common.types.typeinfo import Types
@@ -110,16 +110,16 @@ class KeyedBroadcastProcessFunction(
     """
 
     class Context(BaseBroadcastProcessFunction.Context):
-        """For the broadcast side: all the keys of this subtask are at hand."""
+        """Context of the broadcast side, with access to all keys of this subtask."""
 
         @abstractmethod
         def apply_to_keyed_state(
             self, state_descriptor: StateDescriptor, function: Callable[[Any, Any], None]
         ) -> None:
-            """Call ``function(key, state)`` for every key that has something in that state."""
+            """Call ``function(key, state)`` for every key with an entry in a state."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext):
-        """For the keyed side: the current key and its timers."""
+        """Context of the keyed side: the current key and its timers."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
@@ -134,7 +134,7 @@ class KeyedBroadcastProcessFunction(
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """The clock it was registered on."""
+            """The time domain of the timer."""
 
     @abstractmethod
     def process_element(
@@ -146,8 +146,8 @@ class KeyedBroadcastProcessFunction(
     def process_broadcast_element(
         self, value: IN2_contra, ctx: KeyedBroadcastProcessFunction.Context
     ) -> Iterable[OUT_co | tuple[Any, Any]] | None:
-        """Handle a record of the broadcast stream, in every subtask; must do the same to the
-        state in all of them."""
+        """Handle a record of the broadcast stream, in every subtask; the state must change in
+        the same way in all of them."""
 
     def on_timer(
         self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext

@@ -18,7 +18,7 @@ KEY_co = TypeVar("KEY_co", covariant=True)
 
 
 class CoMapFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
-    """One record out for each one in, by the stream it is from.
+    """Function from one record of either stream to one record.
 
     Example:
         >>> class Both(CoMapFunction[int, str, str]):
@@ -32,23 +32,23 @@ class CoMapFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
 
     @abstractmethod
     def map1(self, value: IN1_contra) -> OUT_co:
-        """The record that takes the place of one of the first stream."""
+        """The record that replaces a record of the first stream."""
 
     @abstractmethod
     def map2(self, value: IN2_contra) -> OUT_co:
-        """The record that takes the place of one of the second stream."""
+        """The record that replaces a record of the second stream."""
 
 
 class CoFlatMapFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
-    """Any number of records out for each one in, by the stream it is from."""
+    """Function from one record of either stream to any number of records."""
 
     @abstractmethod
     def flat_map1(self, value: IN1_contra) -> Iterable[OUT_co] | None:
-        """The records that take the place of one of the first stream; None means none."""
+        """The records that replace a record of the first stream; None means none."""
 
     @abstractmethod
     def flat_map2(self, value: IN2_contra) -> Iterable[OUT_co] | None:
-        """The records that take the place of one of the second stream; None means none."""
+        """The records that replace a record of the second stream; None means none."""
 
 
 class CoProcessFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):

@@ -16,7 +16,7 @@ OUT_co = TypeVar("OUT_co", covariant=True)
 
 
 class JoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
-    """One result for each pair of records with the same key in the same window."""
+    """Function from a pair of records with the same key and window to one result."""
 
     @abstractmethod
     def join(self, first: IN1_contra, second: IN2_contra) -> OUT_co:
@@ -24,7 +24,7 @@ class JoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
 
 
 class FlatJoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
-    """Any number of results for each pair of records with the same key in the same window."""
+    """Function from a pair of records with the same key and window to any number of results."""
 
     @abstractmethod
     def join(self, first: IN1_contra, second: IN2_contra) -> Iterable[OUT_co] | None:
@@ -32,7 +32,7 @@ class FlatJoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
 
 
 class CoGroupFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
-    """Sees all the records of a key and window, of both streams; one side may be empty.
+    """Function over all records of a key and window, of both streams; one side may be empty.
 
     Example:
         >>> class Unmatched(CoGroupFunction):
@@ -50,7 +50,7 @@ class CoGroupFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
 
 
 class ProcessJoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
-    """Sees each pair that an interval join finds.
+    """Function over each pair that an interval join finds.
 
     Emit with ``yield value``, to a side output with ``yield output_tag, value``.
     """
@@ -60,15 +60,15 @@ class ProcessJoinFunction(Function, Generic[IN1_contra, IN2_contra, OUT_co]):
 
         @abstractmethod
         def get_left_timestamp(self) -> int:
-            """Of the left record."""
+            """Event time of the left record."""
 
         @abstractmethod
         def get_right_timestamp(self) -> int:
-            """Of the right record."""
+            """Event time of the right record."""
 
         @abstractmethod
         def get_timestamp(self) -> int:
-            """Of the result: the later of both."""
+            """Event time of the result: the later of both."""
 
     @abstractmethod
     def process_element(

@@ -1,4 +1,4 @@
-"""Turns what ``key_by`` is given into something fast that takes keys out of records.
+"""Fast key selectors from the arguments of ``key_by``.
 
 The results are picklable as long as the user's own functions are, and work on whole lists with as
 few Python frames as possible.
@@ -29,14 +29,14 @@ Getter = Callable[[Any], Any]
 
 
 class NullByteKeySelector(KeySelector[Any, int]):
-    """Gives every record the key 0: what needs a key works on a stream without one."""
+    """Gives every record the key 0, so that keyed operators work on a stream without keys."""
 
     def get_key(self, value: Any) -> int:
         return 0
 
 
 def resolve_key_selector(selector: Any) -> Getter:
-    """Function that takes the key out of one record.
+    """Function that extracts the key of one record.
 
     Args:
         selector: a `KeySelector`, a callable, the name of a field (of rows, dicts, named tuples
@@ -66,7 +66,7 @@ def resolve_key_selector(selector: Any) -> Getter:
 
 
 def batch_keys(selector: Any) -> Callable[[list[Any]], list[Any]]:
-    """Function that takes the keys out of a list of records; arguments as `resolve_key_selector`.
+    """Function that extracts the keys of a list of records; arguments as `resolve_key_selector`.
 
     Example:
         >>> batch_keys(1)([("a", 1), ("b", 2)])
@@ -76,7 +76,7 @@ def batch_keys(selector: Any) -> Callable[[list[Any]], list[Any]]:
 
 
 def hashable(keys: list[Any]) -> list[Any]:
-    """The keys, tuples in place of lists: a list keys like the tuple of its items.
+    """The keys with tuples in place of lists: a list is the same key as the tuple of its items.
 
     Example:
         >>> hashable([["a", [1]], "b"])
@@ -97,7 +97,7 @@ def _without_lists(key: Any) -> Any:
 
 
 def batched(getter: Getter) -> Callable[[list[Any]], list[Any]]:
-    """The form for lists of what takes one key."""
+    """Function over a list of records, from one over a single record."""
     if isinstance(getter, (FieldKey, PositionKey, CompositeKey)):
         return getter.batch
     return BatchKeys(getter)
@@ -115,7 +115,7 @@ class BatchKeys:
 
 @dataclass(frozen=True, slots=True)
 class PositionKey:
-    """Takes the field at a position."""
+    """Extracts the field at a position."""
 
     position: int
 
@@ -144,7 +144,7 @@ class CompositeKey:
 
 @dataclass(frozen=True, slots=True)
 class FieldKey:
-    """Takes a named field; finds out once per type of record how."""
+    """Extracts a named field; the way to it is determined once per type of record."""
 
     name: str
     getters: dict[type, Getter] = field(default_factory=dict, compare=False, repr=False)
@@ -167,7 +167,7 @@ class FieldKey:
             return list(map(self, values))
 
     def getter(self, record_type: type) -> Getter:
-        """How to take the field out of records of that type."""
+        """Function that extracts the field from records of a type."""
         getter = self.getters.get(record_type)
         if getter is None:
             getter = self.getters[record_type] = field_getter(record_type, self.name)
@@ -186,7 +186,7 @@ class FieldKey:
 
 
 def field_getter(record_type: type, name: str) -> Getter:
-    """The fastest way to a field of records of that type."""
+    """The fastest function that extracts a field from records of a type."""
     if issubclass(record_type, (Row, Mapping)):
         return itemgetter(name)
     positions = getattr(record_type, "_fields", ())

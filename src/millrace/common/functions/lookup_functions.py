@@ -63,7 +63,7 @@ class ScanningLookupFunction(LookupFunction):
 
     @abstractmethod
     def scan(self) -> Iterable[tuple[Key, Sequence[Any]]]:
-        """All rows, each with its key, in which there may be nulls.
+        """All rows with their keys; keys may contain nulls.
 
         Raises:
             Exception: any; it is then read again or the job fails, as its options say.

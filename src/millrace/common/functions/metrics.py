@@ -36,7 +36,7 @@ class Counter(Metric):
 
 
 class Meter(Metric):
-    """Events per second."""
+    """Rate of events per second."""
 
     @abstractmethod
     def mark_event(self, value: int = 1) -> None:
@@ -56,7 +56,7 @@ class Distribution(Metric):
 
 
 class MetricGroup(ABC):
-    """Creates metrics; asking twice for the same name gives the same metric."""
+    """Factory of metrics; the same name gives the same metric."""
 
     @abstractmethod
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
@@ -64,19 +64,19 @@ class MetricGroup(ABC):
 
     @abstractmethod
     def counter(self, name: str) -> Counter:
-        """A counter of that name."""
+        """The counter with a name."""
 
     @abstractmethod
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        """Report whatever ``obj()`` returns whenever metrics are collected."""
+        """Register a gauge, whose value is ``obj()`` whenever metrics are collected."""
 
     @abstractmethod
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        """A meter of that name, averaged over that many seconds."""
+        """The meter with a name, averaged over a number of seconds."""
 
     @abstractmethod
     def distribution(self, name: str) -> Distribution:
-        """A distribution of that name."""
+        """The distribution with a name."""
 
 
 class _UnregisteredMetric(Counter, Meter, Distribution):
@@ -102,7 +102,7 @@ class _UnregisteredMetric(Counter, Meter, Distribution):
 
 
 class UnregisteredMetricGroup(MetricGroup):
-    """Metrics that nobody collects, where a connector is used without a job, as in its tests.
+    """Group of metrics that are not collected, for connectors without a job, as in tests.
 
     Flink: ``UnregisteredMetricsGroup``.
     """

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class OutputTag(Generic[T]):
-    """Names a side output; two tags of the same id are the same side output.
+    """Name of a side output; two tags with the same id are the same side output.
 
     Semantics: Flink docs, "Side Outputs". A function emits with ``yield tag, value``.
 

@@ -1,4 +1,4 @@
-"""Conditions of patterns: which events a pattern takes.
+"""Conditions of patterns, which select events.
 
 Semantics: Flink docs, "FlinkCEP", section Conditions. Wherever one of the classes is taken, a plain
 callable does as well: of the event, or of the event and a `IterativeCondition.Context`.
@@ -30,7 +30,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class IterativeCondition(ABC, Generic[T_contra]):
-    """A condition that sees what its partial match has taken so far.
+    """A condition with access to the events that its partial match has taken so far.
 
     Flink: class ``IterativeCondition``. Its result must not change: it may be evaluated again.
 
@@ -48,12 +48,12 @@ class IterativeCondition(ABC, Generic[T_contra]):
 
         @abstractmethod
         def get_events_for_pattern(self, name: str) -> list[Any]:
-            """The events that the partial match has for the pattern of that name, oldest first;
-            an empty list if there are none (or no such pattern)."""
+            """The events that the partial match has for the pattern with a name, oldest first;
+            empty if there are none (or no such pattern)."""
 
         @abstractmethod
         def timestamp(self) -> int:
-            """The event's time in ms since the epoch; in processing time, when it arrived."""
+            """The event's time in ms since the epoch; in processing time, its arrival."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
@@ -61,7 +61,7 @@ class IterativeCondition(ABC, Generic[T_contra]):
 
     @abstractmethod
     def filter(self, value: T_contra, ctx: IterativeCondition.Context) -> bool:
-        """Whether the event is taken."""
+        """Whether the pattern takes the event."""
 
 
 class RichIterativeCondition(IterativeCondition[T_contra], Function):
@@ -84,7 +84,7 @@ class SimpleCondition(IterativeCondition[T_contra]):
 
     @abstractmethod
     def filter(self, value: T_contra, ctx: IterativeCondition.Context | None = None) -> bool:
-        """Whether the event is taken."""
+        """Whether the pattern takes the event."""
 
     @staticmethod
     def of(predicate: Callable[[T], bool]) -> SimpleCondition[T]:
@@ -132,14 +132,14 @@ class Condition:
     """How the parts are combined: "and" or "or"."""
 
     def with_context(self) -> Callable[[Any, Any], Any]:
-        """The condition as a callable of event and context, whatever it needs."""
+        """The condition as a callable of event and context, even if it needs only the event."""
         if self.iterative:
             return self.call
         call = self.call
         return lambda value, ctx: call(value)
 
     def leaves(self) -> list[Condition]:
-        """The conditions that are not made of others, in the order of evaluation."""
+        """The conditions without parts, in the order of evaluation."""
         if not self.parts:
             return [self]
         return [leaf for part in self.parts for leaf in part.leaves()]
@@ -194,7 +194,7 @@ def _paired(first: Condition, second: Condition) -> tuple[Any, Any, bool]:
 
 
 def _flat(word: str, *conditions: Condition) -> tuple[Condition, ...]:
-    """A chain of the same word as one list of parts."""
+    """A chain of conditions with the same connective, as one list of parts."""
     flat: list[Condition] = []
     for condition in conditions:
         flat += condition.parts if condition.word == word else [condition]
@@ -202,7 +202,7 @@ def _flat(word: str, *conditions: Condition) -> tuple[Condition, ...]:
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:
-    """Whether a callable wants the context too: whether it can only be called with two."""
+    """Whether a callable needs the context, because it can only be called with two arguments."""
     try:
         parameters = signature(function).parameters.values()
     except (TypeError, ValueError):  # written in C

@@ -32,7 +32,7 @@ Match = dict[str, list[IN]]
 
 
 class PatternProcessFunction(Function, Generic[IN, OUT_co]):
-    """Makes records of matches. Flink: class ``PatternProcessFunction``.
+    """Function from a match to records. Flink: class ``PatternProcessFunction``.
 
     Example:
         >>> class Alert(PatternProcessFunction):
@@ -45,9 +45,10 @@ class PatternProcessFunction(Function, Generic[IN, OUT_co]):
 
         @abstractmethod
         def timestamp(self) -> int:
-            """When the match was certain, ms since the epoch: the time of the event that completed
-            it; or when time did, or ended the partial match. With a skip strategy that is when no
-            match that began earlier could win any more. In processing time, the clock."""
+            """Time at which the match became certain, in ms since the epoch: the time of its
+            last event, or the time that completed or ended the partial match. With a skip
+            strategy, the time from which no earlier match could win. In processing time, the
+            clock."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
@@ -58,7 +59,7 @@ class PatternProcessFunction(Function, Generic[IN, OUT_co]):
             """The key of the match; None on a stream without keys."""
 
         def output(self, output_tag: OutputTag[Any], value: Any) -> NoReturn:
-            """Not here: ``yield output_tag, value``. (Flink: ``output``.)"""
+            """Not available: use ``yield output_tag, value``. (Flink: ``output``.)"""
             raise JobExecutionError(
                 f"ctx.output({output_tag!r}, ...) is not how records get to a side output here: "
                 "yield output_tag, value"
@@ -72,26 +73,27 @@ class PatternProcessFunction(Function, Generic[IN, OUT_co]):
 
 
 class TimedOutPartialMatchHandler(ABC, Generic[IN]):
-    """Beside `PatternProcessFunction`: takes what did not become a match in time. Flink: interface
-    ``TimedOutPartialMatchHandler``."""
+    """Addition to `PatternProcessFunction` that takes timed-out partial matches. Flink:
+    interface ``TimedOutPartialMatchHandler``."""
 
     @abstractmethod
     def process_timed_out_match(
         self, match: Match[IN], ctx: PatternProcessFunction.Context
     ) -> Iterable[Any] | None:
-        """Yield side outputs: ``yield tag, value``; what has no tag goes to the main output."""
+        """Yield side outputs: ``yield tag, value``; values without a tag go to the main output."""
 
 
 class PatternSelectFunction(Function, Generic[IN, OUT_co]):
-    """One record of each match. Flink: interface ``PatternSelectFunction``."""
+    """Function from a match to one record. Flink: interface ``PatternSelectFunction``."""
 
     @abstractmethod
     def select(self, match: Match[IN]) -> OUT_co:
-        """The record."""
+        """The record for a match."""
 
 
 class PatternFlatSelectFunction(Function, Generic[IN, OUT_co]):
-    """Any number of records of each match. Flink: interface ``PatternFlatSelectFunction``."""
+    """Function from a match to any number of records. Flink: interface
+    ``PatternFlatSelectFunction``."""
 
     @abstractmethod
     def flat_select(self, match: Match[IN]) -> Iterable[OUT_co] | None:
@@ -99,16 +101,16 @@ class PatternFlatSelectFunction(Function, Generic[IN, OUT_co]):
 
 
 class PatternTimeoutFunction(Function, Generic[IN, OUT_co]):
-    """One record of each partial match that time ended. Flink: interface
+    """Function from a timed-out partial match to one record. Flink: interface
     ``PatternTimeoutFunction``."""
 
     @abstractmethod
     def timeout(self, match: Match[IN], timeout_timestamp: int) -> OUT_co:
-        """The record; ``timeout_timestamp`` in ms since the epoch."""
+        """The record for a timed-out partial match; ``timeout_timestamp`` in ms since the epoch."""
 
 
 class PatternFlatTimeoutFunction(Function, Generic[IN, OUT_co]):
-    """Any number of records of each partial match that time ended. Flink: interface
+    """Function from a timed-out partial match to any number of records. Flink: interface
     ``PatternFlatTimeoutFunction``."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Runtime context: the subtask a function runs in, its state, metrics and job parameters."""
+"""Runtime context of a function: its subtask, state, metrics and job parameters."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class KeyedStateStore(ABC):
 
 
 class RuntimeContext(KeyedStateStore):
-    """Given to ``Function.open``: who this subtask is, its metrics, its state."""
+    """Context given to ``Function.open``: the subtask, its metrics, its state."""
 
     @abstractmethod
     def get_task_name(self) -> str:
@@ -81,11 +81,11 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_index_of_this_subtask(self) -> int:
-        """Which of the parallel subtasks this is, from 0."""
+        """Index of this subtask, from 0."""
 
     @abstractmethod
     def get_attempt_number(self) -> int:
-        """How often the job had restarted in this run when the function was opened."""
+        """Number of restarts of the job in this run before the function was opened."""
 
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> str:
@@ -93,7 +93,7 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_metrics_group(self) -> MetricGroup:
-        """Where this subtask reports metrics."""
+        """Metric group of this subtask."""
 
     @abstractmethod
     def add_accumulator(self, name: str, accumulator: Accumulator[Any, Any]) -> None:
@@ -109,19 +109,19 @@ class RuntimeContext(KeyedStateStore):
 
     @abstractmethod
     def get_int_counter(self, name: str) -> IntCounter:
-        """The counter of that name, made if there is none."""
+        """The counter with a name, created if necessary."""
 
     @abstractmethod
     def get_long_counter(self, name: str) -> LongCounter:
-        """The counter of that name, made if there is none."""
+        """The counter with a name, created if necessary."""
 
     @abstractmethod
     def get_double_counter(self, name: str) -> DoubleCounter:
-        """The counter of that name, made if there is none."""
+        """The counter with a name, created if necessary."""
 
     @abstractmethod
     def get_histogram(self, name: str) -> Histogram:
-        """The histogram of that name, made if there is none."""
+        """The histogram with a name, created if necessary."""
 
     def get_task_name_with_subtasks(self) -> str:
         """For example ``"Count (3/4)#0"``: subtask (from 1), parallelism, attempt."""

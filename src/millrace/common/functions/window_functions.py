@@ -1,5 +1,5 @@
-"""Functions over windows of a whole stream, and those that hand on a window's elements (Flink docs,
-"Windows": non-keyed windows)."""
+"""Functions over windows of a whole stream, and functions that emit a window's elements
+unchanged (Flink docs, "Windows": non-keyed windows)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AllWindowFunction(Function, Generic[IN_contra, OUT_co, W_contra]):
 
 
 class PassThroughWindowFunction(WindowFunction[T, T, KEY_contra, W_contra]):
-    """Emits the elements of a window as they are.
+    """Emits the elements of a window unchanged.
 
     Example:
         >>> list(PassThroughWindowFunction().apply("key", None, [1, 2]))
@@ -45,7 +45,7 @@ class PassThroughWindowFunction(WindowFunction[T, T, KEY_contra, W_contra]):
 
 
 class PassThroughAllWindowFunction(AllWindowFunction[T, T, W_contra]):
-    """Emits the elements of a window of the whole stream as they are."""
+    """Emits the elements of a window of the whole stream unchanged."""
 
     def apply(self, window: W_contra, inputs: Iterable[T]) -> Iterable[T]:
         return inputs

@@ -1,4 +1,4 @@
-"""Committers: they make visible what writers have prepared, after the checkpoint.
+"""Committers, which make the work of writers visible after the checkpoint.
 
 FLIP-143, FLIP-371.
 """
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class CommitMode(Enum):
-    """Where a sink's committer runs, and who waits for it."""
+    """Place of a sink's committer, and whether the job waits for it."""
 
     BEFORE_NEXT_EPOCH = "BEFORE_NEXT_EPOCH"
     """In the driver; the next epoch begins when all is committed. The default."""
@@ -46,7 +46,7 @@ class CommitState(Enum):
 
 
 class CommitRequest(Generic[T]):
-    """A committable, and what becomes of it. Flink: ``Committer.CommitRequest``."""
+    """A committable and the outcome of its commit. Flink: ``Committer.CommitRequest``."""
 
     def __init__(self, committable: T, number_of_retries: int = 0) -> None:
         self.committable = committable
@@ -56,31 +56,31 @@ class CommitRequest(Generic[T]):
         self.error: BaseException | None = None
 
     def retry_later(self) -> None:
-        """It could not be committed now: try again after a while."""
+        """Report that the commit was not possible now, and is to be retried later."""
         self.state = CommitState.RETRY
 
     def update_and_retry_later(self, committable: T) -> None:
-        """A part of it was committed: try the rest again after a while."""
+        """Report that a part was committed, and the rest is to be retried later."""
         self.committable = committable
         self.retry_later()
 
     def signal_already_committed(self) -> None:
-        """It was committed before; only the metrics tell."""
+        """Report that an earlier attempt has committed; only metrics show it."""
         self.state = CommitState.ALREADY_COMMITTED
 
     def signal_failed_with_known_reason(self, error: BaseException) -> None:
-        """It can never be committed and what it holds is lost: that is logged and counted, and the
-        job goes on."""
+        """Report that the commit can never succeed and its data is lost: the loss is logged and
+        counted, and the job continues."""
         self.state, self.error = CommitState.FAILED, error
 
     def signal_failed_with_unknown_reason(self, error: BaseException) -> None:
-        """It cannot be committed: the job fails. Resumed, it tries again."""
+        """Report that the commit fails the job. A resumed job tries again."""
         self.state, self.error = CommitState.UNKNOWN_FAILURE, error
 
 
 @dataclass
 class CommitterContext:
-    """Subtask of a committer, or the driver; its metrics and log."""
+    """Context of a committer: its subtask, or the driver; its metrics and log."""
 
     subtask_index: int | None = None
     """None: in the driver."""
@@ -97,11 +97,12 @@ class Committer(ABC):
 
     @abstractmethod
     def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
-        """Commit all of them. Idempotent: any of them may have been committed before.
+        """Commit all requests. It must be idempotent: an earlier attempt may have committed any of
+        them.
 
-        Whatever a request is not told is taken for a success. An exception means that what has
-        been told nothing is tried again; after ``sink.committer.retries`` the job fails. An error
-        of millrace's own fails the job at once.
+        A request without a signal counts as committed. If the call raises, requests without a
+        signal are retried; after ``sink.committer.retries`` attempts the job fails. An error of
+        millrace's own fails the job at once.
         """
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
-"""How often a system at the end of a stream sees each record (Flink docs, "Fault Tolerance
-Guarantees of Data Sources and Sinks")."""
+"""Delivery guarantees of sinks (Flink docs, "Fault Tolerance Guarantees of Data Sources and
+Sinks")."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ __all__ = ["DeliveryGuarantee"]
 
 
 class DeliveryGuarantee(Enum):
-    """How often a sink delivers each record when the job fails and goes on from a checkpoint.
+    """Number of times that a sink delivers each record when the job fails and resumes from a
+    checkpoint.
 
     Sinks whose system leaves the choice, as Kafka's, take one. The whole job gives the weakest of
     what its sources and sinks give. The values are the texts of Flink's configuration.

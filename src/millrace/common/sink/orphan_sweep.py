@@ -1,4 +1,4 @@
-"""Sinks that can find and delete what failed attempts have left behind."""
+"""Sinks that find and delete the leftovers of failed attempts."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ __all__ = ["SupportsOrphanSweep"]
 
 
 class SupportsOrphanSweep(ABC):
-    """An addition to `Sink`: the engine calls it now and then to clean up."""
+    """Addition to `Sink` with which the engine cleans up periodically."""
 
     def work_files(self, state: Any) -> Collection[str]:
-        """The files that a writer's state (or None) refers to, all of them not yet committed; none
-        unless a writer's files outlast an epoch."""
+        """Uncommitted files that a writer's state (or None) refers to; none unless a writer's
+        files outlast an epoch."""
         return ()
 
     @abstractmethod
     def sweep(self, in_use: Collection[str], run_ids: Collection[str], older_than: int) -> None:
-        """Delete what failed attempts have left behind. Called in the driver, in a thread of its
+        """Delete the leftovers of failed attempts. It is called in the driver, in a thread of its
         own, and only by the run that owns the job.
 
         Args:

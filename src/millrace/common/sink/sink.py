@@ -119,7 +119,7 @@ class SinkWriter(Generic[T]):
 
 
 class Sink(ABC, Generic[T_contra]):
-    """Where a stream goes. Must be picklable."""
+    """Destination of a stream. Must be picklable."""
 
     takes = BatchForm.ROWS
     """The form in which writers get batches: rows by `SinkWriter.write`, columns by
@@ -145,7 +145,7 @@ class Sink(ABC, Generic[T_contra]):
 
     @property
     def commit_mode(self) -> CommitMode:
-        """Where the committer runs, and who waits for it."""
+        """Place of the committer, and whether the job waits for it."""
         return CommitMode.BEFORE_NEXT_EPOCH
 
     def create_committer(self, context: CommitterContext) -> Committer | None:
@@ -154,5 +154,5 @@ class Sink(ABC, Generic[T_contra]):
 
     @property
     def exclusive_id(self) -> str | None:
-        """Id that only one sink of a job may have, in words: a transactional id, for example."""
+        """Text of an id that only one sink of a job may have, such as a transactional id."""
         return None

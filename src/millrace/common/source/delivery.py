@@ -1,4 +1,4 @@
-"""Deliveries: records that the executor brings to a source's subtasks, from data that it holds.
+"""Deliveries: records that the executor already holds and brings to a source's subtasks.
 
 Other readers fetch their records themselves. Those of a Spark DataFrame are in Spark already, as
 partitions of an RDD: the executor of the epoch joins that to the source's tasks.
@@ -23,7 +23,7 @@ class Lane(SourceSplit):
 
 @dataclass(frozen=True)
 class BatchDelivery(SourceEvent):
-    """The event that a batch is delivered with this epoch, to all the lanes of the source.
+    """Event that announces a batch to all lanes of the source in this epoch.
 
     Attributes:
         feed: id of what the executor takes it from; it ends with the driver's process.
@@ -42,7 +42,7 @@ class BatchDelivery(SourceEvent):
 
 @dataclass(frozen=True)
 class Consumed(SourceEvent):
-    """A subtask's answer to a `BatchDelivery`: it has read its share, so many records."""
+    """A subtask's answer to a `BatchDelivery`, with the number of records in its share."""
 
     feed: str
     batch: int

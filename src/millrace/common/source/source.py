@@ -30,24 +30,23 @@ class Boundedness(Enum):
 
 
 class Source(ABC, Generic[T_co]):
-    """Where a stream comes from. Must be picklable."""
+    """Origin of a stream. Must be picklable."""
 
     @property
     def boundedness(self) -> Boundedness:
-        """Bounded unless a subclass says otherwise."""
+        """Whether the source is bounded, which is the default."""
         return Boundedness.BOUNDED
 
     @property
     def supports_available_now(self) -> bool:
-        """Whether a run can read what there is when it begins, and end (see
-        `SplitEnumerator.prepare_for_available_now`). What is bounded can."""
+        """Whether a run can read the data available at its start, and end (see
+        `SplitEnumerator.prepare_for_available_now`). Bounded sources can."""
         return self.boundedness is Boundedness.BOUNDED
 
     @property
     def requires_checkpoints(self) -> bool:
-        """Whether a checkpoint that is complete makes it take away what has been read, so that a
-        job whose checkpoints end with its process would lose records. No unless a subclass says
-        so."""
+        """Whether a complete checkpoint removes read data from the source, so that a job whose
+        checkpoints end with its process would lose records. False by default."""
         return False
 
     @abstractmethod
@@ -56,4 +55,4 @@ class Source(ABC, Generic[T_co]):
 
     @abstractmethod
     def create_reader(self, context: ReaderContext) -> SourceReader[Any]:
-        """The reader of a subtask, which gets its splits by `SourceReader.add_splits`."""
+        """The reader of a subtask; `SourceReader.add_splits` gives it its splits."""

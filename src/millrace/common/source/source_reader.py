@@ -1,4 +1,4 @@
-"""The reader of a source: it lives in a subtask and reads the splits assigned to that."""
+"""The reader of a source, which reads the splits assigned to its subtask."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class SplitRecords(NamedTuple, Generic[T]):
-    """Records of one split, in its order, with event times if the source knows them."""
+    """Records of one split, in order, with event times if the source knows them."""
 
     split_id: str
     batch: RowBatch[T] | ColumnBatch
@@ -62,11 +62,11 @@ class ReaderContext:
         self.outputs.setdefault(tag, []).append(value)
 
     def send_split_request(self) -> None:
-        """Ask the enumerator for another split (`SplitEnumerator.handle_split_request`)."""
+        """Request another split from the enumerator (`SplitEnumerator.handle_split_request`)."""
         self.split_requested = True
 
     def send_source_event(self, event: SourceEvent) -> None:
-        """Send the enumerator a message (`SplitEnumerator.handle_source_event`)."""
+        """Send an event to the enumerator (`SplitEnumerator.handle_source_event`)."""
         self.events.append(event)
 
 
@@ -82,26 +82,27 @@ class SourceReader(ABC, Generic[T]):
 
     @abstractmethod
     def add_splits(self, splits: Sequence[AssignedSplit]) -> None:
-        """Begin to read these, too."""
+        """Begin to read further splits."""
 
     @abstractmethod
     def poll(self, max_records: int) -> Sequence[SplitRecords[T]]:
-        """The next batches, of one or several splits; together at most about ``max_records``.
+        """The next batches of one or several splits, with at most about ``max_records`` records
+        together.
 
         Nothing, when nothing is there right now: that ends the reader's part of the epoch.
         """
 
     @abstractmethod
     def snapshot_state(self) -> Mapping[str, Any]:
-        """By id of each split that has not finished, its position behind the last polled record:
-        picklable, comparable with ``==``, small."""
+        """Position after the last polled record, by the id of each unfinished split: picklable,
+        comparable with ``==``, small."""
 
     def begin_epoch(self, max_records_per_split: int) -> None:
-        """An epoch begins. As many records from each split are wanted as that; less from one may
-        be made up for by others."""
+        """Begin an epoch with a target number of records per split; other splits may make up for
+        fewer records of one."""
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
-        """Give no more records of some splits, and again of others, for watermark alignment.
+        """Pause some splits and resume others, for watermark alignment.
 
         Raises:
             JobExecutionError: the source cannot do so (the default).
@@ -112,20 +113,21 @@ class SourceReader(ABC, Generic[T]):
         )
 
     def handle_source_event(self, event: SourceEvent) -> None:
-        """The enumerator has sent a message."""
+        """Handle an event from the enumerator."""
 
     def notify_no_more_splits(self) -> None:
-        """No split will follow. Called once at most."""
+        """Handle the end of split assignment. Called at most once."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """A checkpoint is complete; the positions in it are those that the reader has now.
+        """Handle the completion of a checkpoint, whose positions are the reader's current ones.
 
         For information that systems outside keep, such as the committed offsets of Kafka: a reader
         is not called for every checkpoint.
         """
 
     def next_wakeup(self, now: int) -> int | None:
-        """When (ms since the epoch) records may be there again; None: poll as configured."""
+        """Time (ms since the epoch) at which records may be available again; None to poll as
+        configured."""
         return None
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Splits: the parts of its input that a source's readers read."""
+"""Splits: the parts of a source's input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["AssignedSplit", "SourceEvent", "SourceSplit"]
 
 @dataclass(frozen=True)
 class SourceSplit:
-    """A part of the input that one reader reads; subclasses add what the reader needs.
+    """A part of the input for one reader; subclasses add the data that the reader needs.
 
     Must be picklable. ``split_id`` is unique within its source and stable across restarts.
     """
@@ -19,7 +19,7 @@ class SourceSplit:
 
 
 class AssignedSplit(NamedTuple):
-    """A split for a reader, and where to go on in it."""
+    """A split for a reader, with its start position."""
 
     split: Any
     """Of the source's own subclass of `SourceSplit`."""
@@ -31,7 +31,7 @@ class AssignedSplit(NamedTuple):
 
 
 class SourceEvent:
-    """A message between a source's enumerator and its readers; subclasses say what it means.
+    """An event between a source's enumerator and its readers; subclasses give it content.
 
     Must be picklable. It arrives with the next epoch, exactly once as far as an epoch counts: what
     readers of a failed epoch sent is forgotten, what they were sent is sent again.

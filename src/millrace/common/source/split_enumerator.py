@@ -30,12 +30,13 @@ class EnumeratorContext:
     """(subtask, event) not yet taken over by the engine."""
 
     def assign_split(self, split: SourceSplit | AssignedSplit, subtask: int) -> None:
-        """Assign a split to a subtask; not needed for what `SplitEnumerator.discover` returns."""
+        """Assign a split to a subtask; splits that `SplitEnumerator.discover` returns need no
+        assignment."""
         assigned = split if isinstance(split, AssignedSplit) else AssignedSplit(split)
         self.assignments.append((self._existing(subtask), assigned))
 
     def send_source_event(self, subtask: int, event: SourceEvent) -> None:
-        """Send the reader of a subtask a message (`SourceReader.handle_source_event`)."""
+        """Send an event to the reader of a subtask (`SourceReader.handle_source_event`)."""
         self.events.append((self._existing(subtask), event))
 
     def _existing(self, subtask: int) -> int:
@@ -53,7 +54,8 @@ class SplitEnumerator(ABC):
         """Start the enumerator; called once, after `restore_state` if there is state to restore."""
 
     def prepare_for_available_now(self, now: int) -> None:
-        """Fix the end of the input for this run, which reads what there is ``now`` and ends.
+        """Fix the end of the input for this run, which reads the data available at ``now`` and
+        ends.
 
         Called once in such a run, between `start` and the first `discover`, if
         `Source.supports_available_now`. From then on `discover` returns what is there now (for a
@@ -62,8 +64,8 @@ class SplitEnumerator(ABC):
         """
 
     def available_now_end(self, split: Any) -> Any:
-        """Return the position at which such a run ends in a split that has no end of its own, such
-        as a partition of a log: what becomes `AssignedSplit.end`. By default None.
+        """End position of such a run in a split without an end of its own, such as a partition of a
+        log; it becomes `AssignedSplit.end`. None by default.
 
         Called for each split that is assigned, also for those that an earlier run has begun.
         """
@@ -71,8 +73,7 @@ class SplitEnumerator(ABC):
 
     @abstractmethod
     def discover(self, now: int) -> Sequence[SourceSplit]:
-        """Return the splits found since the last call; the engine assigns each to the least busy
-        subtask.
+        """Splits found since the last call; the engine assigns each to the least busy subtask.
 
         Must return quickly, since no epoch runs meanwhile. ``now`` is in ms since 1970.
         """
@@ -82,11 +83,11 @@ class SplitEnumerator(ABC):
         return True
 
     def max_active_splits(self) -> int | None:
-        """The maximum number of discovered splits per subtask at a time; None: no limit."""
+        """Maximum number of discovered splits per subtask at a time; None if unlimited."""
         return None
 
     def next_discovery(self, now: int) -> int | None:
-        """The time (ms since 1970) at which to call `discover` again; None: no need.
+        """Time (ms since the epoch) of the next call of `discover`; None if none is needed.
 
         Asked after `discover`, with its ``now``, and again with that when an epoch is over, since
         what was heard of splits and readers may change the answer.
@@ -97,13 +98,13 @@ class SplitEnumerator(ABC):
         """Handle a reader's request for a split, with `EnumeratorContext.assign_split`."""
 
     def handle_source_event(self, subtask: int, event: SourceEvent) -> None:
-        """Handle an event that the reader of a subtask has sent."""
+        """Handle an event from the reader of a subtask."""
 
     def handle_split_finished(self, split: Any) -> None:
-        """Handle the end of a split: all of it has been read, as of the next checkpoint."""
+        """Handle the end of a split: it is completely read, as of the next checkpoint."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """A checkpoint is complete, with what `snapshot_state` gave last."""
+        """Handle the completion of the checkpoint with the last `snapshot_state`."""
 
     def add_splits_back(
         self, splits: Sequence[AssignedSplit], subtask: int
@@ -120,7 +121,7 @@ class SplitEnumerator(ABC):
         return splits
 
     def snapshot_state(self) -> Any:
-        """Return the state for `restore_state`, picklable; it is part of every checkpoint."""
+        """State for `restore_state`, picklable; it is part of every checkpoint."""
         return None
 
     def restore_state(self, state: Any) -> None:

@@ -1,4 +1,4 @@
-"""Sources that are read split by split: a reader for each, and nothing that they share."""
+"""Sources that are read split by split, with one independent reader per split."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class SplitReader(ABC, Generic[T]):
-    """Reads one split from a position on; kept open between epochs while it fits."""
+    """Reads one split from a position; it stays open between epochs if its position still fits."""
 
     skipped = 0
     """Records that the last `read` passed over; they count as read."""
 
     @abstractmethod
     def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
-        """At most ``max_records`` records, with event times if the source knows them; none when
-        nothing is there right now: then it is called again in the next epoch. Must not wait. What
-        is in columns anyway is best returned so."""
+        """At most ``max_records`` records, with event times if the source knows them; none if
+        nothing is available now, and the next epoch calls again. It must not wait. Columnar data
+        is best returned as columns."""
 
     @abstractmethod
     def position(self) -> Any:
-        """Where to go on: picklable, comparable with ``==``, small."""
+        """Position after the last record: picklable, comparable with ``==``, small."""
 
     def finished(self) -> bool:
-        """True once the split has been read to its end and nothing can follow."""
+        """Whether the split has been read to its end and no record can follow."""
         return False
 
     def next_wakeup(self, now: int) -> int | None:
-        """When (ms since the epoch) records may be there again; None: poll as configured."""
+        """Time (ms since the epoch) at which records may be available again; None to poll as
+        configured."""
         return None
 
     def close(self) -> None:
@@ -46,7 +47,7 @@ class SplitReader(ABC, Generic[T]):
 
 
 class SplitSource(Source[T_co]):
-    """A source whose splits are read one by one, each by a `SplitReader` of its own.
+    """A source whose splits are each read by a `SplitReader` of their own.
 
     Example: a complete source of the numbers below ``n``::
 
@@ -79,14 +80,14 @@ class SplitSource(Source[T_co]):
     def create_split_reader(
         self, split: Any, position: Any, context: ReaderContext
     ) -> SplitReader[Any]:
-        """A reader of ``split`` that goes on at ``position`` (None: from its start)."""
+        """A reader of ``split`` that starts at ``position`` (None for its start)."""
 
     def create_reader(self, context: ReaderContext) -> MultiplexSourceReader[Any]:
         return MultiplexSourceReader(self.create_split_reader, context)
 
 
 class _OpenSplit(Generic[T]):
-    """A split that is being read."""
+    """A split with its open reader."""
 
     def __init__(self, reader: SplitReader[T]) -> None:
         self.reader = reader
@@ -102,7 +103,7 @@ class _OpenSplit(Generic[T]):
 
 
 class MultiplexSourceReader(SourceReader[T]):
-    """Asks the readers of its splits in turn; each split has an equal share of an epoch."""
+    """Polls the readers of its splits in turn; each split has an equal share of an epoch."""
 
     def __init__(
         self,
@@ -139,7 +140,7 @@ class MultiplexSourceReader(SourceReader[T]):
         return ()
 
     def _next(self) -> str | None:
-        """The split to ask: all of them in turn."""
+        """The next split to poll, in turn."""
         for _ in range(2):
             while self._waiting:
                 split = self._open.get(self._waiting[-1])

@@ -1,4 +1,4 @@
-"""Broadcast state: a map that every subtask has a copy of (Flink docs, "The Broadcast State
+"""Broadcast state: a map with a copy in every subtask (Flink docs, "The Broadcast State
 Pattern")."""
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ V = TypeVar("V")
 
 
 class ReadOnlyBroadcastState(State, Generic[K, V]):
-    """Broadcast state as the side that is not broadcast sees it. What it gives out must not be
-    changed in place."""
+    """Broadcast state for the side that is not broadcast. Its values must not be changed in
+    place."""
 
     @abstractmethod
     def get(self, key: K) -> V | None:
@@ -41,7 +41,7 @@ class ReadOnlyBroadcastState(State, Generic[K, V]):
 
     @abstractmethod
     def is_empty(self) -> bool:
-        """Whether there is nothing in it."""
+        """Whether the map is empty."""
 
     def __getitem__(self, key: K) -> V | None:
         return self.get(key)
@@ -54,4 +54,4 @@ class ReadOnlyBroadcastState(State, Generic[K, V]):
 
 
 class BroadcastState(ReadOnlyBroadcastState[K, V], MapState[K, V]):
-    """Broadcast state as the broadcast side sees it."""
+    """Broadcast state for the broadcast side."""

@@ -28,7 +28,7 @@ REDUCTIONS = ("sum", "min", "max")
 
 @dataclass(frozen=True)
 class ColumnDescriptor:
-    """What state in columns has in common.
+    """Base class of the descriptors of state in columns.
 
     Attributes:
         name: of the state, as in `ctx.state(name)` and in savepoints.
@@ -43,7 +43,7 @@ class ColumnDescriptor:
             raise StateError(f"the time-to-live of state {self.name!r} is negative")
 
     def ttl_millis(self) -> int:
-        """The time-to-live in ms; 0: none."""
+        """The time-to-live in ms; 0 if there is none."""
         ttl = getattr(self, "ttl", None)
         return 0 if ttl is None else millis(ttl)
 
@@ -63,7 +63,7 @@ class ValueColumnDescriptor(ColumnDescriptor):
 
 @dataclass(frozen=True)
 class ReducingColumnDescriptor(ColumnDescriptor):
-    """A number per key, reduced of all that is added: ``add(column)``, ``accumulate(column)``,
+    """A number per key, reduced from all added numbers: ``add(column)``, ``accumulate(column)``,
     ``get()`` and ``clear(mask)``.
 
     Attributes:
@@ -83,14 +83,14 @@ class ReducingColumnDescriptor(ColumnDescriptor):
 
 @dataclass(frozen=True)
 class AggregatePart:
-    """One of the numbers that an aggregate keeps per key: its type of Arrow and its reduction."""
+    """One of the numbers that an aggregate keeps per key: its Arrow type and its reduction."""
 
     type: pa.DataType
     reduction: str = "sum"
 
 
 class ColumnAggregate(ABC):
-    """An aggregate over columns: values become parts, parts are reduced, and give the result.
+    """An aggregate over columns: values become parts, parts are reduced, and parts give the result.
 
     Example:
         >>> import pyarrow as pa
@@ -105,11 +105,12 @@ class ColumnAggregate(ABC):
 
     @abstractmethod
     def parts(self) -> Sequence[AggregatePart]:
-        """What is kept per key."""
+        """The parts kept per key."""
 
     @abstractmethod
     def lift(self, values: Any) -> Sequence[Any]:
-        """The parts of single values: a NumPy array or a number each. ``values``: a NumPy array."""
+        """The parts of single values: a NumPy array or a number for each part. ``values`` is a
+        NumPy array."""
 
     @abstractmethod
     def result(self, *parts: Any) -> Any:

@@ -55,7 +55,7 @@ class State(ABC):
 
     @abstractmethod
     def clear(self) -> None:
-        """Remove everything this state holds for the current key."""
+        """Remove the state of the current key."""
 
 
 class ValueState(State, Generic[T]):
@@ -71,11 +71,11 @@ class ValueState(State, Generic[T]):
 
 
 class AppendingState(State, Generic[IN, OUT]):
-    """State that values are added to."""
+    """State to which values are added."""
 
     @abstractmethod
     def get(self) -> OUT | None:
-        """Aggregate of the added values; None if nothing was added."""
+        """Aggregate of the added values; None if there are none."""
 
     @abstractmethod
     def add(self, value: IN) -> None:
@@ -83,11 +83,11 @@ class AppendingState(State, Generic[IN, OUT]):
 
 
 class MergingState(AppendingState[IN, OUT]):
-    """State of which two can become one, as merging windows need it."""
+    """State whose instances can be merged, as merging windows need it."""
 
 
 class ReducingState(MergingState[T, T]):
-    """One value per key: everything added, combined by a `ReduceFunction`."""
+    """One value per key: all added values, combined by a `ReduceFunction`."""
 
 
 class AggregatingState(MergingState[IN, OUT]):
@@ -99,7 +99,8 @@ class ListState(MergingState[T, Iterable[T]]):
 
     @abstractmethod
     def get(self) -> Iterable[T]:
-        """The elements in order; empty if there are none. Changing it changes nothing."""
+        """The elements in order; empty if there are none. Changes of the returned object have no
+        effect."""
 
     @abstractmethod
     def update(self, values: list[T]) -> None:
@@ -132,11 +133,11 @@ class MapState(State, Generic[K, V]):
 
     @abstractmethod
     def remove(self, key: K) -> None:
-        """Remove ``key``; no effect if it is not there."""
+        """Remove ``key``; no effect if it does not exist."""
 
     @abstractmethod
     def contains(self, key: K) -> bool:
-        """Whether ``key`` is there."""
+        """Whether ``key`` exists."""
 
     @abstractmethod
     def items(self) -> Iterable[tuple[K, V]]:
@@ -152,7 +153,7 @@ class MapState(State, Generic[K, V]):
 
     @abstractmethod
     def is_empty(self) -> bool:
-        """Whether there is no key."""
+        """Whether the map is empty."""
 
     def __getitem__(self, key: K) -> V | None:
         return self.get(key)
@@ -204,7 +205,7 @@ class StateDescriptor(ABC):
         self.queryable_state_name: str | None = None
 
     def set_queryable(self, queryable_state_name: str) -> None:
-        """Let the state be read from outside while the job runs, under a name of its own.
+        """Make the state readable from outside while the job runs, under a name of its own.
 
         Semantics: Flink docs, "Queryable State".
 
@@ -232,7 +233,7 @@ class StateDescriptor(ABC):
         return self.queryable_state_name is not None
 
     def get_queryable_state_name(self) -> str | None:
-        """The name given to `set_queryable`; None: it is not queryable."""
+        """The name given to `set_queryable`; None if the state is not queryable."""
         return self.queryable_state_name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
@@ -395,7 +396,7 @@ class AggregatingStateDescriptor(StateDescriptor, Generic[IN, ACC, OUT]):
 
 
 def checked_type(name: str, type_info: Any) -> TypeInformation[Any]:
-    """The type itself, or the type of anything picklable for None.
+    """The type itself; for None the type of anything picklable.
 
     Raises:
         StateError: it is something else, for example ``int`` or a `Types` method not called.

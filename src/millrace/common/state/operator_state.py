@@ -1,4 +1,4 @@
-"""Operator state: state of a subtask rather than a key (Flink docs, "Working with State").
+"""Operator state, which belongs to a subtask instead of a key (Flink docs, "Working with State").
 
 A function that implements `CheckpointedFunction` keeps what it likes in its own fields and hands it
 over when an epoch ends.
@@ -32,7 +32,7 @@ class OperatorStateStore(ABC):
     def get_broadcast_state(
         self, state_descriptor: MapStateDescriptor[K, V]
     ) -> BroadcastState[K, V]:
-        """A map that is the same in every subtask: each must put the same into it."""
+        """A map that is the same in every subtask: all subtasks must put the same entries."""
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
@@ -40,7 +40,7 @@ class OperatorStateStore(ABC):
 
     @abstractmethod
     def get_union_list_state(self, state_descriptor: ListStateDescriptor[T]) -> ListState[T]:
-        """A list of which every subtask gets all elements when the parallelism changes."""
+        """A list whose elements all go to every subtask when the parallelism changes."""
 
 
 class FunctionSnapshotContext(ABC):
@@ -48,7 +48,7 @@ class FunctionSnapshotContext(ABC):
 
     @abstractmethod
     def get_checkpoint_id(self) -> int:
-        """The number of the epoch that ends: every epoch is a consistent cut."""
+        """Number of the ending epoch: every epoch is a consistent cut."""
 
 
 class FunctionInitializationContext(ABC):
@@ -68,7 +68,7 @@ class FunctionInitializationContext(ABC):
 
 
 class CheckpointedFunction(ABC):
-    """Mixed into a function, gives it operator state.
+    """Mixin that gives a function operator state.
 
     Example:
         >>> from millrace.common.functions import MapFunction
@@ -87,9 +87,9 @@ class CheckpointedFunction(ABC):
 
     @abstractmethod
     def initialize_state(self, context: FunctionInitializationContext) -> Any:
-        """Get the state; called before ``open``, on a new instance whenever this subtask's state
-        has come from elsewhere."""
+        """Get the state; called before ``open``, on a new instance whenever the state of this
+        subtask comes from elsewhere."""
 
     @abstractmethod
     def snapshot_state(self, context: FunctionSnapshotContext) -> Any:
-        """Put what must not be lost into the state; called at the end of every epoch."""
+        """Write everything that must survive into the state; called at the end of every epoch."""

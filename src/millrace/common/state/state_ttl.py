@@ -1,4 +1,4 @@
-"""State that expires (Flink docs, "Working with State", section State Time-To-Live)."""
+"""State with a time-to-live (Flink docs, "Working with State", section State Time-To-Live)."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ DEFAULT_COMPACTION_TIME = Duration.of_days(30)
 
 @dataclass(frozen=True, slots=True)
 class IncrementalCleanupStrategy:
-    """Entries of state in memory are looked at as it is used."""
+    """Cleanup of state in memory: each access checks some entries."""
 
     cleanup_size: int
     per_record: bool
 
     def get_cleanup_size(self) -> int:
-        """Entries per access."""
+        """Entries checked per access."""
         return self.cleanup_size
 
     def run_cleanup_for_every_record(self) -> bool:
-        """Whether each record counts like an access."""
+        """Whether each record counts as an access."""
         return self.per_record
 
 
 @dataclass(frozen=True, slots=True)
 class RocksdbCompactFilterCleanupStrategy:
-    """Tables on disk are gone through; the numbers are kept, without effect."""
+    """Cleanup of tables on disk. The numbers are kept, without effect."""
 
     query_time_after_num_entries: int
     periodic_compaction_time: Duration = DEFAULT_COMPACTION_TIME
 
     def get_query_time_after_num_entries(self) -> int:
-        """After how many entries the time would be read again."""
+        """Entries after which the time would be read again."""
         return self.query_time_after_num_entries
 
     def get_periodic_compaction_time(self) -> Duration:
-        """After how long old files would be gone through."""
+        """Age at which files would be compacted."""
         return self.periodic_compaction_time
 
 
 @dataclass(frozen=True, slots=True)
 class CleanupStrategies:
-    """How expired entries that nobody asks for are deleted.
+    """Cleanup of expired entries that nobody reads.
 
     In the background, which is the default: of state in memory a few entries are looked at with
     each access; a table of the rocksdb backend is gone through with the incremental compaction of
@@ -71,7 +71,7 @@ class CleanupStrategies:
     compaction: RocksdbCompactFilterCleanupStrategy | None = None
 
     def is_cleanup_in_background(self) -> bool:
-        """Whether anything is deleted that is not asked for."""
+        """Whether expired entries that nobody reads are deleted."""
         return self.background
 
     def in_full_snapshot(self) -> bool:
@@ -79,28 +79,28 @@ class CleanupStrategies:
         return self.full_snapshot
 
     def in_rocksdb_compact_filter(self) -> bool:
-        """Whether tables on disk are gone through for expired entries."""
+        """Whether tables on disk are searched for expired entries."""
         return self.compaction is not None or self.background
 
     def cleanup_size(self) -> int:
-        """Entries looked at per access to state in memory; 0: none."""
+        """Entries checked per access to state in memory; 0 if none."""
         if self.size is not None:
             return self.size
         return DEFAULT_CLEANUP_SIZE if self.background else 0
 
     def run_cleanup_for_every_record(self) -> bool:
-        """Whether each record counts like an access."""
+        """Whether each record counts as an access."""
         return self.per_record
 
     def get_incremental_cleanup_strategy(self) -> IncrementalCleanupStrategy | None:
-        """How state in memory is cleaned up; None: not at all."""
+        """Cleanup of state in memory; None if there is none."""
         size = self.cleanup_size()
         return IncrementalCleanupStrategy(size, self.per_record) if size else None
 
     def get_rocksdb_compact_filter_cleanup_strategy(
         self,
     ) -> RocksdbCompactFilterCleanupStrategy | None:
-        """How state on disk is cleaned up; None: not at all."""
+        """Cleanup of state on disk; None if there is none."""
         if self.compaction is None and self.background:
             return RocksdbCompactFilterCleanupStrategy(DEFAULT_QUERY_ENTRIES)
         return self.compaction
@@ -110,7 +110,7 @@ class CleanupStrategies:
 
 
 class UpdateType(Enum):
-    """Which accesses restart the time to live."""
+    """Accesses that restart the time-to-live."""
 
     Disabled = 0
     OnCreateAndWrite = 1
@@ -118,21 +118,21 @@ class UpdateType(Enum):
 
 
 class StateVisibility(Enum):
-    """Whether an expired value may still be seen."""
+    """Whether an expired value may still be returned."""
 
     ReturnExpiredIfNotCleanedUp = 0
     NeverReturnExpired = 1
 
 
 class TtlTimeCharacteristic(Enum):
-    """Whose clock it is."""
+    """Clock of the time-to-live."""
 
     ProcessingTime = 0
 
 
 @dataclass(frozen=True, slots=True)
 class StateTtlConfig:
-    """How long state lives. Give it to a descriptor with ``enable_time_to_live``.
+    """Time-to-live of state. A descriptor takes it with ``enable_time_to_live``.
 
     Example:
         >>> builder = StateTtlConfig.new_builder(Time.hours(1))
@@ -148,7 +148,7 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: Amount) -> StateTtlConfigBuilder:
-        """Begin with the time to live; raises StateError unless it is positive."""
+        """A builder with a time-to-live; raises StateError unless it is positive."""
         return StateTtlConfigBuilder(ttl)
 
     def get_ttl(self) -> Time:
@@ -156,11 +156,11 @@ class StateTtlConfig:
         return Time.milliseconds(self.ttl_ms)
 
     def get_update_type(self) -> UpdateType:
-        """Which accesses restart it."""
+        """Accesses that restart the time-to-live."""
         return self.update_type
 
     def get_state_visibility(self) -> StateVisibility:
-        """Whether an expired value may still be seen."""
+        """Whether an expired value may still be returned."""
         return self.visibility
 
     def get_ttl_time_characteristic(self) -> TtlTimeCharacteristic:
@@ -168,11 +168,11 @@ class StateTtlConfig:
         return TtlTimeCharacteristic.ProcessingTime
 
     def get_cleanup_strategies(self) -> CleanupStrategies:
-        """How expired entries that nobody asks for are deleted."""
+        """Cleanup of expired entries that nobody reads."""
         return self.cleanup
 
     def is_enabled(self) -> bool:
-        """Whether anything expires."""
+        """Whether entries expire."""
         return self.update_type is not UpdateType.Disabled
 
     UpdateType: ClassVar = UpdateType
@@ -188,53 +188,53 @@ class StateTtlConfigBuilder:
         self._config = StateTtlConfig(_positive(ttl))
 
     def set_ttl(self, ttl: Amount) -> StateTtlConfigBuilder:
-        """The time to live."""
+        """Set the time-to-live."""
         return self._with(ttl_ms=_positive(ttl))
 
     def set_update_type(self, update_type: UpdateType) -> StateTtlConfigBuilder:
-        """Which accesses restart the time to live."""
+        """Set the accesses that restart the time-to-live."""
         return self._with(update_type=update_type)
 
     def update_ttl_on_create_and_write(self) -> StateTtlConfigBuilder:
-        """Each write restarts it."""
+        """Restart the time-to-live with each write."""
         return self.set_update_type(UpdateType.OnCreateAndWrite)
 
     def update_ttl_on_read_and_write(self) -> StateTtlConfigBuilder:
-        """Each read restarts it, too."""
+        """Restart the time-to-live with each write and read."""
         return self.set_update_type(UpdateType.OnReadAndWrite)
 
     def set_state_visibility(self, state_visibility: StateVisibility) -> StateTtlConfigBuilder:
-        """Whether an expired value may still be seen."""
+        """Set whether an expired value may still be returned."""
         return self._with(visibility=state_visibility)
 
     def return_expired_if_not_cleaned_up(self) -> StateTtlConfigBuilder:
-        """An expired value is given out once more if it is still there."""
+        """Return an expired value once more if it still exists."""
         return self.set_state_visibility(StateVisibility.ReturnExpiredIfNotCleanedUp)
 
     def never_return_expired(self) -> StateTtlConfigBuilder:
-        """An expired value is as good as gone."""
+        """Never return an expired value."""
         return self.set_state_visibility(StateVisibility.NeverReturnExpired)
 
     def set_ttl_time_characteristic(
         self, ttl_time_characteristic: TtlTimeCharacteristic
     ) -> StateTtlConfigBuilder:
-        """Processing time, the only one there is."""
+        """Set processing time, the only supported clock."""
         return self
 
     def use_processing_time(self) -> StateTtlConfigBuilder:
-        """Processing time, the only one there is."""
+        """Set processing time, the only supported clock."""
         return self
 
     def cleanup_full_snapshot(self) -> StateTtlConfigBuilder:
-        """Leave expired entries out when the state is copied into a checkpoint; what is in the
-        worker stays. That is so without asking unless the background is switched off."""
+        """Leave expired entries out when the state is copied into a checkpoint; the worker keeps
+        them. This is the default unless background cleanup is disabled."""
         return self._with(cleanup=replace(self._config.cleanup, full_snapshot=True))
 
     def cleanup_incrementally(
         self, cleanup_size: int, run_cleanup_for_every_record: bool = False
     ) -> StateTtlConfigBuilder:
-        """Of state in memory, look at so many entries with each access, and for each record of an
-        epoch if that is asked for.
+        """Check some entries of state in memory with each access and, on request, with each record
+        of an epoch.
 
         Raises:
             StateError: the size is not above 0.
@@ -248,8 +248,8 @@ class StateTtlConfigBuilder:
     def cleanup_in_rocksdb_compact_filter(
         self, query_time_after_num_entries: int, periodic_compaction_time: Amount | None = None
     ) -> StateTtlConfigBuilder:
-        """Go through tables of the rocksdb backend with the incremental compaction of the state,
-        not with RocksDB's own: the time is read once per epoch, so both numbers are without
+        """Clean tables of the rocksdb backend up with the incremental compaction of the state,
+        instead of RocksDB's own: the time is read once per epoch, so both numbers have no
         effect."""
         amount = periodic_compaction_time
         # as in Flink, 0 is no amount; a Duration of 0 is
@@ -258,7 +258,7 @@ class StateTtlConfigBuilder:
         return self._with(cleanup=replace(self._config.cleanup, compaction=compaction))
 
     def disable_cleanup_in_background(self) -> StateTtlConfigBuilder:
-        """Delete expired entries only when they are asked for."""
+        """Delete expired entries only when they are read."""
         return self._with(cleanup=replace(self._config.cleanup, background=False))
 
     def build(self) -> StateTtlConfig:

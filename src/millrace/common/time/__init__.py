@@ -1,4 +1,4 @@
-"""Time: amounts of it, watermarks, timers; what PyFlink has in ``pyflink.common.time`` is here."""
+"""Time: amounts, watermarks and timers, including PyFlink's ``pyflink.common.time``."""
 
 from __future__ import annotations
 

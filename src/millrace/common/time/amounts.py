@@ -43,37 +43,37 @@ class Duration:
 
     @staticmethod
     def of_days(days: int) -> Duration:
-        """That many days of 24 hours."""
+        """A number of days of 24 hours."""
         return Duration(days * 86_400 * NANOS_PER_SECOND)
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
-        """That many hours."""
+        """A number of hours."""
         return Duration(hours * 3_600 * NANOS_PER_SECOND)
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
-        """That many minutes."""
+        """A number of minutes."""
         return Duration(minutes * 60 * NANOS_PER_SECOND)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
-        """That many seconds."""
+        """A number of seconds."""
         return Duration(seconds * NANOS_PER_SECOND)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
-        """That many milliseconds."""
+        """A number of milliseconds."""
         return Duration(millis * NANOS_PER_MILLI)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
-        """That many nanoseconds."""
+        """A number of nanoseconds."""
         return Duration(nanos)
 
     @staticmethod
     def parse(text: str) -> Duration:
-        """Read ``"10 s"``; units are d, h, min, s, ms, us and ns, none means ms.
+        """Parse ``"10 s"``; units are d, h, min, s, ms, us and ns, the default is ms.
 
         Raises:
             ValueError: it is not a whole number with one of these units.
@@ -84,11 +84,11 @@ class Duration:
         return Duration(int(match[1]) * UNIT_NANOS[UNIT_NAMES[match[2]]])
 
     def to_millis(self) -> int:
-        """Whole milliseconds; what is finer is cut off."""
+        """Whole milliseconds; smaller fractions are cut off."""
         return self.nanos // NANOS_PER_MILLI
 
     def to_timedelta(self) -> timedelta:
-        """The same in the standard library's type, in microseconds."""
+        """The duration in the standard library's type, in microseconds."""
         return timedelta(microseconds=self.nanos // 1000)
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True, init=False)
 class Time:
-    """An amount of time, as window sizes are given.
+    """An amount of time, such as the size of a window.
 
     Example:
         >>> Time.minutes(5).to_milliseconds(), str(Time(milliseconds=20))
@@ -117,27 +117,27 @@ class Time:
 
     @staticmethod
     def days(days: int) -> Time:
-        """That many days of 24 hours."""
+        """A number of days of 24 hours."""
         return Time(days * 86_400_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
-        """That many hours."""
+        """A number of hours."""
         return Time(hours * 3_600_000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
-        """That many minutes."""
+        """A number of minutes."""
         return Time(minutes * 60_000)
 
     @staticmethod
     def seconds(seconds: int) -> Time:
-        """That many seconds."""
+        """A number of seconds."""
         return Time(seconds * 1000)
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
-        """That many milliseconds."""
+        """A number of milliseconds."""
         return Time(milliseconds)
 
     def to_milliseconds(self) -> int:
@@ -161,16 +161,16 @@ class Instant:
 
     @staticmethod
     def of_epoch_milli(epoch_milli: int) -> Instant:
-        """The instant that many milliseconds after the epoch."""
+        """The instant a number of milliseconds after the epoch."""
         seconds, rest = divmod(epoch_milli, 1000)
         return Instant(seconds, rest * NANOS_PER_MILLI)
 
     def to_epoch_milli(self) -> int:
-        """Milliseconds since the epoch; what is finer is cut off."""
+        """Milliseconds since the epoch; smaller fractions are cut off."""
         return self.seconds * 1000 + self.nanos // NANOS_PER_MILLI
 
     def to_datetime(self) -> datetime:
-        """The same in the standard library's type (UTC, microseconds)."""
+        """The instant in the standard library's type (UTC, microseconds)."""
         whole = datetime.fromtimestamp(self.seconds, UTC)
         return whole + timedelta(microseconds=self.nanos // 1000)
 

@@ -1,4 +1,4 @@
-"""Times as people read them on their own clock."""
+"""Local times as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def time_text(timestamp: int) -> str:
-    """Milliseconds since the epoch of Unix as a local time.
+    """Local time of milliseconds since the Unix epoch, as text.
 
     Example:
         >>> len(time_text(0))

@@ -1,4 +1,4 @@
-"""`NanosecondDatetime`: a datetime with the nanoseconds that Python's own has no place for."""
+"""`NanosecondDatetime`: a datetime with nanoseconds, which Python's own lacks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SECOND = 10**9
 
 
 class NanosecondDatetime(datetime):
-    """A datetime whose `nanosecond`, 1 to 999, comes behind its microsecond.
+    """A datetime with a `nanosecond`, 1 to 999, after its microsecond.
 
     It equals a datetime only if that has the same nanoseconds, and is ordered by them. What is
     computed of it with Python's own methods has none.
@@ -58,7 +58,7 @@ class NanosecondDatetime(datetime):
 
 
 def datetime_of(nanoseconds: int, utc: bool = False) -> datetime:
-    """The datetime so many nanoseconds after 1970.
+    """The datetime a number of nanoseconds after 1970.
 
     Args:
         utc: it has UTC as its zone; otherwise none.
@@ -73,7 +73,7 @@ def datetime_of(nanoseconds: int, utc: bool = False) -> datetime:
 
 
 def nanoseconds_of(value: datetime) -> int:
-    """Nanoseconds from 1970 to a datetime; one without a zone is one of UTC."""
+    """Nanoseconds from 1970 to a datetime; without a zone it counts as UTC."""
     plain = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
     whole = datetime(*plain.timetuple()[:6], plain.microsecond) - _EPOCH
     return whole // timedelta(microseconds=1) * 1000 + int(getattr(value, "nanosecond", 0))

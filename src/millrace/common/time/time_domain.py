@@ -1,4 +1,4 @@
-"""The two clocks a timer can run on."""
+"""The two clocks of timers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["TimeDomain"]
 
 
 class TimeDomain(Enum):
-    """Which clock a firing timer was registered on.
+    """Clock on which a timer was registered.
 
     Semantics: Flink docs, "Process Function" (section Timers).
     """

@@ -1,4 +1,4 @@
-"""The interface through which functions see the clocks and set timers."""
+"""The interface to clocks and timers for functions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TimerService(ABC):
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """The time of the machine."""
+        """Current time of the machine."""
 
     @abstractmethod
     def current_watermark(self) -> int:
@@ -33,8 +33,8 @@ class TimerService(ABC):
 
     @abstractmethod
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Forget that timer of the current key; no effect if there is none."""
+        """Delete a processing-time timer of the current key; no effect if there is none."""
 
     @abstractmethod
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Forget that timer of the current key; no effect if there is none."""
+        """Delete an event-time timer of the current key; no effect if there is none."""

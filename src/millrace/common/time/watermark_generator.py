@@ -1,4 +1,4 @@
-"""How watermarks are made from timestamps (Flink docs, "Generating Watermarks")."""
+"""Generators of watermarks from timestamps (Flink docs, "Generating Watermarks")."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ MAX_WATERMARK = 2**63 - 1
 
 
 class WatermarkOutput(Protocol):
-    """Takes what a generator decides."""
+    """Output of a watermark generator."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Promise that no record at or before ``timestamp`` (ms since the epoch) follows."""
+        """Emit a watermark: no record at or before ``timestamp`` (ms since the epoch) follows."""
 
     def mark_idle(self) -> None:
-        """Let the others' watermark go on without this input."""
+        """Exclude this input from the watermark."""
 
     def mark_active(self) -> None:
-        """Count this input again."""
+        """Include this input in the watermark again."""
 
 
 class WatermarkGenerator(ABC, Generic[T_contra]):
-    """Sees every record and says how far event time has come. One per source split."""
+    """Derives watermarks from all records of a source split; each split has a generator."""
 
     @abstractmethod
     def on_event(self, event: T_contra, timestamp: int, output: WatermarkOutput) -> None:
@@ -44,11 +44,11 @@ class WatermarkGenerator(ABC, Generic[T_contra]):
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Called now and then, and at the end of every epoch; the usual place to emit."""
+        """Called periodically, and at the end of every epoch; the usual place to emit."""
 
 
 class BoundedOutOfOrdernessGenerator(WatermarkGenerator[Any]):
-    """The highest timestamp seen, less a delay, less one millisecond.
+    """Watermark at the highest timestamp, less a delay, less one millisecond.
 
     Args:
         max_out_of_orderness: the delay in milliseconds.
@@ -65,7 +65,7 @@ class BoundedOutOfOrdernessGenerator(WatermarkGenerator[Any]):
         self.max_timestamp = max(self.max_timestamp, timestamp)
 
     def on_batch(self, timestamps: list[int]) -> None:
-        """Same as `on_event` for each of the timestamps, much faster."""
+        """Same as `on_event` for each of the timestamps, but much faster."""
         newest = max(timestamps, default=MIN_WATERMARK)
         self.max_timestamp = max(self.max_timestamp, newest)
 
@@ -78,7 +78,8 @@ class BoundedOutOfOrdernessGenerator(WatermarkGenerator[Any]):
 
 
 class MonotonousGenerator(BoundedOutOfOrdernessGenerator):
-    """The highest timestamp seen, less one millisecond: for timestamps that never go back."""
+    """Watermark at the highest timestamp, less one millisecond: for timestamps that never
+    decrease."""
 
     __slots__ = ()
 

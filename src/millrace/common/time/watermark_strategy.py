@@ -1,4 +1,5 @@
-"""Which timestamps and watermarks a stream gets (Flink docs, "Generating Watermarks")."""
+"""Strategies for the timestamps and watermarks of a stream (Flink docs, "Generating
+Watermarks")."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class TimestampAssigner(ABC, Generic[T_contra]):
-    """Says when a record happened."""
+    """Extracts the event time of records."""
 
     @abstractmethod
     def extract_timestamp(self, value: T_contra, record_timestamp: int) -> int:
@@ -46,7 +47,7 @@ class TimestampAssigner(ABC, Generic[T_contra]):
 
 @dataclass(frozen=True, slots=True)
 class WatermarkAlignment:
-    """A group of sources of which none may run ahead of the others. Times in ms."""
+    """A group of sources that advance together. Times in ms."""
 
     watermark_group: str
     max_allowed_watermark_drift: int
@@ -54,7 +55,7 @@ class WatermarkAlignment:
 
 @dataclass(frozen=True, slots=True)
 class ClockLimit:
-    """How far (ms) timestamps may be ahead of the clock, and whether others are set to that."""
+    """Limit (ms) of timestamps ahead of the clock, and whether later timestamps are set to it."""
 
     max_ahead: int
     cap: bool
@@ -62,7 +63,7 @@ class ClockLimit:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy(Generic[T]):
-    """How records get timestamps and watermarks. Immutable: ``with_*`` return new ones.
+    """Timestamps and watermarks of records. Immutable: ``with_*`` return new strategies.
 
     Example:
         >>> strategy = (
@@ -86,20 +87,22 @@ class WatermarkStrategy(Generic[T]):
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy[Any]:
-        """For timestamps that never go back within a split."""
+        """Strategy for timestamps that never decrease within a split."""
         return WatermarkStrategy(MonotonousGenerator)
 
     @staticmethod
     def for_bounded_out_of_orderness(
         max_out_of_orderness: Duration | Time | timedelta | int,
     ) -> WatermarkStrategy[Any]:
-        """For records that come at most this much (a number: ms) later than newer ones."""
+        """Strategy for records that arrive at most a given time (a number is in ms) after newer
+        ones."""
         delay = non_negative("max_out_of_orderness", max_out_of_orderness)
         return WatermarkStrategy(partial(BoundedOutOfOrdernessGenerator, delay))
 
     @staticmethod
     def for_generator(supplier: Callable[[], WatermarkGenerator[T]]) -> WatermarkStrategy[T]:
-        """With generators of your own: ``supplier`` (a class will do) creates one per split."""
+        """Strategy with generators of the program: ``supplier`` (a class, for example) creates
+        one per split."""
         if not callable(supplier):
             raise JobDefinitionError(
                 f"for_generator needs a callable that creates a WatermarkGenerator, "
@@ -109,7 +112,7 @@ class WatermarkStrategy(Generic[T]):
 
     @staticmethod
     def no_watermarks() -> WatermarkStrategy[Any]:
-        """No watermarks but the last one at the end of bounded input."""
+        """Strategy without watermarks, except the last one at the end of bounded input."""
         return WatermarkStrategy()
 
     def with_timestamp_assigner(
@@ -128,7 +131,8 @@ class WatermarkStrategy(Generic[T]):
     def with_idleness(
         self, idle_timeout: Duration | Time | timedelta | int
     ) -> WatermarkStrategy[T]:
-        """Do not wait for splits that gave nothing for this long (a number: ms)."""
+        """Exclude splits without records for a given time (a number is in ms) from the
+        watermark."""
         timeout = millis(idle_timeout)
         if timeout <= 0:
             raise JobDefinitionError(f"idle_timeout must be positive, got {timeout} ms")
@@ -137,7 +141,7 @@ class WatermarkStrategy(Generic[T]):
     def with_clock_limit(
         self, max_ahead: Duration | Time | timedelta | int, cap: bool = False
     ) -> WatermarkStrategy[T]:
-        """Do not let a timestamp move the watermark that is too far ahead of the clock.
+        """Keep timestamps too far ahead of the clock from advancing the watermark.
 
         One record of the year 2100 would make everything after it late. It keeps its timestamp,
         or, with ``cap``, gets the latest one that is believed. The clock is the machine's at the
@@ -156,7 +160,7 @@ class WatermarkStrategy(Generic[T]):
         max_allowed_watermark_drift: Duration | Time | timedelta | int,
         update_interval: Duration | Time | timedelta | int | None = None,
     ) -> WatermarkStrategy[T]:
-        """Let no split of the group's sources run far ahead of the slowest one.
+        """Keep the splits of the group's sources from running far ahead of the slowest one.
 
         A split whose watermark is more than the drift ahead of the lowest of all splits in the
         group, of whatever source, is paused until the others have come up. Idle and finished splits
@@ -174,7 +178,7 @@ class WatermarkStrategy(Generic[T]):
 
 
 def non_negative(name: str, value: Duration | Time | timedelta | int) -> int:
-    """The duration in ms; `JobDefinitionError` if it is negative."""
+    """The duration in ms; raises `JobDefinitionError` if it is negative."""
     duration = millis(value)
     if duration < 0:
         raise JobDefinitionError(f"{name} must not be negative, got {duration} ms")

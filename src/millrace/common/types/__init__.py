@@ -1,4 +1,4 @@
-"""Types of records, keys and state; what PyFlink has in ``pyflink.common.types`` is here."""
+"""Types of records, keys and state, including PyFlink's ``pyflink.common.types``."""
 
 from __future__ import annotations
 

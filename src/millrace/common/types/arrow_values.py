@@ -59,7 +59,7 @@ Convert = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class RawCodec:
-    """How values without a type of their own (RAW) become bytes."""
+    """Conversion of values of type RAW to bytes and back."""
 
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
@@ -113,7 +113,7 @@ def _misfit(
     target: Any,
     error: Any,
 ) -> SerializationError:
-    """Names the first value that does not fit."""
+    """Error that names the first value that does not fit."""
     import pyarrow as pa
 
     for position, value in enumerate(values):
@@ -146,7 +146,7 @@ def _exact(type_info: TypeInformation[Any], convert: Convert) -> Convert:
 
 @singledispatch
 def _out(type_info: TypeInformation[Any], raw: RawCodec) -> Convert | None:
-    """Converter to values that pyarrow makes the right array of; None: none is needed."""
+    """Converter to values that pyarrow accepts for the type; None if none is needed."""
     return _exact(type_info, lambda value: value)
 
 
@@ -292,7 +292,7 @@ def _raw_out(type_info: TypeInformation[Any], raw: RawCodec) -> Convert:
 def from_arrow(
     array: pyarrow.Array, type_info: TypeInformation[Any], raw: RawCodec = NO_CODEC
 ) -> list[Any]:
-    """The values that `to_arrow` made the array of.
+    """The values of an array that `to_arrow` made.
 
     Raises:
         SerializationError: the array holds what is no value of the type.

@@ -1,4 +1,4 @@
-"""Batches: what flows between operators and through exchanges, as rows or as columns.
+"""Batches of records between operators and in exchanges, as rows or as columns.
 
 A batch that was handed on belongs to nobody: neither side may change it any more.
 """
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class BatchForm(Enum):
-    """In which form an operator, a sink or a file format takes batches."""
+    """Form in which an operator, a sink or a file format takes batches."""
 
     ROWS = "ROWS"
     """As `RowBatch`."""
@@ -59,8 +59,8 @@ class RowBatch(Generic[T]):
         return self
 
     def to_columns(self, form: str = "dict") -> ColumnBatch:
-        """The records as columns; ``form`` says what they are when somebody wants them one by one
-        again.
+        """The records as columns; ``form`` names the Python form of the records, for a conversion
+        back.
 
         Raises:
             JobExecutionError: they do not all have the same fields, of types that Arrow knows.
@@ -98,7 +98,7 @@ class ColumnBatch:
         return int(self.data.num_rows)
 
     def to_rows(self) -> RowBatch[Any]:
-        """The records as Python objects, made anew by every call."""
+        """The records as new Python objects."""
         times = None if self.timestamps is None else self.timestamps.to_pylist()
         return RowBatch(to_records(self.data, self.form, self.row_kinds), times)
 
@@ -107,8 +107,8 @@ class ColumnBatch:
         return self
 
     def same_columns(self, other: ColumnBatch) -> bool:
-        """Whether both have columns of the same names and types, and could be one batch. Metadata
-        (what pandas adds of its index, for example) may differ from batch to batch."""
+        """Whether both have columns of the same names and types, and could be one batch.
+        Metadata, such as pandas' description of its index, may differ."""
         return (
             self.form == other.form
             and (self.timestamps is None) == (other.timestamps is None)
@@ -137,7 +137,7 @@ Batch = RowBatch[Any] | ColumnBatch
 
 
 def in_form(batch: Batch, form: BatchForm) -> Batch:
-    """The batch in a form; the same one if it has it already.
+    """The batch in a form; the batch itself if it has that form.
 
     Raises:
         JobExecutionError: the records cannot become columns, or columns records.

@@ -56,7 +56,8 @@ class ClassTypeInfo(TypeInformation[Any]):
         return StructuredType(fields_of(self.field_names, self.types), self.cls.__qualname__)
 
     def make(self, values: list[Any]) -> Any:
-        """A value of the class from the values of its fields; nothing of the class is called."""
+        """A value of the class from the values of its fields, without calling any code of the
+        class."""
         if self.is_named_tuple:
             return tuple.__new__(self.cls, values)
         made: Any = object.__new__(self.cls)
@@ -81,7 +82,7 @@ class ClassTypeInfo(TypeInformation[Any]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EnumTypeInfo(ConvertedTypeInfo):
-    """An `enum.Enum`; internally the member's name, of combined flags their value."""
+    """An `enum.Enum`; internally the member's name, for combined flags their value."""
 
     cls: type[enum.Enum]
 

@@ -1,4 +1,4 @@
-"""Types of collections that PyFlink's `Types` does not have: sets, tuples of any length, unions."""
+"""Types of collections that PyFlink's `Types` lacks: sets, tuples of any length, unions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class VariadicTupleTypeInfo(TypeInformation[Any]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UnionTypeInfo(TypeInformation[Any]):
-    """Values of one of several types, none of which needs a conversion."""
+    """Values of one of several types without a conversion."""
 
     types: tuple[TypeInformation[Any], ...]
 

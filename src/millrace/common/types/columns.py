@@ -1,4 +1,4 @@
-"""Columns and records: an Arrow record batch from Python objects, and the objects of one.
+"""Conversion of Python records to an Arrow record batch and back.
 
 What a record of a columnar batch is as a Python object is its *form*: a dict or `Row` of its fields
 by name, a tuple, or the value of its only column.
@@ -66,7 +66,7 @@ def to_records(
 
 def from_records(values: Sequence[Any]) -> pyarrow.RecordBatch:
     """The records as a record batch: fields of dicts, rows, named tuples and data classes become
-    columns by name, those of tuples f0, f1, ..., a plain value the column ``value``.
+    columns by name, fields of tuples f0, f1, ..., a plain value the column ``value``.
 
     Raises:
         JobExecutionError: they do not all have the same fields, or Arrow has no type for one.
@@ -94,7 +94,7 @@ def from_records(values: Sequence[Any]) -> pyarrow.RecordBatch:
 
 
 def kinds_of(values: Sequence[Any]) -> pyarrow.Int8Array | None:
-    """The numbers of the `RowKind` of rows; None if all are inserts, or no rows."""
+    """The numbers of the `RowKind` of rows; None if all are inserts or none is a row."""
     if not values or type(values[0]) is not Row:
         return None
     kinds = [value.get_row_kind() for value in values]
@@ -115,7 +115,7 @@ def _of_dicts(values: Sequence[Any], first: dict[str, Any]) -> pyarrow.RecordBat
 
 
 def _names(first: Any) -> list[str] | None:
-    """The columns that a record's fields become; None: it is a plain value."""
+    """Column names for a record's fields; None for a plain value."""
     names = declared_names(first)
     if names is None and isinstance(first, (Row, tuple)):
         names = positions(len(first))

@@ -62,7 +62,7 @@ class ListTypeInfo(TypeInformation[list[Any]]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ArrayTypeInfo(ListTypeInfo):
-    """A sequence of one type: list, tuple, `array.array`; of bytes also bytes and bytearray."""
+    """A sequence of one type: list, tuple, `array.array`; for bytes also bytes and bytearray."""
 
     kind: ClassVar[str]
     """The method of `Types` that makes it."""
@@ -73,7 +73,7 @@ class ArrayTypeInfo(ListTypeInfo):
 
     @property
     def is_bytes(self) -> bool:
-        """Whether it is Java's ``byte[]``: bytes, in Python."""
+        """Whether the type is Java's ``byte[]``, which is bytes in Python."""
         return self.name == "PRIMITIVE_ARRAY(BYTE)"
 
     @property
@@ -85,21 +85,21 @@ class ArrayTypeInfo(ListTypeInfo):
 
 
 class PrimitiveArrayTypeInfo(ArrayTypeInfo):
-    """Of numbers, characters or booleans, none of them None."""
+    """An array of numbers, characters or booleans, none of them None."""
 
     __slots__ = ()
     kind = "PRIMITIVE_ARRAY"
 
 
 class BasicArrayTypeInfo(ArrayTypeInfo):
-    """Of basic values."""
+    """An array of basic values."""
 
     __slots__ = ()
     kind = "BASIC_ARRAY"
 
 
 class ObjectArrayTypeInfo(ArrayTypeInfo):
-    """Of anything."""
+    """An array of values of any type."""
 
     __slots__ = ()
     kind = "OBJECT_ARRAY"
@@ -203,7 +203,7 @@ class RowTypeInfo(TypeInformation[Row]):
         return False
 
     def get_field_names(self) -> list[str]:
-        """Names of the fields; ``f0``, ``f1``, ... if they were given none."""
+        """Names of the fields; ``f0``, ``f1``, ... by default."""
         if self.field_names is None:
             return list(positions(len(self.types)))
         return list(self.field_names)
@@ -213,7 +213,7 @@ class RowTypeInfo(TypeInformation[Row]):
         return list(self.types)
 
     def get_field_index(self, field_name: str) -> int:
-        """Position of that field, -1 if there is none."""
+        """Position of a field; -1 if there is none."""
         names = self.get_field_names()
         return names.index(field_name) if field_name in names else -1
 
@@ -240,6 +240,6 @@ class RowTypeInfo(TypeInformation[Row]):
 
 
 def fields_of(names: Sequence[str], types: Sequence[TypeInformation[Any]]) -> tuple[RowField, ...]:
-    """The fields of a logical row type."""
+    """The fields of a logical row type, from names and types."""
     pairs = zip(names, types, strict=True)
     return tuple(RowField(name, part.bridged_type) for name, part in pairs)

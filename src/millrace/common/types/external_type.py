@@ -1,4 +1,4 @@
-"""Types of values that come from outside: the values are those of the type inside."""
+"""Types that are another name of a type inside, with the same values."""
 
 from __future__ import annotations
 

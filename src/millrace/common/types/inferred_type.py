@@ -56,7 +56,7 @@ _TYPE_OF_CLASS: dict[type, LogicalType] = {  # of exactly this class, not of sub
 
 
 def inferred_type(value: Any) -> LogicalType:
-    """Return the type of a column that holds this value.
+    """The type of a column that holds this value.
 
     Example:
         >>> inferred_type({"a": [1, 2.5], "b": []})
@@ -111,12 +111,12 @@ def numpy_to_python(value: Any) -> Any:
 
 
 def inferred_common_type(values: Iterable[Any]) -> LogicalType:
-    """Return the type of a column that holds all these values."""
+    """The type of a column that holds all these values."""
     return reduce(common_type, map(inferred_type, values), NULL)
 
 
 def common_type(one: LogicalType, other: LogicalType) -> LogicalType:
-    """Return the narrowest type that holds the values of both types; `JSON` if there is none."""
+    """The narrowest type that holds the values of both types; `JSON` if there is none."""
     if other in (one, NULL):
         return one
     if one == NULL:
@@ -135,7 +135,8 @@ def common_type(one: LogicalType, other: LogicalType) -> LogicalType:
 
 
 def _common_row_type(one: logical.RowType, other: logical.RowType) -> LogicalType:
-    """Combine the fields by name; a field that only one type has is null in rows of the other."""
+    """Row type with the fields of both; a field that only one type has is null in rows of the
+    other."""
     fields = dict(zip(one.names, one.children(), strict=True))
     for field in other:
         fields[field.name] = common_type(fields.get(field.name, NULL), field.type)

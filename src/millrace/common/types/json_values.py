@@ -1,4 +1,4 @@
-"""Python values as JSON, and back as values of a declared type.
+"""Conversion of Python values to JSON, and back to values of a declared type.
 
 ==========================================  ===================================================
 ``None``, bool, int, float, str             themselves; NaN and the infinities ``{"float": "NaN"}``,
@@ -71,7 +71,7 @@ _ISO = (dt.date, dt.time)
 
 
 def dumps(value: Any) -> bytes:
-    """A value that is JSON already, as UTF-8."""
+    """UTF-8 text of a value that consists of JSON's types."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
         "utf-8", "replace"
     )
@@ -88,8 +88,8 @@ def json_text(value: Any) -> str:
 
 
 def to_json(value: Any, depth: int = 0) -> Any:
-    """The value as `dumps` can write it. What has no form of its own, or is nested too deep, is
-    described in words.
+    """The value in JSON's types, for `dumps`. Values without a JSON form, or nested too deep,
+    become a description in words.
 
     Example:
         >>> to_json({"when": dt.date(2026, 11, 21), "parts": (1, b"x")})
@@ -106,7 +106,7 @@ def to_json(value: Any, depth: int = 0) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    """The form of a value without parts; None: it has parts."""
+    """JSON form of a value without parts; None if it has parts."""
     if isinstance(value, enum.Enum):
         return value.name
     if isinstance(value, float):
@@ -168,7 +168,7 @@ def _dict(value: dict[Any, Any], depth: int) -> Any:
 
 
 def untagged(value: Any) -> Any:
-    """Parsed JSON with bytes, maps, odd floats and long integers in place of their tags.
+    """Parsed JSON with bytes, maps, special floats and long integers in place of their tags.
 
     Raises:
         ValueError: a tag has something else than it should.
@@ -191,7 +191,7 @@ def untagged(value: Any) -> Any:
 
 
 def hashable(value: Any) -> Any:
-    """Lists as tuples; raises TypeError for a dict."""
+    """The value with tuples in place of lists; raises TypeError for a dict."""
     if isinstance(value, list):
         return tuple(map(hashable, value))
     hash(value)
@@ -199,8 +199,8 @@ def hashable(value: Any) -> Any:
 
 
 def from_json(value: Any, type_info: TypeInformation[Any]) -> Any:
-    """The value of a type that parsed JSON (`to_json`) stands for. Of a type that JSON cannot give
-    back (pickled values, unions) it stays lists and dicts.
+    """The value of a type from parsed JSON (`to_json`). A value whose type JSON cannot restore
+    (pickled values, unions) stays lists and dicts.
 
     Raises:
         ValueError, TypeError, LookupError: it stands for no value of the type.

@@ -1,5 +1,5 @@
-"""Which declared types can be those of keys: keys are compared and hashed, so nothing in them may
-change (Flink docs, "Working with State", section Keyed DataStream)."""
+"""Types allowed for keys. Keys are compared and hashed, so their values must be immutable (Flink
+docs, "Working with State", section Keyed DataStream)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["key_type_refusal"]
 
 
 def key_type_refusal(type_info: TypeInformation[Any]) -> str | None:
-    """Why values of a type cannot be keys, and what to use instead; None: they can.
+    """Reason why values of a type cannot be keys, with an alternative; None if they can.
 
     A list is no such reason where it is the whole key: `key_by` takes the tuple of its items.
 

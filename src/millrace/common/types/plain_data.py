@@ -1,4 +1,4 @@
-"""From values to plain data and back, as a declared type wants it.
+"""Conversion of values to plain data and back, by a declared type.
 
 Plain data is what marshal keeps as it is. Types are checked where values enter state. What was
 stored before its type was declared, or is behind the elements that are looked at, may still be of
@@ -38,7 +38,8 @@ Fields = tuple[tuple[int, Convert], ...]
 
 @singledispatch
 def to_plain(type_info: TypeInformation[Any]) -> Convert | None:
-    """Converter from values of a type to plain data; None: they are plain, or nothing is known."""
+    """Converter from values of a type to plain data; None if they are plain or their type is
+    unknown."""
     return None
 
 
@@ -49,7 +50,7 @@ def from_plain(type_info: TypeInformation[Any]) -> Convert | None:
 
 
 def chained(first: Convert | None, second: Convert | None) -> Convert | None:
-    """One after the other."""
+    """Composition of two converters."""
     if first is None or second is None:
         return first or second
     return lambda value: second(first(value))
@@ -68,7 +69,7 @@ def _converted(values: Iterable[Any], fields: Fields) -> list[Any]:
 
 
 def _apart(value: Any) -> Any:
-    """A value of another type, wrapped; as a key it must stay one that can be hashed."""
+    """Wrapper of a value of another type; as a key it must stay hashable."""
     if value is None:
         return None
     try:
@@ -279,7 +280,7 @@ def _class_out(type_info: ClassTypeInfo) -> Convert:
 
 
 def _more_than_fields(type_info: ClassTypeInfo) -> Callable[[Any], bool]:
-    """Whether a value has attributes that would be lost; cached properties can be made again."""
+    """Predicate for values with attributes that would be lost; cached properties do not count."""
     cls, width = type_info.cls, len(type_info.field_names)
     if not cls.__dictoffset__:
         return lambda value: False
@@ -299,7 +300,8 @@ def _is_cached(attribute: Any) -> bool:
 
 
 def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """All fields at once; `attrgetter` gives a tuple for two and more only."""
+    """Function that reads all fields at once; `attrgetter` gives a tuple only for two fields and
+    more."""
     if len(names) > 1:
         return attrgetter(*names)
     return lambda value: tuple(getattr(value, name) for name in names)

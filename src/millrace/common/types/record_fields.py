@@ -11,7 +11,7 @@ __all__ = ["declared_names", "named_fields", "positions"]
 
 
 def declared_names(record: Any) -> tuple[str, ...] | None:
-    """The names that the fields of a record have of their own, in order; None: it has none.
+    """Names of a record's fields, in order; None if they have no names.
 
     Example:
         >>> declared_names(Row(a=1, b=2)), declared_names(Row(1, 2)), declared_names((1, 2))
@@ -28,7 +28,7 @@ def declared_names(record: Any) -> tuple[str, ...] | None:
 
 
 def named_fields(value: Any) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
-    """Names and values of something with fields; None: it has none.
+    """Names and values of a record's fields; None if it has none.
 
     Example:
         >>> named_fields((1, "a"))
@@ -43,5 +43,5 @@ def named_fields(value: Any) -> tuple[tuple[str, ...], tuple[Any, ...]] | None:
 
 
 def positions(count: int) -> tuple[str, ...]:
-    """Names of fields that have none: ``f0``, ``f1``, ..., as in Flink."""
+    """Names of unnamed fields: ``f0``, ``f1``, ..., as in Flink."""
     return tuple(f"f{index}" for index in range(count))

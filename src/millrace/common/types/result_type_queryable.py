@@ -1,4 +1,4 @@
-"""Sources and deserialization schemas that declare the type of the records they make."""
+"""Sources and deserialization schemas that declare the type of their records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ResultTypeQueryable"]
 
 
 class ResultTypeQueryable(ABC):
-    """Something whose records have a known type. Flink: interface ``ResultTypeQueryable``.
+    """Object that declares the type of its records. Flink: interface ``ResultTypeQueryable``.
 
     A source that is one gives its stream that type where ``from_source`` is given none.
     """

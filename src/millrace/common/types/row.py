@@ -11,7 +11,7 @@ __all__ = ["Row", "RowKind"]
 
 
 class RowKind(Enum):
-    """Kind of change that a row in a changelog is (Flink docs, "Dynamic Tables")."""
+    """Kind of a change in a changelog (Flink docs, "Dynamic Tables")."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -29,7 +29,7 @@ _KINDS = tuple(RowKind)
 
 
 class Row:
-    """A record of values, by position and, if it was made with names, by name.
+    """A record of values, accessed by position and, if it has field names, by name.
 
     Example:
         >>> alice = Row(name="Alice", age=11)
@@ -65,21 +65,21 @@ class Row:
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
-        """A row of that kind."""
+        """A row with a kind of change."""
         row = Row(*args, **kwargs)
         row._row_kind = row_kind
         return row
 
     def get_row_kind(self) -> RowKind:
-        """Kind of change in a changelog; `RowKind.INSERT` unless set."""
+        """Kind of change; `RowKind.INSERT` by default."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
-        """Change the kind."""
+        """Set the kind of change."""
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: Iterable[str]) -> None:
-        """Name the values.
+        """Set names for the values.
 
         Raises:
             ValueError: there are more or fewer names than values.
@@ -100,7 +100,7 @@ class Row:
         return [self._values[self._index(name)] for name in names]
 
     def as_dict(self, recursive: bool = False) -> dict[str, Any]:
-        """Values by name, with ``recursive`` also of the rows inside.
+        """Values by name; with ``recursive`` also for the rows inside.
 
         Raises:
             TypeError: the row has no field names.
@@ -179,7 +179,7 @@ def shared_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def named_row(names: tuple[str, ...] | None, values: Iterable[Any], kind: int = 0) -> Row:
-    """A row from its parts: the fast way to make many with the same names."""
+    """A row from names and values: the fast way to make many rows with the same names."""
     row = Row.__new__(Row)
     row._fields = names if names is None else shared_names(names)
     row._values = list(values)
@@ -188,7 +188,7 @@ def named_row(names: tuple[str, ...] | None, values: Iterable[Any], kind: int = 
 
 
 def plain(value: Any) -> Any:
-    """The value with dicts in place of the rows in it."""
+    """The value with dicts in place of its rows."""
     if isinstance(value, Row):
         return value.as_dict(True)
     if isinstance(value, list):
@@ -199,6 +199,6 @@ def plain(value: Any) -> Any:
 
 
 def missing(name: Any, fields: tuple[str, ...] | None) -> str:
-    """Message for a field that is not there."""
+    """Message for a field that does not exist."""
     has = "no field names" if fields is None else f"the fields {', '.join(map(str, fields))}"
     return f"no field {name!r}: the row has {has}"

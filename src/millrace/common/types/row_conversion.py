@@ -1,5 +1,5 @@
-"""Rows as a declared type wants them: PyFlink's coders turn what a program emits into rows with
-the names of the type, whether it emitted rows, tuples, lists or dicts."""
+"""Conversion of emitted values to rows with the names of a declared type, as PyFlink's coders
+convert rows, tuples, lists and dicts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Conversion = Callable[[Any], Any]
 
 
 def row_conversion(type_info: TypeInformation[Any] | None) -> Conversion | None:
-    """Converter from values of that type to rows, nested ones too; None if it has no rows.
+    """Converter from values of a type to rows, including nested ones; None if the type has no rows.
 
     Example:
         >>> from millrace.common import Types
@@ -51,7 +51,7 @@ def row_conversion(type_info: TypeInformation[Any] | None) -> Conversion | None:
 
 
 def _of_fields(types: Sequence[TypeInformation[Any]]) -> tuple[Conversion | None, ...]:
-    """One per field; none at all if no field has rows in it."""
+    """One converter per field; an empty list if no field contains rows."""
     inner = tuple(row_conversion(field) for field in types)
     return inner if any(inner) else ()
 

@@ -1,4 +1,4 @@
-"""A type whose values are written by a serializer of the user's own."""
+"""A type whose values a serializer of the program writes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SerializedTypeInfo(TypeInformation[Any]):
         return RawType(self.label, f"version {self.version}")
 
     def encode(self, value: Any) -> bytes:
-        """Bytes that the serializer writes of a value."""
+        """The value as the serializer's bytes."""
         stream = BytesIO()
         self.serializer.serialize(value, stream)
         return stream.getvalue()
@@ -45,7 +45,7 @@ class SerializedTypeInfo(TypeInformation[Any]):
         return self.serializer.deserialize(BytesIO(internal))
 
     def migrated(self, obj: bytes | None, version: int) -> Any:
-        """The internal form of a value that was written in an earlier version."""
+        """The internal form of a value that an earlier version wrote."""
         if obj is None:
             return None
         return self.encode(self.serializer.migrate(BytesIO(obj), version))

@@ -1,4 +1,4 @@
-"""Serializers: how one type of value is written into and read from a stream of bytes."""
+"""Serializers, which write and read one type of value in a stream of bytes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TypeSerializer(ABC, Generic[T]):
         """Read the next value."""
 
     def migrate(self, stream: BytesIO, version: int) -> T:
-        """Read a value that was written in an earlier version.
+        """Read a value that an earlier version wrote.
 
         Raises:
             SerializationError: that version is not known.

@@ -1,4 +1,4 @@
-"""Values of state in a few characters."""
+"""Short texts of values of state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["shown"]
 
 
 class _Repr(reprlib.Repr):
-    """Also of integers that are too long for Python to write."""
+    """Short ``repr`` that also handles integers too long for Python to print."""
 
     def repr_int(self, x: int, level: int) -> str:
         text = repr(x) if x.bit_length() <= MAX_BITS else hex(x)
@@ -27,7 +27,7 @@ _REPR.maxtuple = _REPR.maxlist = _REPR.maxdict = _REPR.maxset = 6
 
 
 def shown(value: Any) -> str:
-    """The value as Python writes it, shortened; windows as people write them.
+    """The value as Python prints it, shortened; windows as start and end times.
 
     Example:
         >>> shown({"a": (1, 2)}), len(shown("x" * 1000))

@@ -110,8 +110,8 @@ class FractionTypeInfo(ConvertedTypeInfo):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ZonedTimestampTypeInfo(ConvertedTypeInfo):
-    """`datetime.datetime` with or without a zone; internally microseconds of its wall clock, and
-    where there is more to tell, also its fold and its zone."""
+    """`datetime.datetime` with or without a zone; internally microseconds of its wall clock,
+    with its fold and zone where necessary."""
 
     @property
     def name(self) -> str:
@@ -190,7 +190,7 @@ def encode_zone(zone: tzinfo | None) -> Any:
 
 
 def zone_text(zone: tzinfo | None) -> str | None:
-    """A zone as text: its name, or its offset with a name behind it.
+    """A zone as text: its name, or its offset followed by a name.
 
     >>> zone_text(timezone(timedelta(hours=-1), "Azores")), zone_text(ZoneInfo("Europe/Berlin"))
     ('-3600000000 Azores', 'Europe/Berlin')
@@ -202,7 +202,7 @@ def zone_text(zone: tzinfo | None) -> str | None:
 
 
 def zone_of_text(text: str | None) -> tzinfo | None:
-    """The zone again."""
+    """The zone of a text that `zone_text` made."""
     if text is None or text[0] not in "+-":
         return decode_zone(text)
     offset, space, name = text.partition(" ")
@@ -210,7 +210,7 @@ def zone_of_text(text: str | None) -> tzinfo | None:
 
 
 def decode_zone(internal: Any) -> tzinfo | None:
-    """The zone again."""
+    """The zone of plain data that `encode_zone` made."""
     if internal is None:
         return None
     if type(internal) is str:

@@ -1,4 +1,4 @@
-"""Whether values are of their declared type: whole batches at a time, fast when they are.
+"""Checks of values against their declared type: a whole batch at a time, and fast if all fit.
 
 What is checked is what a column of the type can hold. Numbers are in the range of their type (LONG:
 64 bits; BIG_INT has none), a bool counts as a number as it does in Python, NumPy's scalars as what
@@ -52,7 +52,7 @@ _FORMATS = {"BYTE": "b", "SHORT": "h", "INT": "i", "LONG": "q"}
 
 @singledispatch
 def batch_check(type_info: TypeInformation[Any]) -> BatchCheck | None:
-    """The function that checks whether a batch of values is of the type; None: any value is.
+    """The function that checks whether a batch of values has the type; None if any value has it.
 
     Example:
         >>> from millrace.common.types.typeinfo import Types
@@ -68,7 +68,8 @@ def _each(accepts: Callable[[Any], bool]) -> BatchCheck:
 
 
 def _of_classes(kinds: Iterable[type], accepts: Callable[[Any], bool]) -> BatchCheck:
-    """Values of mostly these classes; the slower check is made only when there are others."""
+    """Check for values of mostly these classes; the slower check is built only when there are
+    others."""
     expected, each = frozenset((*kinds, NONE)), _each(accepts)
     return lambda values: expected.issuperset(map(type, values)) or each(values)
 
@@ -135,7 +136,7 @@ def _array(type_info: ArrayTypeInfo) -> BatchCheck:
 
 
 def _plain_array(value: Any) -> Any:
-    """A list of what an array of NumPy holds."""
+    """A list of the values in a NumPy array."""
     is_numpy = type(value).__module__ == "numpy" and hasattr(value, "tolist")
     return value.tolist() if is_numpy else value
 
@@ -222,8 +223,8 @@ def _fields(
     all_fields: Callable[[Sequence[Any]], Sequence[Any]],
     fields_of: Callable[[Any], Any],
 ) -> BatchCheck:
-    """Column by column. ``all_fields`` gives the fields of values that all are of the class,
-    ``fields_of`` those of any value, None of one that has none."""
+    """Check of records column by column. ``all_fields`` gives the fields of values that are all
+    of the class; ``fields_of`` those of any value, None if it has none."""
     only, width = {cls}, len(types)
     checks = [(index, fits) for index, fits in enumerate(map(batch_check, types)) if fits]
 
@@ -251,7 +252,7 @@ def _fields(
 
 
 def mismatch(type_info: TypeInformation[Any], value: Any) -> str | None:
-    """Where a value is not of its type, for people; None: it is.
+    """Description of the part of a value that does not have its type; None if the value has it.
 
     Example:
         >>> from millrace.common.types.typeinfo import Types
@@ -280,7 +281,7 @@ def _told(found: Any, wanted: TypeInformation[Any]) -> str:
 def _innermost(
     path: str, value: Any, type_info: TypeInformation[Any]
 ) -> tuple[str, Any, TypeInformation[Any]]:
-    """The part that is wrong: its path, the part, and its type."""
+    """The wrong part: its path, the part, and its type."""
     if isinstance(type_info, ExternalTypeInfo):
         return _innermost(path, value, type_info.type_info)
     for name, part, kind in _parts(type_info, value):

@@ -1,4 +1,4 @@
-"""From type hints to types: ``Types.of(Account)``."""
+"""Types from type hints: ``Types.of(Account)``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def type_of(hint: Any) -> TypeInformation[Any]:
 
 
 class _Reading:
-    """Reads hints; knows the classes it is inside of, and so notices one that contains itself."""
+    """Reader of hints, which remembers the enclosing classes and so detects recursive ones."""
 
     def __init__(self, inside: tuple[type, ...]) -> None:
         self._inside = inside

@@ -60,26 +60,26 @@ class TypeInformation(ABC, Generic[T_co]):
     @property
     @abstractmethod
     def name(self) -> str:
-        """As `Types` makes it, for example ``LIST(LONG)``; ``repr`` is PyFlink's."""
+        """Name as `Types` spells it, for example ``LIST(LONG)``; ``repr`` is PyFlink's."""
 
     @property
     @abstractmethod
     def bridged_type(self) -> LogicalType:
-        """The logical type, with the class in Python where several share one; types of which this
-        is the same have the same internal form."""
+        """The logical type, with the Python class where several classes share it. Types with
+        equal bridged types have the same internal form."""
 
     @property
     def logical_type(self) -> LogicalType:
-        """Type of the values in Flink's type system, whatever class they have in Python."""
+        """Type of the values in Flink's type system, whatever their Python class is."""
         return unbridged(self.bridged_type)
 
     @property
     def is_immutable(self) -> bool:
-        """Whether a value may be shared, because nobody can change it."""
+        """Whether a value may be shared, because it cannot change."""
         return True
 
     def accepts(self, value: Any) -> bool:
-        """Whether ``value`` is of this type, as deep as declared types are checked."""
+        """Whether ``value`` has this type, as deep as declared types are checked."""
         from millrace.common.types.type_check import mismatch  # it knows all the types
 
         return value is not None and mismatch(self, value) is None
@@ -106,14 +106,14 @@ class TypeInformation(ABC, Generic[T_co]):
         return convert(obj)
 
     def from_internal_type(self, obj: Any) -> Any:
-        """The value again."""
+        """The value of an internal form."""
         from millrace.common.types.plain_data import from_plain
 
         convert = from_plain(self)
         return obj if convert is None else convert(obj)
 
     def schema(self) -> str:
-        """The text of `bridged_type`, as it is written next to state."""
+        """The text of `bridged_type`, as it is stored next to state."""
         return str(self.bridged_type)
 
     def __repr__(self) -> str:
@@ -121,7 +121,7 @@ class TypeInformation(ABC, Generic[T_co]):
 
 
 class BasicType(Enum):
-    """The basic types and how PyFlink prints them; the last three are of Python only."""
+    """The basic types and their names in PyFlink; the last three exist in Python only."""
 
     STRING = "String"
     BYTE = "Byte"
@@ -173,7 +173,7 @@ class BasicTypeInfo(TypeInformation[Any]):
 
     @property
     def python_types(self) -> tuple[type, ...]:
-        """The classes that values have, the most usual one first."""
+        """The Python classes of values, the most frequent first."""
         return PYTHON_TYPES[self.label]
 
     def accepts(self, value: Any) -> bool:
@@ -188,7 +188,7 @@ class BasicTypeInfo(TypeInformation[Any]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PickledBytesTypeInfo(TypeInformation[Any]):
-    """Anything that can be pickled: the type of what has none."""
+    """Anything that can be pickled: the type of values without a declared type."""
 
     @property
     def name(self) -> str:

@@ -73,7 +73,7 @@ V = TypeVar("V")
 
 
 class Types:
-    """Makes types.
+    """Factory of types.
 
     Example:
         >>> Types.TUPLE([Types.STRING(), Types.LIST(Types.LONG())])
@@ -237,7 +237,7 @@ class Types:
 
     @staticmethod
     def SERIALIZED(serializer: TypeSerializer[T], name: str | None = None) -> TypeInformation[T]:
-        """The type of values that ``serializer`` writes; state remembers its ``version``.
+        """The type of values that ``serializer`` writes; state stores its ``version``.
 
         Args:
             name: the same for all versions of the serializer; None: the name of its class.
@@ -252,7 +252,7 @@ class Types:
 
 
 def checked(owner: str, item: Any) -> TypeInformation[Any]:
-    """The type itself; `JobDefinitionError` if it is not a type."""
+    """The type itself; raises `JobDefinitionError` if it is not a type."""
     if isinstance(item, TypeInformation):
         return item
     raise JobDefinitionError(f"Types.{owner} takes types such as Types.LONG(), got {item!r}")

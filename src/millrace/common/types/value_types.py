@@ -42,7 +42,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 class ConvertedTypeInfo(TypeInformation[Any]):
-    """A single value that is not internal as it is."""
+    """Type of a single value whose internal form differs from the Python value."""
 
     __slots__ = ()
 
@@ -184,7 +184,7 @@ class TimestampTypeInfo(ConvertedTypeInfo):
 
 
 class SqlTimeTypeInfo:
-    """Makes the types of dates and times, as PyFlink's class of this name."""
+    """Factory of the types of dates and times, like PyFlink's class of this name."""
 
     @staticmethod
     def DATE() -> DateTypeInfo:
@@ -212,7 +212,7 @@ class LocalTimeKind(Enum):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LocalTimeTypeInfo(ConvertedTypeInfo):
-    """Java's local dates and times; in Python what `SqlTimeTypeInfo` makes the types of."""
+    """Java's local dates and times; in Python the values of the types of `SqlTimeTypeInfo`."""
 
     time_type: LocalTimeKind
 
@@ -220,7 +220,7 @@ class LocalTimeTypeInfo(ConvertedTypeInfo):
 
     @property
     def same(self) -> ConvertedTypeInfo:
-        """The type of the same values."""
+        """The type of `SqlTimeTypeInfo` with the same values."""
         return _LOCAL[self.time_type]
 
     @property

@@ -1,4 +1,4 @@
-"""The world of windows in one place: windows, assigners, triggers and evictors."""
+"""Windows, assigners, triggers and evictors."""
 
 from __future__ import annotations
 

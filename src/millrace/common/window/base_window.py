@@ -1,4 +1,4 @@
-"""Base of windows (Flink docs, "Windows")."""
+"""Base class of windows (Flink docs, "Windows")."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Window"]
 
 
 class Window(ABC):
-    """A finite group of records. Own kinds must be hashable, comparable by value and picklable."""
+    """A finite group of records. Subclasses must be hashable, comparable by value and picklable."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Windows of so many records of a key (Flink docs, "Windows"; PyFlink's count assigners).
+"""Windows of a number of records of a key (Flink docs, "Windows"; PyFlink's count assigners).
 
 A record's number within its key decides its windows; numbers are kept in the key's state.
 """
@@ -31,7 +31,7 @@ NUMBER = struct.Struct(">q")
 
 @dataclass(frozen=True, slots=True, order=True)
 class CountWindow(Window):
-    """The window with a number, counted from 0 per key."""
+    """A window with a number, counted from 0 per key."""
 
     id: int
 
@@ -56,7 +56,7 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
     size: int
 
     def _number(self, context: WindowAssigner.WindowAssignerContext) -> int:
-        """The record's number within its key, from 0."""
+        """Number of the record within its key, from 0."""
         state = context.get_runtime_context().get_state(self.COUNT)
         number: int = state.value() or 0
         state.update(number + 1)
@@ -75,8 +75,7 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
 
 @dataclass(frozen=True, slots=True)
 class CountTumblingWindowAssigner(_CountWindows):
-    """Windows of ``size`` records of a key, one after the other. The last one, if it is never
-    filled, never fires.
+    """Consecutive windows of ``size`` records of a key. The last one fires only if it is full.
 
     Raises:
         JobDefinitionError: unless ``size > 0``.
@@ -90,7 +89,7 @@ class CountTumblingWindowAssigner(_CountWindows):
 
     @staticmethod
     def of(window_size: int) -> CountTumblingWindowAssigner:
-        """Windows of that many records."""
+        """Windows of a number of records."""
         return CountTumblingWindowAssigner(window_size)
 
     def assign_windows(
@@ -119,7 +118,7 @@ class CountSlidingWindowAssigner(_CountWindows):
 
     @staticmethod
     def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
-        """Windows of that many records, one every ``window_slide``."""
+        """Windows of a number of records, one every ``window_slide`` records."""
         return CountSlidingWindowAssigner(window_size, window_slide)
 
     def assign_windows(

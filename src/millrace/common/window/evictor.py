@@ -1,4 +1,4 @@
-"""Evictors: what is taken out of a window before or after its function (Flink docs, "Windows").
+"""Evictors, which remove elements of a window before or after its function (Flink docs, "Windows").
 
 A window with an evictor keeps all its records: nothing can be aggregated beforehand.
 """
@@ -26,7 +26,7 @@ class TimestampedValue(NamedTuple):
 
 
 class Evictor(ABC, Generic[T, W]):
-    """Takes records out of a window whenever it fires. Flink: interface ``Evictor``."""
+    """Removes records from a window whenever it fires. Flink: interface ``Evictor``."""
 
     class EvictorContext(ABC):
         """Clocks for an evictor. Times are ms since the epoch."""
@@ -47,8 +47,8 @@ class Evictor(ABC, Generic[T, W]):
         window: W,
         ctx: Evictor.EvictorContext,
     ) -> list[TimestampedValue] | None:
-        """The elements that stay, before the window function sees them; None if ``elements``
-        itself was changed to those."""
+        """The elements to keep before the window function runs; None if ``elements`` itself was
+        changed."""
 
     @abstractmethod
     def evict_after(
@@ -58,12 +58,12 @@ class Evictor(ABC, Generic[T, W]):
         window: W,
         ctx: Evictor.EvictorContext,
     ) -> list[TimestampedValue] | None:
-        """The elements that stay, after the window function has seen them; None if ``elements``
-        itself was changed to those."""
+        """The elements to keep after the window function has run; None if ``elements`` itself
+        was changed."""
 
 
 class _BuiltInEvictor(Evictor[Any, Any]):
-    """Evicts before the window function or, on request, after it."""
+    """Evictor that runs before the window function or, on request, after it."""
 
     def __init__(self, do_evict_after: bool) -> None:
         self._after = do_evict_after
@@ -106,7 +106,7 @@ class CountEvictor(_BuiltInEvictor):
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
-        """Keep that many."""
+        """Keep a number of records."""
         return CountEvictor(max_count, do_evict_after)
 
     def kept(self, elements: list[TimestampedValue]) -> list[TimestampedValue]:
@@ -129,7 +129,7 @@ class TimeEvictor(_BuiltInEvictor):
 
     @staticmethod
     def of(window_size: Time | Duration | int, do_evict_after: bool = False) -> TimeEvictor:
-        """Keep what is at most that much older than the youngest."""
+        """Keep records at most a given time older than the youngest."""
         return TimeEvictor(millis(window_size), do_evict_after)
 
     def kept(self, elements: list[TimestampedValue]) -> list[TimestampedValue]:
@@ -167,7 +167,7 @@ class DeltaEvictor(_BuiltInEvictor):
         delta_function: Callable[[Any, Any], float],
         do_evict_after: bool = False,
     ) -> DeltaEvictor:
-        """Keep what is closer than ``threshold`` to the last record."""
+        """Keep records closer than ``threshold`` to the last record."""
         return DeltaEvictor(threshold, delta_function, do_evict_after)
 
     def kept(self, elements: list[TimestampedValue]) -> list[TimestampedValue]:

@@ -1,4 +1,4 @@
-"""One window for everything of a key; a trigger decides when it emits (Flink docs, "Windows")."""
+"""One window for all records of a key; a trigger decides when it fires (Flink docs, "Windows")."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
 
 @dataclass(frozen=True, slots=True)
 class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
-    """Puts every record into the one window of its key. Useful with a trigger of its own only:
-    the default one never fires."""
+    """Puts every record into the one window of its key. It needs a trigger, because the default
+    one never fires."""
 
     @staticmethod
     def create() -> GlobalWindows:

@@ -1,4 +1,4 @@
-"""The callback for windows that are merged (Flink docs, "Windows", section Session Windows)."""
+"""The callback for merged windows (Flink docs, "Windows", section Session Windows)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ W = TypeVar("W")
 
 
 class MergeCallback(ABC, Generic[W]):
-    """Called with the windows that are merged (Flink: ``MergingWindowAssigner.MergeCallback``)."""
+    """Receiver of merged windows (Flink: ``MergingWindowAssigner.MergeCallback``)."""
 
     @abstractmethod
     def merge(self, to_be_merged: Iterable[W], merge_result: W) -> None:
-        """``to_be_merged`` become ``merge_result``."""
+        """Merge the windows ``to_be_merged`` into ``merge_result``."""

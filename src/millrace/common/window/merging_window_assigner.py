@@ -16,7 +16,7 @@ W = TypeVar("W")
 
 
 class MergingWindowAssigner(WindowAssigner[T_contra, W], ABC):
-    """Puts each record into a window of its own; windows that belong together become one."""
+    """Puts each record into a window of its own; windows that belong together are merged."""
 
     MergeCallback: TypeAlias = merge_callback.MergeCallback
 
@@ -24,5 +24,5 @@ class MergingWindowAssigner(WindowAssigner[T_contra, W], ABC):
     def merge_windows(
         self, windows: Iterable[W], callback: MergingWindowAssigner.MergeCallback[W]
     ) -> None:
-        """Find out which of the windows belong together and tell ``callback``, once per group.
-        A window may be in one group only."""
+        """Determine the windows that belong together and call ``callback`` once per group. A
+        window may be in one group only."""

@@ -20,7 +20,7 @@ class _ProcessingTimeWindows(TimeWindowAssigner):
 
 @dataclass(frozen=True, slots=True)
 class TumblingProcessingTimeWindows(_ProcessingTimeWindows):
-    """Windows of one size of processing time, one after the other. ``size``, ``offset`` in ms.
+    """Consecutive windows of one size of processing time. ``size`` and ``offset`` in ms.
 
     Raises:
         JobDefinitionError: unless ``size > 0`` and ``abs(offset) < size``.
@@ -38,7 +38,7 @@ class TumblingProcessingTimeWindows(_ProcessingTimeWindows):
 
     @staticmethod
     def of(size: Amount, offset: Amount | None = None) -> TumblingProcessingTimeWindows:
-        """Windows of that size; ``offset`` moves their starts, for time zones for example."""
+        """Windows of a size; ``offset`` moves their starts, for time zones for example."""
         return TumblingProcessingTimeWindows(millis(size), millis(offset or 0))
 
     def assign_windows(
@@ -72,7 +72,7 @@ class SlidingProcessingTimeWindows(_ProcessingTimeWindows):
     def of(
         size: Amount, slide: Amount, offset: Amount | None = None
     ) -> SlidingProcessingTimeWindows:
-        """Windows of that size, one each ``slide``; ``offset`` moves their starts."""
+        """Windows of a size, one per ``slide``; ``offset`` moves their starts."""
         return SlidingProcessingTimeWindows(millis(size), millis(slide), millis(offset or 0))
 
     def assign_windows(

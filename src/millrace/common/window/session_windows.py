@@ -1,4 +1,4 @@
-"""Session windows: they end where nothing happens for a while (Flink docs, "Windows").
+"""Session windows, which end after a time without records (Flink docs, "Windows").
 
 Each record opens a window from its time to its time plus the gap; windows that overlap or touch
 become one.
@@ -32,7 +32,7 @@ __all__ = [
 
 
 class SessionWindowTimeGapExtractor(ABC):
-    """Tells how long after a record its session ends if nothing else happens."""
+    """Determines the gap after a record that ends its session."""
 
     @abstractmethod
     def extract(self, element: Any) -> int:
@@ -43,7 +43,8 @@ GapExtractor = SessionWindowTimeGapExtractor | Callable[[Any], int]
 
 
 class _SessionWindows(TimeWindowAssigner, MergingWindowAssigner[Any, TimeWindow]):
-    """Base of session assigners: each record opens a session, and sessions that meet are merged."""
+    """Base class of session assigners: each record opens a session, and touching sessions are
+    merged."""
 
     __slots__ = ()
 
@@ -96,12 +97,12 @@ class EventTimeSessionWindows(_FixedGap):
 
     @staticmethod
     def with_gap(size: Amount) -> EventTimeSessionWindows:
-        """The same gap after every record."""
+        """Sessions with the same gap after every record."""
         return EventTimeSessionWindows(millis(size))
 
     @staticmethod
     def with_dynamic_gap(extractor: GapExtractor) -> DynamicEventTimeSessionWindows:
-        """A gap of its own after every record."""
+        """Sessions with a gap of its own after every record."""
         return DynamicEventTimeSessionWindows(extractor)
 
     def assign_windows(
@@ -127,7 +128,7 @@ class DynamicEventTimeSessionWindows(_DynamicGap):
 
     @staticmethod
     def with_dynamic_gap(extractor: GapExtractor) -> DynamicEventTimeSessionWindows:
-        """A gap of its own after every record."""
+        """Sessions with a gap of its own after every record."""
         return DynamicEventTimeSessionWindows(extractor)
 
     def assign_windows(
@@ -148,12 +149,12 @@ class ProcessingTimeSessionWindows(_FixedGap):
 
     @staticmethod
     def with_gap(size: Amount) -> ProcessingTimeSessionWindows:
-        """The same gap after every record."""
+        """Sessions with the same gap after every record."""
         return ProcessingTimeSessionWindows(millis(size))
 
     @staticmethod
     def with_dynamic_gap(extractor: GapExtractor) -> DynamicProcessingTimeSessionWindows:
-        """A gap of its own after every record."""
+        """Sessions with a gap of its own after every record."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
     def assign_windows(
@@ -171,7 +172,7 @@ class DynamicProcessingTimeSessionWindows(_DynamicGap):
 
     @staticmethod
     def with_dynamic_gap(extractor: GapExtractor) -> DynamicProcessingTimeSessionWindows:
-        """A gap of its own after every record."""
+        """Sessions with a gap of its own after every record."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
     def assign_windows(

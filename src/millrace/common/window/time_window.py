@@ -19,7 +19,8 @@ BOUNDS = struct.Struct(">qq")
 # Not frozen: that takes half as long again to make, and windows are made per record.
 @dataclass(slots=True, order=True, unsafe_hash=True)
 class TimeWindow(Window):
-    """From ``start`` (inclusive) to ``end`` (exclusive), ms since the epoch. Do not change one.
+    """A window from ``start`` (inclusive) to ``end`` (exclusive), in ms since the epoch. It must
+    not be changed.
 
     Example:
         >>> TimeWindow(0, 1000).max_timestamp()
@@ -44,12 +45,12 @@ class TimeWindow(Window):
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
-        """Start of the window of that size, aligned to ``offset``, that holds the timestamp."""
+        """Start of the window of a size, aligned to ``offset``, that holds the timestamp."""
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
     def merge_windows(windows: Iterable[TimeWindow], callback: MergeCallback[TimeWindow]) -> None:
-        """Tell ``callback`` which of the windows overlap or touch, group by group."""
+        """Call ``callback`` for each group of windows that overlap or touch."""
         group: list[TimeWindow] = []
         cover = TimeWindow(0, 0)
         for window in sorted(windows):

@@ -1,4 +1,5 @@
-"""Triggers: when a window emits its result (Flink docs, "Windows", section Triggers)."""
+"""Triggers, which decide when a window emits its result (Flink docs, "Windows", section
+Triggers)."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ class TriggerResult(Enum):
 
 
 class Trigger(ABC, Generic[T_contra, W_contra]):
-    """Decides when a window of one key emits. Keeps nothing in itself, only in the context."""
+    """Decides when a window of one key emits. It stores nothing in itself, only in the context."""
 
     class TriggerContext(ABC):
         """Clocks, timers and state of the current key and window. Times are ms since the epoch."""
@@ -49,23 +50,23 @@ class Trigger(ABC, Generic[T_contra, W_contra]):
 
         @abstractmethod
         def get_metric_group(self) -> MetricGroup:
-            """Where to report metrics."""
+            """Metric group of the trigger."""
 
         @abstractmethod
         def register_processing_time_timer(self, time: int) -> None:
-            """Call `Trigger.on_processing_time` at that time."""
+            """Call `Trigger.on_processing_time` at a time."""
 
         @abstractmethod
         def register_event_time_timer(self, time: int) -> None:
-            """Call `Trigger.on_event_time` when the watermark reaches that time."""
+            """Call `Trigger.on_event_time` when the watermark reaches a time."""
 
         @abstractmethod
         def delete_processing_time_timer(self, time: int) -> None:
-            """Forget that timer."""
+            """Delete a processing-time timer."""
 
         @abstractmethod
         def delete_event_time_timer(self, time: int) -> None:
-            """Forget that timer."""
+            """Delete an event-time timer."""
 
         @abstractmethod
         def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
@@ -76,7 +77,7 @@ class Trigger(ABC, Generic[T_contra, W_contra]):
 
         @abstractmethod
         def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
-            """Merge that state of all the windows into the state of the new one."""
+            """Merge a state of all merged windows into the state of the new window."""
 
     @abstractmethod
     def on_element(
@@ -102,8 +103,8 @@ class Trigger(ABC, Generic[T_contra, W_contra]):
 
     @abstractmethod
     def on_merge(self, window: W_contra, ctx: Trigger.OnMergeContext) -> None:
-        """Called when several windows became ``window``; only if `can_merge`."""
+        """Called after windows were merged into ``window``; only if `can_merge`."""
 
     @abstractmethod
     def clear(self, window: W_contra, ctx: Trigger.TriggerContext) -> None:
-        """Delete timers and state of the window; called when it is gone."""
+        """Delete timers and state of the window; called when the window is deleted."""

@@ -37,7 +37,7 @@ W = TypeVar("W")
 
 
 class Min(ReduceFunction[int]):
-    """The smaller of two numbers: what a trigger keeps the next of its timers with.
+    """Minimum of two numbers: triggers keep their earliest timer with it.
 
     Example:
         >>> Min().reduce(2, 1)
@@ -49,7 +49,7 @@ class Min(ReduceFunction[int]):
 
 
 class QuietTrigger(Trigger[Any, Any]):
-    """A trigger that does nothing at all, to be overridden in part."""
+    """Trigger that does nothing; subclasses override parts of it."""
 
     def on_element(
         self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext
@@ -65,10 +65,10 @@ class QuietTrigger(Trigger[Any, Any]):
         return TriggerResult.CONTINUE
 
     def on_merge(self, window: Any, ctx: Trigger.OnMergeContext) -> None:
-        """Nothing to merge."""
+        """Do nothing."""
 
     def clear(self, window: Any, ctx: Trigger.TriggerContext) -> None:
-        """Nothing to clear."""
+        """Do nothing."""
 
 
 class EventTimeTrigger(Trigger[Any, TimeWindow]):
@@ -157,7 +157,7 @@ class NeverTrigger(QuietTrigger):
 
 
 class _ContinuousTrigger(QuietTrigger):
-    """Fires at every full interval as long as the window lives."""
+    """Fires at every full interval while the window exists."""
 
     STATE: ClassVar[ReducingStateDescriptor[int]] = ReducingStateDescriptor(
         "fire-time", min, Types.LONG()
@@ -174,11 +174,11 @@ class _ContinuousTrigger(QuietTrigger):
         return cast("ReducingState[int]", ctx.get_partitioned_state(self.STATE))
 
     def _register(self, time: int, ctx: Trigger.TriggerContext) -> None:
-        """Set a timer on the trigger's clock."""
+        """Register a timer on the trigger's clock."""
         raise NotImplementedError
 
     def _delete(self, time: int, ctx: Trigger.TriggerContext) -> None:
-        """Forget a timer on the trigger's clock."""
+        """Delete a timer on the trigger's clock."""
         raise NotImplementedError
 
     def register_next_fire_timestamp(
@@ -192,7 +192,7 @@ class _ContinuousTrigger(QuietTrigger):
         raise NotImplementedError
 
     def _on_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """A timer of the trigger's clock."""
+        """Handle a timer of the trigger's clock."""
         state = self._next(ctx)
         if state.get() != time:
             return TriggerResult.CONTINUE
@@ -230,7 +230,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
 
     @staticmethod
     def of(interval: Time | Duration | int) -> ContinuousEventTimeTrigger:
-        """Fire each ``interval``."""
+        """Fire every ``interval``."""
         return ContinuousEventTimeTrigger(millis(interval))
 
     def on_element(
@@ -277,7 +277,7 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
 
     @staticmethod
     def of(interval: Time | Duration | int) -> ContinuousProcessingTimeTrigger:
-        """Fire each ``interval``."""
+        """Fire every ``interval``."""
         return ContinuousProcessingTimeTrigger(millis(interval))
 
     def on_element(
@@ -316,7 +316,7 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
 
 
 class CountTrigger(QuietTrigger):
-    """Fires each time so many records have come; the window keeps them unless it is purged."""
+    """Fires after every ``window_size`` records; the window keeps them unless it is purged."""
 
     COUNT: ClassVar[ReducingStateDescriptor[int]] = ReducingStateDescriptor(
         "count", lambda a, b: a + b, Types.LONG()
@@ -329,7 +329,7 @@ class CountTrigger(QuietTrigger):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
-        """Fire each ``window_size`` records."""
+        """Fire every ``window_size`` records."""
         return CountTrigger(window_size)
 
     def on_element(

@@ -1,4 +1,4 @@
-"""Window assigners: which windows a record belongs to (Flink docs, "Windows")."""
+"""Window assigners, which determine the windows of a record (Flink docs, "Windows")."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class WindowAssigner(ABC, Generic[T_contra, W]):
 
     @abstractmethod
     def get_default_trigger(self, env: Any) -> Trigger[Any, W]:
-        """The trigger that is used when none is named."""
+        """The trigger of windows without an explicit one."""
 
     @abstractmethod
     def get_window_serializer(self) -> TypeSerializer[W]:
-        """How the windows are written."""
+        """Serializer of the windows."""
 
     @abstractmethod
     def is_event_time(self) -> bool:
@@ -60,7 +60,7 @@ class WindowAssigner(ABC, Generic[T_contra, W]):
 
 
 class TimeWindowAssigner(WindowAssigner[Any, TimeWindow]):
-    """Base of the assigners of windows with a start and an end, of event time or of processing
+    """Base class of assigners of windows with a start and an end, in event time or processing
     time."""
 
     __slots__ = ()
@@ -78,7 +78,7 @@ class TimeWindowAssigner(WindowAssigner[Any, TimeWindow]):
 
 @dataclass(frozen=True, slots=True)
 class TumblingEventTimeWindows(TimeWindowAssigner):
-    """Windows of one size, one after the other. ``size`` and ``offset`` in ms.
+    """Consecutive windows of one size. ``size`` and ``offset`` in ms.
 
     Raises:
         JobDefinitionError: unless ``size > 0`` and ``abs(offset) < size``.
@@ -100,7 +100,7 @@ class TumblingEventTimeWindows(TimeWindowAssigner):
 
     @staticmethod
     def of(size: Amount, offset: Amount | None = None) -> TumblingEventTimeWindows:
-        """Windows of that size; ``offset`` moves their starts, for time zones for example."""
+        """Windows of a size; ``offset`` moves their starts, for time zones for example."""
         return TumblingEventTimeWindows(millis(size), millis(offset or 0))
 
     def assign_windows(
@@ -138,7 +138,7 @@ class SlidingEventTimeWindows(TimeWindowAssigner):
 
     @staticmethod
     def of(size: Amount, slide: Amount, offset: Amount | None = None) -> SlidingEventTimeWindows:
-        """Windows of that size, one each ``slide``; ``offset`` moves their starts."""
+        """Windows of a size, one per ``slide``; ``offset`` moves their starts."""
         return SlidingEventTimeWindows(millis(size), millis(slide), millis(offset or 0))
 
     def assign_windows(

@@ -1,1 +1,1 @@
-"""Logical types: what a value is, whatever holds it (Flink docs, "Data Types")."""
+"""Logical types: the meaning of values, whatever holds them (Flink docs, "Data Types")."""

@@ -1,4 +1,4 @@
-"""Logical types as Arrow types, and Arrow types as logical types.
+"""Conversion of logical types to Arrow types and back.
 
 The Arrow types are PyFlink's (``pyflink.table.types.to_arrow_type``), with a zone for points in
 time; a TIMESTAMP WITH TIME ZONE is a struct of wall-clock time, zone and fold. An Arrow type is
@@ -111,7 +111,7 @@ _MAKERS: dict[type, Callable[[Any, Any], Any]] = {
 
 @lru_cache(maxsize=1024)
 def counted_nanoseconds(kind: Any) -> Any:
-    """An Arrow type with numbers in place of timestamps of nanoseconds, within others, too."""
+    """An Arrow type with integers in place of nanosecond timestamps, at any depth."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
@@ -144,7 +144,7 @@ def _of_field(field: Any) -> LogicalType:
 
 
 def logical_type_of(data_type: pyarrow.DataType) -> LogicalType:
-    """The nearest logical type of an Arrow type; unsigned numbers take the next wider one.
+    """The nearest logical type of an Arrow type; unsigned integers become the next wider type.
 
     Raises:
         JobDefinitionError: Flink has none, or (half floats, unions) Arrow keeps it otherwise.

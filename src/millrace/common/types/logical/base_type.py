@@ -1,4 +1,4 @@
-"""`LogicalType`, the base of logical types, and how their classes are made."""
+"""`LogicalType`, the base class of logical types, and the decorator of its subclasses."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ T = TypeVar("T")
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it whatever is in it."""
+    """A name quoted for SQL, whatever characters it has."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def _nullability(*, default: bool, kw_only: bool, alias: str) -> Any:
-    """A field that ``__init__`` calls by another name, which a method has in the class."""
+    """A field whose ``__init__`` parameter has another name, because a method has the field's
+    name."""
     return field(default=default, kw_only=kw_only)
 
 
 @dataclass_transform(field_specifiers=(_nullability, field))
 def logical_type(cls: type[T]) -> type[T]:
-    """Makes a class of types: frozen data with slots, whose ``nullable=`` is `is_nullable`."""
+    """Class decorator of types: frozen data with slots, whose parameter ``nullable`` sets
+    `is_nullable`."""
     made = dataclass(frozen=True, slots=True, repr=False)(cls)
     return _with_alias(made)
 
@@ -47,7 +49,7 @@ def _with_alias(made: type[T]) -> type[T]:
 
 @logical_type
 class LogicalType:
-    """Base of logical types; ``is_nullable`` says whether a value may be missing.
+    """Base class of logical types; ``is_nullable`` says whether a value may be missing.
 
     Raises:
         JobDefinitionError: a length, precision or scale is out of Flink's range.
@@ -58,7 +60,7 @@ class LogicalType:
     NAME: ClassVar[str] = ""
 
     def text(self) -> str:
-        """As in SQL, without nullability."""
+        """The type as SQL text, without nullability."""
         return self.NAME
 
     def children(self) -> tuple[LogicalType, ...]:
@@ -78,7 +80,8 @@ class LogicalType:
         return self.with_nullable(True)
 
     def bridged_to(self, conversion_cls: str) -> Self:
-        """The type itself: values are Python's here, of no class of the JVM that Flink names."""
+        """The type itself: values are Python's here, and have none of the JVM classes that Flink
+        names."""
         return self
 
     def __str__(self) -> str:
@@ -89,7 +92,7 @@ class LogicalType:
 
 
 def literal(text: str) -> str:
-    """A text as SQL writes it."""
+    """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 

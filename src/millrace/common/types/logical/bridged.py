@@ -1,4 +1,4 @@
-"""Types that name the Python class of their values, where several classes share a logical type.
+"""Types that name the Python class of their values, for classes that share a logical type.
 
 As Flink's data types that are "bridged to" a class. They are what is written next to state: there a
 set is ``STRUCTURED<'python:set', `$` ARRAY<BIGINT>>``, to everybody else an ``ARRAY<BIGINT>``.
@@ -22,7 +22,7 @@ _TYPE = "$"
 
 
 def bridged(kind: LogicalType, name: str, *parts: tuple[str, LogicalType]) -> StructuredType:
-    """The type of values of the class ``name``; ``parts`` are what else has to be known of it.
+    """The type of values of the class ``name``; ``parts`` are further properties of the class.
 
     Example:
         >>> from millrace.common.types.logical.logical_type import BinaryType
@@ -34,7 +34,7 @@ def bridged(kind: LogicalType, name: str, *parts: tuple[str, LogicalType]) -> St
 
 
 def bridge_of(kind: LogicalType) -> str:
-    """The name of the class; empty: the type names none."""
+    """The name of the class; empty if the type names none."""
     if isinstance(kind, StructuredType) and kind.class_name.startswith(_PREFIX) and kind.fields:
         return kind.class_name.removeprefix(_PREFIX)
     return ""

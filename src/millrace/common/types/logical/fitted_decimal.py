@@ -27,8 +27,8 @@ _DIGITS = Context(prec=80)
 
 
 def decimal_fitter(kind: DecimalType) -> Callable[[Any], Any]:
-    """A function that rounds decimals half up to the scale of a type; those that are too great for
-    it become None. What is no decimal, or not finite, stays as it is.
+    """A function that rounds decimals half up to the scale of a type; decimals too great for the
+    type become None. Other values, and those that are not finite, stay unchanged.
 
     Example:
         >>> fitted = decimal_fitter(DecimalType(5, 2))
@@ -51,8 +51,8 @@ def decimal_fitter(kind: DecimalType) -> Callable[[Any], Any]:
 
 
 def are_near(values: Sequence[Any], kind: DecimalType) -> bool:
-    """Whether pyarrow may be given the values for a type: one with far more digits behind the point
-    than the type has ends the process, or gives any number."""
+    """Whether pyarrow can take the values for a type: values with far more fraction digits than
+    the type end the process, or give wrong numbers."""
     plus = _bounds(kind.scale).plus
     try:
         try:
@@ -66,7 +66,7 @@ def are_near(values: Sequence[Any], kind: DecimalType) -> bool:
 
 @cache
 def _bounds(scale: int) -> Context:
-    """A context that refuses numbers with more than 38 digits, or of which pyarrow would have to
-    take off more than 38 digits for a scale, which is what its table of powers ends with."""
+    """A context that refuses numbers with more than 38 digits, or with more than 38 digits
+    beyond a scale, which is the end of pyarrow's table of powers."""
     traps: list[type[DecimalException]] = [Rounded, Subnormal, Clamped, Overflow]
     return Context(prec=_MOST, Emin=-scale - 1, Emax=_MOST, traps=traps)

@@ -1,4 +1,4 @@
-"""`hinted_type`: from type hints to the types of columns: ``list[int]`` is ``ARRAY<BIGINT>``.
+"""`hinted_type`: column types from type hints: ``list[int]`` is ``ARRAY<BIGINT>``.
 
 Hints say nothing of sizes, so numbers, decimals and times get room: BIGINT, DECIMAL(38, 18),
 TIMESTAMP(6). `Annotated` names another type: ``Annotated[int, "SMALLINT"]``.
@@ -40,8 +40,7 @@ _SINGLE: dict[Any, LogicalType] = {
 
 
 def hinted_type(hint: Any) -> LogicalType:
-    """The type of the column that a hint describes; it may be null, whether the hint says so or
-    not.
+    """The column type that a hint describes; it is always nullable.
 
     Raises:
         JobDefinitionError: the hint, or that of a field, says no type.
@@ -54,7 +53,8 @@ def hinted_type(hint: Any) -> LogicalType:
 
 
 def hints_of(function: Callable[..., Any] | type) -> dict[str, Any]:
-    """The hints of a function or class, by parameter or field; ``return`` is that of the result.
+    """The hints of a function or class, by parameter or field; ``return`` is the hint of the
+    result.
 
     Raises:
         JobDefinitionError: they name what cannot be found.
@@ -91,7 +91,8 @@ def _typed(hint: Any, inside: tuple[type, ...]) -> LogicalType:
 
 
 def _annotated(hint: Any, args: tuple[Any, ...], inside: tuple[type, ...]) -> LogicalType:
-    """``Annotated[int, "SMALLINT"]``; of a column, ``Annotated[pandas.Series, int]``, too."""
+    """The type of ``Annotated[int, "SMALLINT"]``; for columns also of ``Annotated[pandas.Series,
+    int]``."""
     import pyarrow as pa
 
     for extra in args[1:]:
@@ -171,7 +172,7 @@ _ARRAYS = {
 
 
 def _of_array_class(cls: type) -> LogicalType | None:
-    """Of a class of Arrow's arrays, such as ``pyarrow.Int64Array``, or of NumPy's numbers."""
+    """The type of an Arrow array class, such as ``pyarrow.Int64Array``, or of a NumPy number."""
     if cls.__module__.partition(".")[0] == "pyarrow" and cls.__name__ in _ARRAYS:
         return parse_type(_ARRAYS[cls.__name__])
     if cls.__module__ == "numpy":
@@ -185,7 +186,8 @@ def _of_array_class(cls: type) -> LogicalType | None:
 
 
 def _is_column(hint: Any) -> bool:
-    """Whether it is what a vectorised function takes: a Series, a DataFrame, or Arrow's array."""
+    """Whether the hint is an argument of a vectorised function: a Series, a DataFrame, or an
+    Arrow array."""
     module = getattr(hint, "__module__", "").partition(".")[0]
     return module in ("pandas", "pyarrow") and isinstance(hint, type)
 

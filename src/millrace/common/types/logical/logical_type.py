@@ -70,33 +70,33 @@ MAX_TIME_PRECISION = 9
 
 
 class NullType(LogicalType):
-    """No value but null; the type of a column of which no value is known."""
+    """Type of NULL only; the type of a column without a known value."""
 
     __slots__ = ()
     NAME = "NULL"
 
 
 class BooleanType(LogicalType):
-    """TRUE or FALSE."""
+    """Truth values TRUE and FALSE."""
 
     __slots__ = ()
     NAME = "BOOLEAN"
 
 
 class NumericType(LogicalType):
-    """Numbers."""
+    """Base class of numbers."""
 
     __slots__ = ()
 
 
 class IntegralType(NumericType):
-    """Whole numbers of a number of bits."""
+    """Base class of whole numbers of a fixed width."""
 
     __slots__ = ()
     BITS: ClassVar[int] = 0
 
     def bounds(self) -> tuple[int, int]:
-        """The least and the greatest value.
+        """Minimum and maximum value.
 
         >>> TinyIntType().bounds()
         (-128, 127)
@@ -111,48 +111,48 @@ class IntegralType(NumericType):
 
 
 class TinyIntType(IntegralType):
-    """One byte."""
+    """Whole number of one byte."""
 
     __slots__ = ()
     NAME, BITS = "TINYINT", 8
 
 
 class SmallIntType(IntegralType):
-    """Two bytes."""
+    """Whole number of two bytes."""
 
     __slots__ = ()
     NAME, BITS = "SMALLINT", 16
 
 
 class IntType(IntegralType):
-    """Four bytes."""
+    """Whole number of four bytes."""
 
     __slots__ = ()
     NAME, BITS = "INT", 32
 
 
 class BigIntType(IntegralType):
-    """Eight bytes."""
+    """Whole number of eight bytes."""
 
     __slots__ = ()
     NAME, BITS = "BIGINT", 64
 
 
 class FractionalType(NumericType):
-    """Numbers with digits after the point."""
+    """Base class of numbers with fraction digits."""
 
     __slots__ = ()
 
 
 class FloatType(FractionalType):
-    """Four bytes, IEEE 754."""
+    """Floating point number of four bytes, IEEE 754."""
 
     __slots__ = ()
     NAME = "FLOAT"
 
 
 class DoubleType(FractionalType):
-    """Eight bytes, IEEE 754."""
+    """Floating point number of eight bytes, IEEE 754."""
 
     __slots__ = ()
     NAME = "DOUBLE"
@@ -167,7 +167,7 @@ class DateType(LogicalType):
 
 @logical_type
 class _SizedType(LogicalType):
-    """A type with a length of its own; ``MAX_LENGTH`` has a name of its own."""
+    """Base class of types with a length; the type with ``MAX_LENGTH`` has a name of its own."""
 
     length: int = 1
 
@@ -191,7 +191,7 @@ class CharType(_SizedType):
 
 @logical_type
 class VarCharType(_SizedType):
-    """Text of at most ``length`` characters; without one: ``STRING``."""
+    """Text of at most ``length`` characters; without a length: ``STRING``."""
 
     length: int = MAX_LENGTH
 
@@ -201,14 +201,14 @@ class VarCharType(_SizedType):
 
 @logical_type
 class BinaryType(_SizedType):
-    """Exactly ``length`` bytes."""
+    """Binary value of exactly ``length`` bytes."""
 
     NAME: ClassVar[str] = "BINARY"
 
 
 @logical_type
 class VarBinaryType(_SizedType):
-    """At most ``length`` bytes; without one: ``BYTES``."""
+    """Binary value of at most ``length`` bytes; without a length: ``BYTES``."""
 
     length: int = MAX_LENGTH
 
@@ -218,7 +218,7 @@ class VarBinaryType(_SizedType):
 
 @logical_type
 class DecimalType(FractionalType):
-    """Exact numbers of ``precision`` digits, ``scale`` of them after the point."""
+    """Exact number of ``precision`` digits, ``scale`` of them fraction digits."""
 
     precision: int = 10
     scale: int = 0
@@ -235,7 +235,7 @@ class DecimalType(FractionalType):
 
 @logical_type
 class _ClockType(LogicalType):
-    """A type with seconds of ``precision`` digits after the point."""
+    """Base class of types whose seconds have ``precision`` fraction digits."""
 
     precision: int = 6
 
@@ -264,14 +264,14 @@ class TimeType(_ClockType):
 
 @logical_type
 class TimestampType(_ClockType):
-    """A wall-clock time, of no zone."""
+    """A wall-clock time without a zone."""
 
     NAME: ClassVar[str] = "TIMESTAMP"
 
 
 @logical_type
 class LocalZonedTimestampType(_ClockType):
-    """A point in time, shown in the zone of the session."""
+    """A point in time, shown in the session's zone."""
 
     NAME: ClassVar[str] = "TIMESTAMP_LTZ"
 
@@ -381,7 +381,7 @@ class RowType(LogicalType):
 
     @classmethod
     def of(cls, *fields: tuple[str, LogicalType], nullable: bool = True) -> RowType:
-        """A row of fields with names."""
+        """A row type of named fields."""
         return RowType(tuple(RowField(name, kind) for name, kind in fields), nullable=nullable)
 
     @property
@@ -401,7 +401,8 @@ class RowType(LogicalType):
         return list(self.children())
 
     def add(self, field: RowField | str, data_type: LogicalType | None = None) -> RowType:
-        """A row with one more field, a `RowField` or a name and a type; this one keeps its own.
+        """A row type with one more field, given as a `RowField` or as name and type; the original
+        stays unchanged.
 
         Raises:
             JobDefinitionError: a name without a type, or one that a field has already.
@@ -417,7 +418,7 @@ class RowType(LogicalType):
         return replace(self, fields=(*self.fields, field))
 
     def __getitem__(self, key: int | str) -> RowField:
-        """A field by its name or its number.
+        """A field by its name or its position.
 
         Raises:
             KeyError: no field has the name.
@@ -451,7 +452,7 @@ class StructuredType(RowType):
 
 @logical_type
 class RawType(LogicalType):
-    """Values that only a serializer can read; to everything else they are bytes."""
+    """Values that only a serializer can read; all other code sees bytes."""
 
     class_name: str
     serializer: str

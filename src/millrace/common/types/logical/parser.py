@@ -1,4 +1,4 @@
-"""Types as text: ``ROW<`a` INT NOT NULL, `b` ARRAY<STRING>>`` to the logical type it prints."""
+"""Parser of types: ``ROW<`a` INT NOT NULL, `b` ARRAY<STRING>>`` to a logical type."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _cut(text: str) -> str:
 
 
 class _Parser:
-    """Reads tokens from left to right; ``kind`` and ``token`` are those of the next one."""
+    """Reader of tokens from left to right; ``kind`` and ``token`` describe the next one."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -69,13 +69,13 @@ class _Parser:
         )
 
     def at(self, *words: str) -> bool:
-        """Whether that is next; a quoted name is never a word of the language."""
+        """Whether the next tokens are these words; a quoted name is never a keyword."""
         return (
             self.kind in ("word", "sign") and self.token is not None and self.token.upper() in words
         )
 
     def take(self, *words: str) -> bool:
-        """Go past that if it is next."""
+        """Skip these words if they are next."""
         if self.at(*words):
             self.advance()
             return True
@@ -87,7 +87,7 @@ class _Parser:
                 raise self.refusal(word)
 
     def taken(self, kind: str, wanted: str) -> str:
-        """The next token, which is of that kind."""
+        """The next token, which must be of a kind."""
         if self.kind != kind or self.token is None:
             raise self.refusal(wanted)
         found = self.token

@@ -1,4 +1,4 @@
-"""Columns as the Python values that programs have, and back: rows, dicts for maps, lists.
+"""Conversion of columns to Python values, and back: rows, dicts for maps, lists.
 
 What Arrow has for a logical type is told by `arrow_type`; programs have a `Row` where Arrow has a
 struct, and a dict where it has a list of pairs.
@@ -49,7 +49,7 @@ _BEYOND_INTEGERS = 2**64
 
 
 def python_values(column: Any, kind: LogicalType) -> list[Any]:
-    """The values of a column as programs have them: rows in rows, dicts for maps.
+    """The values of a column in Python: rows, and dicts for maps.
 
     Raises:
         JobExecutionError: a date or time is one that Python does not have.
@@ -93,14 +93,14 @@ def _python_converter(kind: LogicalType) -> Convert | None:
 
 
 class _MapKey(dict[Any, Any]):
-    """A map that is a key of another one."""
+    """A map that is a key of another map."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
 
 
 def _as_key(kind: LogicalType) -> Convert:
-    """Makes values that have a hash: tuples in place of lists."""
+    """Converter to hashable values, with tuples in place of lists."""
     if isinstance(kind, ArrayType):
         element = _as_key(kind.element_type)
         return lambda value: None if value is None else tuple(map(element, value))
@@ -129,7 +129,8 @@ def _optional(kind: LogicalType) -> Convert:
 
 
 def _listed(column: Any) -> list[Any]:
-    """Of numbers without nulls NumPy makes a list in a fraction of the time that Arrow takes."""
+    """List of a column's values; for numbers without nulls NumPy is several times faster than
+    Arrow."""
     import pyarrow as pa
 
     kind = column.type
@@ -142,8 +143,8 @@ def _listed(column: Any) -> list[Any]:
 
 
 def arrow_column(values: Sequence[Any], kind: LogicalType) -> Any:
-    """Python values as an Arrow array of a logical type. Decimals are rounded half up to their
-    type's scale; those that are too great for it are null.
+    """Python values as an Arrow array of a logical type. Decimals are rounded half up to the scale;
+    decimals too great for the type become null.
 
     Raises:
         pyarrow.ArrowException, TypeError, ValueError, OverflowError, AttributeError: a value is
@@ -173,8 +174,8 @@ def _decimals(values: Sequence[Any], kind: DecimalType) -> Any:
 
 
 def arrow_converter(kind: LogicalType) -> Convert | None:
-    """A function that makes values that Arrow takes of those that a program has, None among them;
-    None: nothing to do."""
+    """Converter from a program's values, None among them, to values that Arrow accepts; None if
+    none is needed."""
     if isinstance(kind, RowType):
         return _row_converter(kind)
     if isinstance(kind, MapType):
@@ -193,14 +194,14 @@ def arrow_converter(kind: LogicalType) -> Convert | None:
 
 
 def _nanoseconds(value: Any) -> Any:
-    """A time with nanoseconds as Arrow takes it."""
+    """A time with nanoseconds, as Arrow accepts it."""
     if isinstance(value, Instant):
         return value.seconds * 10**9 + value.nanos
     return nanoseconds_of(value) if isinstance(value, NanosecondDatetime) else value
 
 
 def _point_in_time(value: Any) -> Any:
-    """An `Instant` as Arrow takes it."""
+    """An `Instant`, as Arrow accepts it."""
     return value.to_datetime() if isinstance(value, Instant) else value
 
 
@@ -211,7 +212,7 @@ def _nested_converter(kind: LogicalType) -> Convert | None:
 
 
 def _whole(value: Any) -> Any:
-    """An integer within another value, of which Arrow would cut off what is behind the point.
+    """An integer inside another value; Arrow would cut fraction digits off.
 
     Raises:
         ValueError: it is none.

@@ -1,4 +1,4 @@
-"""`RowField`: a name and a type, of which rows are made."""
+"""`RowField`: a field of a row type, with a name and a type."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RowField:
 
 
 class RowFields(tuple[RowField, ...]):
-    """The fields of a row, which never change; PyFlink has a list of them, which programs copy."""
+    """The fields of a row, immutable; PyFlink has a list, which programs copy."""
 
     __slots__ = ()
 

@@ -1,4 +1,5 @@
-"""Logical types as Spark SQL's, in its DDL: data only, since Spark itself is in another room."""
+"""Conversion of logical types to Spark SQL's DDL: text only, because Spark itself is in another
+room."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ __all__ = ["spark_ddl"]
 
 
 def spark_ddl(logical_type: LogicalType) -> str:
-    """The type as Spark's DDL writes it.
+    """The type in Spark's DDL.
 
     Spark has no time of day and no zone in a value: these become text, as their values do in JSON.
     Lengths of texts are not kept, since Spark checks them where it writes tables only.
