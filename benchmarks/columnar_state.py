@@ -17,6 +17,7 @@ from millrace.common.types.logical.logical_type import (
     VarCharType,
 )
 from millrace.expressions.resolved import AggregateCall
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.operator import OperatorContext
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.positions import ValueColumn
@@ -107,7 +108,8 @@ class _Grouping:
         data = pa.RecordBatch.from_arrays(columns, schema=schema_of(self.input))
         self.number += 1
         start = time.process_time_ns()
-        self.operator.begin_epoch(self.number, 0)
+        self.operator.begin_epoch(EpochContext(self.number, 0))
+        self.operator.advance_processing_time(0)
         for row in range(0, len(keys), 65_536):
             self.operator.process_columns(0, ColumnBatch(data.slice(row, 65_536), form="row"))
         self.operator.end_epoch(False)

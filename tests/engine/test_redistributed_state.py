@@ -14,6 +14,7 @@ from millrace.common.config.configuration import Configuration
 from millrace.common.types.batch import RowBatch
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.runtime.declared_state import DeclaredValue, declared_table
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.redistribution_mode import RedistributionMode
@@ -42,10 +43,10 @@ class Owner(Operator):
     def restore(self) -> None:
         self._restored = True
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def begin_epoch(self, epoch: EpochContext) -> None:
         if self._restored:
             self._tell("restored")
-        self._restored, self._epoch = False, epoch
+        self._restored, self._epoch = False, epoch.number
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         for table in self._lists:

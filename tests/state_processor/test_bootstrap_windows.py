@@ -25,6 +25,7 @@ from millrace.datastream.window import (
     TumblingEventTimeWindows,
     WindowAssigner,
 )
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.operator import OperatorContext
 from millrace.state.checkpoint.delta_file import DeltaLoader, read_index
 from millrace.state.store import SubtaskState
@@ -129,7 +130,8 @@ def gone_on(made: StateBootstrapTransformation, subtask: int, state: SubtaskStat
     operator.setup(context, recorder, {})
     operator.open()
     operator.restore()
-    operator.begin_epoch(1, 0)
+    operator.begin_epoch(EpochContext(1, 0))
+    operator.advance_processing_time(0)
     operator.process_watermark(END)
     return recorder.values
 

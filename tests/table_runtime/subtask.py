@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from millrace.common.types.batch import Batch, ColumnBatch
 from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.state.state_delta import StateDelta
@@ -104,7 +105,8 @@ class Subtask:
     ) -> list[tuple[str, Row]]:
         """Run an epoch; an aborted one leaves nothing. ``inputs``: of each batch, by default 0."""
         epoch = len(self.deltas) + 1
-        self.operator.begin_epoch(epoch, self.now)
+        self.operator.begin_epoch(EpochContext(epoch, self.now))
+        self.operator.advance_processing_time(self.now)
         for number, batch in zip(inputs or [0] * len(batches), batches, strict=True):
             self.operator.process_columns(number, batch)
         if ended:  # the last watermark comes with it

@@ -12,9 +12,8 @@ from millrace.runtime.declared_output import declared_output
 from millrace.runtime.epoch import OperatorFigures
 from millrace.runtime.exchange import create_exchange
 from millrace.runtime.exchange_output import ExchangeOutput
-from millrace.runtime.operator import Operator, OperatorContext
+from millrace.runtime.operator import LoopTail, Operator, OperatorContext, wall_clock
 from millrace.runtime.operator_input import OperatorInput, operator_input
-from millrace.runtime.operators.iteration import IterationHeadOperator, IterationTailOperator
 from millrace.runtime.output import Output, combined
 from millrace.runtime.program import Node, Program, Stage
 from millrace.runtime.runtime_context import StreamRuntimeContext
@@ -27,11 +26,14 @@ class OperatorChain:
     def __init__(
         self, program: Program, stage: Stage, subtask: int, state: SubtaskState,
         clock: Callable[[], int], attempt_number: int = 0,
+        source_clock: Callable[[], int] = wall_clock,
     ) -> None:  # fmt: skip
         self._program = program
         self._attempt_number = attempt_number
         self._stage = stage
         self._subtask = subtask
+        self._source_clock = source_clock
+        self._tails: dict[str, LoopTail] = {}
         self.exchanges: dict[int, ExchangeOutput] = {}
         self._inputs: list[list[OperatorInput]] = [[] for _ in stage.nodes]
         """Per operator, what feeds it within the chain."""
@@ -40,14 +42,6 @@ class OperatorChain:
         self.operators: list[Operator] = [_made(node) for node in stage.nodes]
         for index in reversed(range(len(self.operators))):
             self._setup(index, state, clock)
-        self._close_loops()
-
-    def _close_loops(self) -> None:
-        """Let heads know tails that are in the same chain."""
-        tails = {op.loop: op for op in self.operators if isinstance(op, IterationTailOperator)}
-        for operator in self.operators:
-            if isinstance(operator, IterationHeadOperator):
-                operator.tail = tails.get(operator.loop)
 
     @property
     def head(self) -> Operator:
@@ -129,6 +123,10 @@ class OperatorChain:
             job_name=self._program.job_name,
             attempt_number=self._attempt_number,
             job_parameters=self._program.job_parameters,
+            place=index,
+            source_clock=self._source_clock,
+            poll_interval=self._program.poll_interval,
+            tails=self._tails,
         )
         outputs = self._outputs(index, context)
         main = combined(outputs.pop(None, []))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NamedTuple
@@ -136,6 +137,58 @@ class EpochPlan:
     """How often the job has restarted in this run: the attempt number of functions opened now."""
     end_file: str | None = None
     """Reading ends before its limit once this file is there."""
+
+
+@dataclass(frozen=True)
+class EpochContext:
+    """What the operators of a subtask learn when an epoch begins."""
+
+    number: int
+    now: int
+    """Processing time, ms since the epoch."""
+    attempt: str = ""
+    """Names files and transactions that only this attempt of the subtask writes."""
+    directory: str = ""
+    """The job's directory; empty: it has none."""
+    leaves_nothing_open: bool = False
+    """Whether sinks must hand over all they have."""
+    ends_run: bool = False
+    """Whether the run ends with this epoch although the input does not: requests in flight are
+    waited for."""
+    commits: Mapping[str, Sequence[CommitPlan]] = field(default_factory=dict)
+    """Per uid of a sink that commits in its subtasks: what it commits first."""
+    feedback: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
+    """Per loop that begins in the subtask, the encoded batches fed back in the epoch before."""
+    drained: Sequence[str] = ()
+    """Loops whose inputs have ended and in which nothing goes round any more."""
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """What the head of a source stage reads in an epoch."""
+
+    splits: Sequence[SplitPlan]
+    batch_records: int
+    """The most records of one batch."""
+    events: Sequence[SourceEvent] = ()
+    """From the enumerator to the reader."""
+    max_watermark: int | None = None
+    """Splits that are ahead of it pause; None: no limit."""
+    no_more_splits: bool = False
+    delivered: dict[int, list[memoryview]] = field(default_factory=dict)
+    """Per lane, the payloads that the executor has brought."""
+    is_end_wanted: Callable[[], bool] = lambda: False
+    """Whether somebody waits for the epoch to end its reading now."""
+
+
+class ReadResult(NamedTuple):
+    """What the head of a source stage has read in an epoch."""
+
+    ended: bool
+    """Whether the input of this subtask has ended."""
+    records: int
+    idle: bool
+    """It waits for splits or records: its watermark holds nobody back."""
 
 
 class FailureKind(Enum):

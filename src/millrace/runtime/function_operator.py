@@ -13,7 +13,7 @@ from millrace.common.functions.output_tag import OutputTag
 from millrace.common.functions.runtime_context import RuntimeContext
 from millrace.common.state.operator_state import CheckpointedFunction
 from millrace.common.types.batch import RowBatch
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, EpochContext
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state import InitializationContext, SnapshotContext
@@ -69,8 +69,8 @@ class FunctionOperator(Operator):
         """Make the context with which the user's function is opened."""
         return StreamRuntimeContext(self.context, states)
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        self._epoch = epoch
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        self._epoch = epoch.number
 
     def end_epoch(self, ended: bool) -> None:
         if self._keyed_states is not None:

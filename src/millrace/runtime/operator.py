@@ -5,19 +5,32 @@ Flink's counterpart is ``StreamOperator``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from millrace.common.functions.accumulators import Accumulator
 from millrace.common.functions.output_tag import OutputTag
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.runtime.buffer import MIN_WATERMARK
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, EpochContext, ReadPlan, ReadResult
 from millrace.runtime.metrics import MetricRegistry
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.output import Discard, Output
 from millrace.state.store import SubtaskState
+
+
+def wall_clock() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+class LoopTail(Protocol):
+    """The end of a loop, as a head in the same chain sees it."""
+
+    def take(self) -> list[tuple[list[Any], list[int] | None]]:
+        """Take the records fed back so far in this epoch, with their event times."""
 
 
 @dataclass
@@ -39,13 +52,23 @@ class OperatorContext:
     metrics: MetricRegistry = field(default_factory=MetricRegistry)
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
     job_parameters: Mapping[str, str] = field(default_factory=dict)
+    place: int = 0
+    """Position in the chain; the head is at 0."""
+    source_clock: Callable[[], int] = wall_clock
+    """The clock of source readers, ms since the epoch."""
+    poll_interval: int = 100
+    """Milliseconds between two polls of a reader that does not say when it has records."""
+    tails: dict[str, LoopTail] = field(default_factory=dict)
+    """Ends of loops in this chain; the operators of the chain share the dict, and tails enter
+    themselves as they open."""
 
 
 class Operator:
     """Processes batches of records, as rows or as Arrow columns, and emits batches of either form.
 
     The lifecycle of an operator: `setup`, `open`, `restore`; then per epoch `begin_epoch`, any
-    number of `process` and `process_watermark`, and `end_epoch`; last `close`. An instance serves
+    number of `advance_processing_time`, `process` and `process_watermark`, and `end_epoch`; last
+    `close`. The head of a source stage has `read` in the place of `process`. An instance serves
     many epochs in one Python worker, and is discarded when an epoch is aborted.
     """
 
@@ -58,9 +81,6 @@ class Operator:
     user's `CheckpointedFunction` are not among them: it declares them when it gets them."""
     output_wrapper: Callable[[Output], Output] | None = None
     """Wraps the main output to convert records to the declared output type; None: no conversion."""
-    ends_run = False
-    """Whether the run ends with this epoch although the input does not: nothing may be left to be
-    waited for. Set before each epoch."""
     holds_end = False
     """Whether the end of its input is held back from downstream: the head of a loop does this while
     records still go round."""
@@ -90,8 +110,16 @@ class Operator:
         """
         return input_idle
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        """Begin an epoch, and fire processing-time timers up to ``now`` (ms since 1970)."""
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        """Begin an epoch; the operators behind this one have begun it."""
+
+    def advance_processing_time(self, now: int) -> None:
+        """Fire processing-time timers up to ``now`` (ms since 1970); also called as an epoch
+        begins."""
+
+    def read(self, plan: ReadPlan) -> Generator[None, None, ReadResult]:
+        """Read the input of a source stage; yields after each batch. Needed of its head only."""
+        raise NotImplementedError
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """The checkpoint of the state with which this epoch begins is complete."""

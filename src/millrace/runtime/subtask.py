@@ -18,13 +18,21 @@ from millrace.runtime.buffer import MAX_WATERMARK, Buffer, BufferKind, ends_idle
 from millrace.runtime.chain import OperatorChain
 from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.delivered_input import by_lane
-from millrace.runtime.epoch import Ack, EpochPlan, Failure, FailureKind, SubtaskPlan
+from millrace.runtime.epoch import (
+    Ack,
+    EpochContext,
+    EpochPlan,
+    Failure,
+    FailureKind,
+    ReadPlan,
+    ReadResult,
+    SubtaskPlan,
+)
 from millrace.runtime.failure import describe_failure, shortened
 from millrace.runtime.gathered_rows import GatheredRows
 from millrace.runtime.logs.worker_log import take_shipped
-from millrace.runtime.operators.iteration import IterationHeadOperator, fed_back
-from millrace.runtime.operators.sink import SinkOperator
-from millrace.runtime.operators.source import SourceOperator
+from millrace.runtime.operator import wall_clock
+from millrace.runtime.operators.iteration import fed_back
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.reading_end import ReadingEnd
 from millrace.runtime.redistribution import Redistribution, RestoringSubtask
@@ -57,7 +65,7 @@ class Subtask:
         stage: Stage,
         index: int,
         worker: str = "",
-        source_clock: Clock | None = None,
+        source_clock: Clock = wall_clock,
         neighbour: Callable[[Program, Stage, int], Subtask] | None = None,
         interruptible: bool = False,
     ) -> None:
@@ -158,7 +166,7 @@ class Subtask:
         self._prepared = None
         chain = self._opened(epoch.restarts)
         version = f"{self.program.run_id}-{epoch.epoch}-{epoch.attempt}-{attempt}"
-        feedback = self._feedback(chain, epoch, load)
+        feedback = self._feedback(epoch, load)
         self._begin(chain, epoch, attempt, version, feedback)
         if self.stage.inputs:
             yield from self._take_input(chain, buffers, ack)
@@ -187,14 +195,11 @@ class Subtask:
             self._prepared = epoch, self._align(plan, load)
         return self._prepared[1]
 
-    def _feedback(
-        self, chain: OperatorChain, epoch: EpochPlan, load: Loader
-    ) -> dict[str, list[bytes]]:
+    def _feedback(self, epoch: EpochPlan, load: Loader) -> dict[str, list[bytes]]:
         """Per loop that begins here, what was fed back in the epoch before."""
         found: dict[str, list[bytes]] = {}
-        heads = {op.loop for op in chain.operators if isinstance(op, IterationHeadOperator)}
         for ends in self.program.loops:
-            if ends.loop in heads:
+            if ends.head_stage == self.stage.id:
                 end: Subtask = self
                 if ends.tail_stage != self.stage.id:
                     assert self._neighbour is not None
@@ -258,11 +263,10 @@ class Subtask:
                 self.state,
                 lambda: self._now,
                 attempt_number,
+                self._source_clock,
             )
             self._chain = chain
             self._valve_generation = -1
-            if self._source_clock is not None and isinstance(chain.head, SourceOperator):
-                chain.head.source_clock = self._source_clock
             for operator in reversed(chain.operators):
                 operator.open()
         return self._chain
@@ -278,18 +282,21 @@ class Subtask:
         self._refresh(chain)
         chain.begin_epoch(epoch.epoch, attempt)
         plan = epoch.subtasks[self.stage.id, self.index]
+        context = EpochContext(
+            epoch.epoch,
+            epoch.now,
+            attempt=f"{version}-{self.stage.id}-{self.index}",
+            directory=epoch.job_dir or "",
+            leaves_nothing_open=epoch.flush,
+            ends_run=epoch.ends_run,
+            commits=plan.commits,
+            feedback=feedback,
+            drained=plan.drained,
+        )
         # Last first: timers fire as an operator begins, and what follows must be ready for them.
-        for place, operator in reversed(list(enumerate(chain.operators))):
-            if isinstance(operator, SinkOperator):
-                operator.flush = epoch.flush
-                operator.commits = plan.commits.get(operator.context.uid, ())
-                operator.directory = epoch.job_dir or ""
-                operator.attempt = f"{version}-{self.stage.id}-{self.index}-{place}"
-            elif isinstance(operator, IterationHeadOperator):
-                operator.feedback = feedback[operator.loop]
-                operator.drained = operator.loop in plan.drained
-            operator.ends_run = epoch.ends_run
-            operator.begin_epoch(epoch.epoch, epoch.now)
+        for operator in reversed(chain.operators):
+            operator.begin_epoch(context)
+            operator.advance_processing_time(epoch.now)
             if epoch.completed_checkpoint is not None:
                 operator.notify_checkpoint_complete(epoch.completed_checkpoint)
 
@@ -326,19 +333,36 @@ class Subtask:
         end: ReadingEnd,
     ) -> Iterator[Buffer]:
         source = chain.head
-        assert isinstance(source, SourceOperator)
         if not self._ended:
-            source.poll_interval = self.program.poll_interval
-            source.deliver(by_lane(buffers))
-            source.assign(plan.splits, plan.source_events, plan.max_watermark)
-            for _ in source.run(self.program.buffer_records, end):
-                yield from self._drain(chain)
-            self._ended = source.finish_input(plan.no_more_splits)
+            steps = source.read(
+                ReadPlan(
+                    plan.splits,
+                    self.program.buffer_records,
+                    plan.source_events,
+                    plan.max_watermark,
+                    plan.no_more_splits,
+                    by_lane(buffers),
+                    end.is_wanted,
+                )
+            )
+            result = yield from self._drained(steps, chain)
+            self._ended, ack.records_in, ack.idle = result
         elif source.watermark < MAX_WATERMARK:
             # it ended at another parallelism: without splits it has taken no watermark over
             source.process_watermark(MAX_WATERMARK)
-        ack.records_in = source.records
-        ack.watermark, ack.idle = source.watermark, source.idle
+        ack.watermark = source.watermark
+
+    def _drained(
+        self, steps: Generator[None, None, ReadResult], chain: OperatorChain
+    ) -> Generator[Buffer, None, ReadResult]:
+        """Yield what the chain gives after each step."""
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                result: ReadResult = end.value
+                return result
+            yield from self._drain(chain)
 
     def _take_input(
         self, chain: OperatorChain, buffers: Iterable[Buffer], ack: Ack

@@ -18,6 +18,7 @@ from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import EpochPlan
 from millrace.runtime.logs.log_place import LogPlace, current_place, enter_place
 from millrace.runtime.logs.worker_log import finish_prints
+from millrace.runtime.operator import wall_clock
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.subtask import Clock, SegmentWriter, Subtask
 from millrace.runtime.watchdog import Watchdog
@@ -34,7 +35,7 @@ class Worker:
     """Holds and runs the subtasks of this process, ordered from the least recently used.
 
     Args:
-        source_clock: the clock of source readers; None: that of the machine.
+        source_clock: the clock of source readers.
         interruptible: whether a KeyboardInterrupt passes through, because the program itself runs
             in this process; else it is a failure of the function that raises it.
         watchdog: reports what runs for long; None: that of the process.
@@ -43,7 +44,7 @@ class Worker:
     def __init__(
         self,
         name: str = "",
-        source_clock: Clock | None = None,
+        source_clock: Clock = wall_clock,
         interruptible: bool = False,
         watchdog: Watchdog | None = None,
     ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from millrace.common.errors import CheckpointError, SerializationError
 from millrace.common.types.row import named_row
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.failure import describe_failure
 from millrace.runtime.main_classes import install_main_classes
 from millrace.runtime.operator import Operator, OperatorContext
@@ -127,7 +128,8 @@ class BootstrapTask:
         operator.setup(context, Discard(), {})
         operator.open()
         operator.restore()
-        operator.begin_epoch(target.epoch, target.now)
+        operator.begin_epoch(EpochContext(target.epoch, target.now))
+        operator.advance_processing_time(target.now)
         return operator
 
     def _timestamps(self, records: list[Any]) -> list[int] | None:

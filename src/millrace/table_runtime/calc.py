@@ -40,7 +40,7 @@ class CalcOperator(Operator):
     def open(self) -> None:
         self._calc.open(RegisteredGroup(self.context.metrics))
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         self._now = now
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.operator import Operator
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.row_log import RowLog
@@ -74,8 +75,10 @@ class ChangelogNormalizeOperator(Operator):
         self._schema = schema_of(self._spec.row_type)
         self._touched: list[Positions] = []
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def begin_epoch(self, epoch: EpochContext) -> None:
         self._touched = []
+
+    def advance_processing_time(self, now: int) -> None:
         self._life.begin_epoch(now)
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:

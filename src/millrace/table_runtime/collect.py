@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, EpochContext
 from millrace.runtime.operator import Operator
 from millrace.state.serialization.payload import encode
 
@@ -23,7 +23,7 @@ class CollectColumnsOperator(Operator):
     def open(self) -> None:
         self._batches: list[Any] = []
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def begin_epoch(self, epoch: EpochContext) -> None:
         self._batches = []
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:

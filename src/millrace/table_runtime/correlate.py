@@ -107,7 +107,7 @@ class CorrelateOperator(Operator):
         if self._calc is not None:
             self._calc.open(metrics)
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         self._now = now
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:

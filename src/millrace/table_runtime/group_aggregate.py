@@ -99,7 +99,7 @@ class GroupAggregateOperator(EndOfInput):
     def restore(self) -> None:
         self._accumulators.restore()
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         self._life.begin_epoch(now)
 
     # -- rows --------------------------------------------------------------------------

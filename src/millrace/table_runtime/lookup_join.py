@@ -95,7 +95,7 @@ class LookupJoinOperator(Operator):
     def close(self) -> None:
         self._lookups.close()
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         self._now = now
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:

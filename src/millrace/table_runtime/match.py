@@ -161,7 +161,7 @@ class MatchOperator(Operator):
 
     # -- epochs ----------------------------------------------------------------------------------
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         self._now = self._columns.instant = now
         if self._spec.rowtime is None:
             self._emit(self._advanced(now))

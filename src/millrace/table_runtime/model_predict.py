@@ -8,6 +8,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.runtime.declared_state import declared_table
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.ml.scorers import Scorer
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
@@ -59,7 +60,7 @@ class ModelPredictOperator(Operator):
     def restore(self) -> None:
         self._is_noted = False
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def begin_epoch(self, epoch: EpochContext) -> None:
         if self._is_noted:
             return
         known = [version for _, version in sorted(self._versions.data.values())]

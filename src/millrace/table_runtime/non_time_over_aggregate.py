@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.operator import Operator
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.row_log import RowLog
@@ -67,8 +68,8 @@ class NonTimeOverAggregateOperator(Operator):
         self._rows = PartitionRows(self._log, spec.partition, 0, self._state_ttl)
         self._schema = schema_of(spec.output_type)
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        self._rows.begin_epoch(now)
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        self._rows.begin_epoch(epoch.now)
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
         if batch.data.num_rows:

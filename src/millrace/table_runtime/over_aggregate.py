@@ -129,7 +129,7 @@ class OverAggregateOperator(Operator):
         waiting = rows[self._log.column(_GIVEN).take(rows) == 0]
         self._due = int(self._log.column(_TIME).take(waiting).min(initial=MAX_WATERMARK))
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         self._now = now
         self._life.begin_epoch(now)
         if self._spec.preceding is None:

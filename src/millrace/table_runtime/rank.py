@@ -19,6 +19,7 @@ from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import SortKey
 from millrace.runtime.buffer import MAX_WATERMARK
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.state.columns.hash_index import Positions
 from millrace.state.columns.row_log import RowLog
@@ -126,9 +127,9 @@ class RankOperator(EndOfInput, WindowingOperator):
         if self._spec.window_end is not None and rows.size:
             self._due = int(self._ends(self._log.take(rows)).min())
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        super().begin_epoch(epoch, now)
-        self._rows.begin_epoch(now)
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        super().begin_epoch(epoch)
+        self._rows.begin_epoch(epoch.now)
 
     # -- rows --------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import SortKey
+from millrace.runtime.epoch import EpochContext
 from millrace.state.table_id import TableId
 from millrace.state.table_kinds import ROW_LOG
 from millrace.table_runtime.columns import schema_of
@@ -55,7 +56,7 @@ class SortLimitOperator(EndOfInput):
         self._batches: list[Any] = []
         self._waiting = 0
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def begin_epoch(self, epoch: EpochContext) -> None:
         self._batches, self._waiting = [], 0
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:

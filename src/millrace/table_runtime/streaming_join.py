@@ -102,7 +102,7 @@ class StreamingJoinOperator(EndOfInput):
         )
         return log
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         self._now = now
         for life in self._lives:
             life.begin_epoch(now)

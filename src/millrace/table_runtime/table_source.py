@@ -6,7 +6,7 @@ split has a watermark of its own (FLIP-95, ``SupportsWatermarkPushDown``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,8 @@ from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.batch import Batch, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
 from millrace.runtime.buffer import MIN_WATERMARK
-from millrace.runtime.operators.source import NEVER, ActiveSplit, SourceOperator
-from millrace.runtime.reading_end import ReadingEnd
+from millrace.runtime.epoch import ReadPlan, ReadResult
+from millrace.runtime.operators.source import ActiveSplit, SourceOperator
 from millrace.table_runtime.columns import ColumnConversion
 
 __all__ = ["TableSourceOperator", "strategy_of_watermarks", "watermark_times"]
@@ -60,8 +60,8 @@ class TableSourceOperator(SourceOperator):
         super().open()
         self._convert = ColumnConversion(self._row_type, self._table)
 
-    def run(self, batch_records: int, end: ReadingEnd = NEVER) -> Iterator[None]:
-        return super().run(batch_records * _COLUMN_BATCH, end)
+    def read(self, plan: ReadPlan) -> Generator[None, None, ReadResult]:
+        return super().read(replace(plan, batch_records=plan.batch_records * _COLUMN_BATCH))
 
     def emit_batch(self, split: ActiveSplit, batch: Batch) -> None:
         columns = self._convert(batch)

@@ -121,7 +121,7 @@ class TemporalJoinOperator(Operator):
             rows = log.live_rows()
             queue.add(rows, log.column(_TIME).take(rows))
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         self._now = now
         self._life.begin_epoch(now)
 

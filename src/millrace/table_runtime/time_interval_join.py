@@ -153,7 +153,7 @@ class TimeIntervalJoinOperator(Operator):
 
     # -- time --------------------------------------------------------------------------
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         self._now = now
         if not self._spec.rowtime:
             self._expire(now - 1)

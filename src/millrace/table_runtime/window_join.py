@@ -87,8 +87,8 @@ class WindowJoinOperator(WindowingOperator):
             if rows.size:
                 queue.add(rows, self._last_times(side, log.take(rows)))
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        super().begin_epoch(epoch, now)
+    def advance_processing_time(self, now: int) -> None:
+        super().advance_processing_time(now)
         self._now = now
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:

@@ -67,7 +67,7 @@ class WindowingOperator(Operator):
         does."""
         raise NotImplementedError
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         if self.window_time.processing:
             # as in Flink a timer fires when its millisecond is over
             self._advance(max(self._instant, now - 1))

@@ -14,6 +14,7 @@ from dataclasses import replace
 from millrace.common.completable_future import CompletableFuture
 from millrace.engine.executor import ExecutorError
 from millrace.runtime.epoch import Ack, EpochPlan, ack_of
+from millrace.runtime.operator import wall_clock
 from millrace.runtime.program import Program
 from millrace.runtime.subtask import SegmentWriter
 from millrace.runtime.worker import Element, Worker
@@ -35,7 +36,7 @@ class LocalExecutor:
         seed: shuffles the workers and the order of buffers, and chooses the number of tasks of a
             level; with None both stay in order, and each subtask has a task.
         faults: probabilities of faults, drawn from the seed.
-        source_clock: the time that source readers see, ms since the epoch; None: the machine's.
+        source_clock: the time that source readers see, ms since the epoch.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class LocalExecutor:
         workers: int = 1,
         seed: int | None = None,
         faults: Faults | None = None,
-        source_clock: Callable[[], int] | None = None,
+        source_clock: Callable[[], int] = wall_clock,
     ) -> None:
         self._source_clock = source_clock
         self._workers = [self._worker(index) for index in range(workers)]

@@ -14,7 +14,7 @@ from millrace.common.types.batch import Batch, RowBatch
 from millrace.common.window import Window
 from millrace.datastream.stream import DataStream
 from millrace.runtime.buffer import MIN_WATERMARK
-from millrace.runtime.epoch import RestoreAssignment, StateHandle
+from millrace.runtime.epoch import EpochContext, RestoreAssignment, StateHandle
 from millrace.runtime.operator import Operator, OperatorContext
 from millrace.runtime.operator_input import operator_input
 from millrace.runtime.output import Output
@@ -139,7 +139,11 @@ class OperatorHarness:
         self.operator.setup(context, self._output, self._side)
         self.operator.open()
         self.operator.restore()
-        self.operator.begin_epoch(self._epoch, self._now)
+        self._begin_epoch()
+
+    def _begin_epoch(self) -> None:
+        self.operator.begin_epoch(EpochContext(self._epoch, self._now))
+        self.operator.advance_processing_time(self._now)
 
     # -- what goes in ------------------------------------------------------------------------
 
@@ -196,7 +200,7 @@ class OperatorHarness:
         """Set the clock (ms since the Unix epoch): a new epoch begins, and due timers fire."""
         self._accept()
         self._now = timestamp
-        self.operator.begin_epoch(self._epoch, self._now)
+        self._begin_epoch()
 
     # -- what comes out ----------------------------------------------------------------------
 
@@ -284,7 +288,7 @@ class OperatorHarness:
     def snapshot(self) -> OperatorSnapshot:
         """End the epoch with a checkpoint and begin the next one."""
         self._accept()
-        self.operator.begin_epoch(self._epoch, self._now)
+        self._begin_epoch()
         index, parallelism, _ = self._place
         return OperatorSnapshot(index, parallelism, tuple(self._deltas))
 

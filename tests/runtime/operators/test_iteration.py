@@ -8,7 +8,7 @@ from typing import Any
 from millrace.common.types.batch import RowBatch
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.runtime.buffer import MAX_WATERMARK
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, EpochContext
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.iteration import (
     MAX_ROUNDS,
@@ -37,8 +37,8 @@ def answer(harness: OperatorHarness) -> Ack:
 
 def test_what_was_fed_back_comes_first() -> None:
     with head() as harness:
-        harness.operator.feedback = [encode_records([1], [11]), encode_records([2], None)]
-        harness.set_processing_time(5)
+        fed_back = [encode_records([1], [11]), encode_records([2], None)]
+        harness.operator.begin_epoch(EpochContext(1, 5, feedback={"loop-1": fed_back}))
         harness.process_element(3, 13)
         assert [tuple(r) for r in harness.records()] == [(1, 11), (2, None), (3, 13)]
 
@@ -50,8 +50,7 @@ def test_the_end_is_held_until_the_loop_is_empty() -> None:
         harness.process_watermark(MAX_WATERMARK)
         assert (answer(harness).held, answer(harness).ended) == (["loop-1"], False)
         assert harness.watermarks() == [7]
-        harness.operator.drained = True
-        harness.set_processing_time(5)
+        harness.operator.begin_epoch(EpochContext(1, 5, drained=["loop-1"]))
         assert harness.watermarks() == [7, MAX_WATERMARK]
         assert (answer(harness).held, answer(harness).ended) == ([], True)
 
@@ -99,14 +98,14 @@ def told(tail: IterationTailOperator) -> dict[str, int]:
 
 def test_what_the_tail_took_is_its_state_until_the_next_epoch() -> None:
     end = tail()
-    end.begin_epoch(0, 0)
+    end.begin_epoch(EpochContext(0, 0))
     end.process([1, 2], [11, 12])
     end.process([3], None)
     end.process([4], None)
     end.end_epoch(False)
     assert kept(end) == [([1, 2], [11, 12]), ([3, 4], None)]
     assert told(end) == {"loop-1": 4}
-    end.begin_epoch(1, 0)
+    end.begin_epoch(EpochContext(1, 0))
     assert kept(end) == []
     end.end_epoch(False)
     assert told(end) == {}
@@ -115,7 +114,7 @@ def test_what_the_tail_took_is_its_state_until_the_next_epoch() -> None:
 def test_in_one_chain_records_go_round_within_the_epoch_up_to_a_bound() -> None:
     with head() as harness:
         end = harness.operator.tail = tail()
-        end.begin_epoch(0, 0)
+        end.begin_epoch(EpochContext(0, 0))
         end.process([0], None)
         emitted = []
 

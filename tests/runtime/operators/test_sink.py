@@ -8,7 +8,7 @@ import pytest
 from millrace.common.errors import StateError
 from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.common.types.batch import BatchForm, ColumnBatch, RowBatch
-from millrace.runtime.epoch import Ack, RestoreAssignment, StateHandle
+from millrace.runtime.epoch import Ack, EpochContext, RestoreAssignment, StateHandle
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operator_input import operator_input
 from millrace.runtime.operators.sink import SinkOperator
@@ -74,8 +74,7 @@ class Rig:
 
     def run(self, *values: Any, now: int = 0, ended: bool = False) -> list[Any]:
         """One epoch; returns the committables."""
-        self.operator.attempt = f"attempt-{self.epoch}"
-        self.operator.begin_epoch(self.epoch, now)
+        self.operator.begin_epoch(EpochContext(self.epoch, now, f"attempt-{self.epoch}"))
         if values:
             self.operator.process(list(values), None)
         self.operator.end_epoch(ended)
@@ -91,8 +90,8 @@ def test_one_writer_per_epoch_with_records() -> None:
     assert rig.run(now=6) == []
     assert rig.run("c", now=7) == [["c"]]
     assert rig.sink.events == [
-        ("create", "attempt-0", 0, 5, None), "close",
-        ("create", "attempt-2", 2, 7, None), "close",
+        ("create", "attempt-0-0", 0, 5, None), "close",
+        ("create", "attempt-2-0", 2, 7, None), "close",
     ]  # fmt: skip
 
 
@@ -240,7 +239,7 @@ def test_columns_reach_a_writer_in_the_form_that_its_sink_takes(
     sink: Recording, written: list[Any]
 ) -> None:
     rig = Rig(sink)
-    rig.operator.begin_epoch(0, 0)
+    rig.operator.begin_epoch(EpochContext(0, 0))
     sink_input = operator_input(rig.operator)
     sink_input.emit(RowBatch(["a"]))
     sink_input.emit(ColumnBatch(pa.record_batch({"x": [1, 2]})))

@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.runtime.operators.source_epochs import read
 
 from millrace.common import Duration, WatermarkStrategy
 from millrace.common.source import (
@@ -17,7 +18,7 @@ from millrace.common.source import (
 from millrace.common.time.watermark_strategy import WatermarkGenerator
 from millrace.common.types.batch import Batch, RowBatch
 from millrace.runtime import reading_end
-from millrace.runtime.epoch import Ack, SplitPlan
+from millrace.runtime.epoch import Ack, EpochContext, ReadPlan, SplitPlan
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.reading_end import BatchPace, ReadingEnd
@@ -81,10 +82,13 @@ class Rig:
         self.open()
 
     def open(self) -> None:
+        def clock() -> int:
+            return self.now
+
         context = OperatorContext(
-            "uid", "Source", 0, 1, 128, self.state, lambda: self.now, **self.settings
+            "uid", "Source", 0, 1, 128, self.state, clock, source_clock=clock, **self.settings
         )
-        self.operator = SourceOperator(self.source, self.strategy, lambda: self.now)
+        self.operator = SourceOperator(self.source, self.strategy)
         self.operator.setup(context, self, {})
         self.operator.open()
         self.operator.restore()
@@ -104,14 +108,10 @@ class Rig:
     ) -> Ack:
         """One epoch over splits at positions; returns its answer."""
         operator = self.operator
-        operator.begin_epoch(self.epoch, self.now)
-        operator.assign(
-            [SplitPlan("uid", SourceSplit(name), at, limit) for name, at in plans.items()],
-            max_watermark=max_watermark,
-        )
-        for _ in operator.run(100):
-            pass
-        ended = operator.finish_input(no_more)
+        operator.begin_epoch(EpochContext(self.epoch, self.now))
+        operator.advance_processing_time(self.now)
+        splits = [SplitPlan("uid", SourceSplit(name), at, limit) for name, at in plans.items()]
+        ended = read(operator, ReadPlan(splits, 100, (), max_watermark, no_more)).ended
         operator.end_epoch(ended)
         ack = Ack(0, 0, 0, ended=ended)
         operator.contribute(ack)
@@ -275,12 +275,14 @@ def test_reading_ends_when_somebody_waits_and_goes_on_there(tmp_path, monkeypatc
     monkeypatch.setattr(reading_end, "LOOK", 0)
     end = tmp_path / "0-0.end"
     rig = Rig(Script(a=[[1], [2], [3]]), MONOTONOUS)
-    rig.operator.begin_epoch(0, 0)
-    rig.operator.assign([SplitPlan("uid", SourceSplit("a"), None, 1000)])
-    for _ in rig.operator.run(100, ReadingEnd(str(end))):
+    rig.operator.begin_epoch(EpochContext(0, 0))
+    rig.operator.advance_processing_time(0)
+    splits = [SplitPlan("uid", SourceSplit("a"), None, 1000)]
+    plan = ReadPlan(splits, 100, no_more_splits=True, is_end_wanted=ReadingEnd(str(end)).is_wanted)
+    for _ in rig.operator.read(plan):
         if 2 in rig.out:
             end.touch()
-    rig.operator.end_epoch(rig.operator.finish_input(True))
+    rig.operator.end_epoch(False)
     ack = Ack(0, 0, 0)
     rig.operator.contribute(ack)
     assert positions(ack) == {"a": (2, False)}

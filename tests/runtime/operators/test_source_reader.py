@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from tests.runtime.operators.source_epochs import read
 
 from millrace.common import WatermarkStrategy
 from millrace.common.errors import JobExecutionError
@@ -21,7 +22,7 @@ from millrace.common.source import (
     StaticEnumerator,
 )
 from millrace.common.types.batch import Batch, RowBatch
-from millrace.runtime.epoch import Ack, SplitPlan
+from millrace.runtime.epoch import Ack, EpochContext, ReadPlan, SplitPlan
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.source import SourceOperator
 from millrace.state.store import SubtaskState
@@ -98,8 +99,12 @@ class Rig:
         self.now = 0
         self.state = SubtaskState()
         self.out: list[Any] = []
-        context = OperatorContext("uid", "log", 0, 1, 128, self.state, lambda: self.now)
-        self.operator = SourceOperator(source, strategy, lambda: self.now)
+
+        def clock() -> int:
+            return self.now
+
+        context = OperatorContext("uid", "log", 0, 1, 128, self.state, clock, source_clock=clock)
+        self.operator = SourceOperator(source, strategy)
         self.operator.setup(context, self, {})
         self.operator.open()
         self.operator.restore()
@@ -114,15 +119,13 @@ class Rig:
     def run(self, plans: Mapping[str, Any], share: int = 1000, **told: Any) -> Ack:
         self.out = []
         operator = self.operator
-        operator.begin_epoch(self.epoch, self.now)
+        operator.begin_epoch(EpochContext(self.epoch, self.now))
+        operator.advance_processing_time(self.now)
         if (checkpoint := told.pop("checkpoint", None)) is not None:
             operator.notify_checkpoint_complete(checkpoint)
         no_more = told.pop("no_more", False)
-        plan = [SplitPlan("uid", SourceSplit(name), at, share) for name, at in plans.items()]
-        operator.assign(plan, **told)
-        for _ in operator.run(100):
-            pass
-        ended = operator.finish_input(no_more)
+        splits = [SplitPlan("uid", SourceSplit(name), at, share) for name, at in plans.items()]
+        ended = read(operator, ReadPlan(splits, 100, no_more_splits=no_more, **told)).ended
         operator.end_epoch(ended)
         ack = Ack(0, 0, 0, ended=ended)
         operator.contribute(ack)

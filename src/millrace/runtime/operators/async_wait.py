@@ -23,6 +23,7 @@ from millrace.runtime.async_requests import AsyncRequests, Done
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue, declared_table
 from millrace.runtime.detached import detached
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.internal_tables import REQUESTS
@@ -137,8 +138,9 @@ class AsyncWaitOperator(FunctionOperator):
 
     # -- input ---------------------------------------------------------------------------
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        super().begin_epoch(epoch, now)
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        super().begin_epoch(epoch)
+        self._ends_run = epoch.ends_run
         self._records_in_epoch = 0
         self._collect(0.0)
 
@@ -173,7 +175,7 @@ class AsyncWaitOperator(FunctionOperator):
             self._drain()
 
     def end_epoch(self, ended: bool) -> None:
-        if self._spec.drain or self.ends_run:
+        if self._spec.drain or self._ends_run:
             self._drain()
         elif self._in_flight and not self._records_in_epoch:
             self._collect(IDLE_WAIT_SECONDS)

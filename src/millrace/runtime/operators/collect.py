@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, EpochContext
 from millrace.runtime.operator import Operator
 from millrace.state.serialization.payload import encode
 
@@ -15,7 +15,7 @@ class CollectOperator(Operator):
     def open(self) -> None:
         self._values: list[Any] = []
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def begin_epoch(self, epoch: EpochContext) -> None:
         self._values = []
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:

@@ -18,6 +18,7 @@ from millrace.common.functions.base import Function
 from millrace.common.functions.join_functions import ProcessJoinFunction
 from millrace.common.functions.output_tag import OutputTag
 from millrace.runtime.detached import are_immutable, detached
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.function_operator import FunctionOperator, as_callable
 from millrace.runtime.late_records import LateRecords
 from millrace.runtime.produced_records import producing
@@ -152,8 +153,8 @@ class IntervalJoinOperator(FunctionOperator):
         for side in self._sides:
             side.forget()
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        super().begin_epoch(epoch, now)
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        super().begin_epoch(epoch)
         self._number = 0
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 from millrace.common.types.batch import RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue, declared_table
-from millrace.runtime.epoch import Ack
-from millrace.runtime.operator import Operator
+from millrace.runtime.epoch import Ack, EpochContext
+from millrace.runtime.operator import LoopTail, Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.internal_tables import FEEDBACK
 from millrace.state.redistribution_mode import RedistributionMode
@@ -56,15 +56,13 @@ class IterationHeadOperator(Operator):
 
     def __init__(self, loop: str) -> None:
         self.loop = loop
-        self.feedback: list[bytes] = []
-        """What was fed back to this subtask; set before each epoch."""
-        self.tail: IterationTailOperator | None = None
+        self.tail: LoopTail | None = None
         """The tail, if it is in the same chain."""
         self._went_round = False
-        self.drained = False
-        """Whether nothing goes round any more and the inputs have ended; set before each epoch."""
+        """Whether records were fed back in this epoch."""
 
     def open(self) -> None:
+        self.tail = self.context.tails.get(self.loop)
         self._ending = DeclaredValue(self, _ENDING)
 
     def restore(self) -> None:
@@ -74,14 +72,15 @@ class IterationHeadOperator(Operator):
             self.watermark = passed
 
     def output_idle(self, input_idle: bool) -> bool:
-        return input_idle and not self.feedback and not self._went_round
+        return input_idle and not self._went_round
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        self._went_round = False
-        for payload in self.feedback:
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        feedback = epoch.feedback.get(self.loop, ())
+        self._went_round = bool(feedback)
+        for payload in feedback:
             values, timestamps = decode(payload)
             self.output.emit(RowBatch(values, timestamps))
-        if self.drained and self.holds_end:
+        if self.loop in epoch.drained and self.holds_end:
             self._end("released")
             super().process_watermark(MAX_WATERMARK)
 
@@ -122,11 +121,12 @@ class IterationTailOperator(Operator):
         self.loop = loop
 
     def open(self) -> None:
+        self.context.tails[self.loop] = self
         self._table = declared_table(self, _FEEDBACK)
         self._taken: Taken = []
         self._records = 0
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def begin_epoch(self, epoch: EpochContext) -> None:
         for place in list(self._table.data):
             self._table.remove(place)
         self._taken = []

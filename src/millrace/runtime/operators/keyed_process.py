@@ -94,8 +94,7 @@ class KeyedProcessOperator(FunctionOperator):
         self.event_timers.refresh()
         self.processing_timers.refresh()
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        super().begin_epoch(epoch, now)
+    def advance_processing_time(self, now: int) -> None:
         self._fire(self.processing_timers, now, TimeDomain.PROCESSING_TIME)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:

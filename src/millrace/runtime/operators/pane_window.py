@@ -17,6 +17,7 @@ from millrace.common.window import TimeWindow, TumblingEventTimeWindows, WindowA
 from millrace.common.window.window_assigner import checked_timestamp
 from millrace.runtime.buffer import MIN_WATERMARK
 from millrace.runtime.detached import are_immutable, detached
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.late_records import LateRecords
 from millrace.runtime.operator import OperatorContext
@@ -86,8 +87,8 @@ class PaneWindowOperator(FunctionOperator):
         self._ends = [(pane[1] - 1, pane) for pane in self._table.data]
         heapify(self._ends)
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        super().begin_epoch(epoch, now)
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        super().begin_epoch(epoch)
         self._sequence = 0
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:

@@ -30,6 +30,7 @@ from millrace.runtime.cep.pattern_runtime_context import PatternRuntimeContext
 from millrace.runtime.cep.shared_buffer import SharedBuffer
 from millrace.runtime.cep.waiting_events import Batch, WaitingEvents
 from millrace.runtime.detached import detached
+from millrace.runtime.epoch import EpochContext
 from millrace.runtime.function_operator import FunctionOperator
 from millrace.runtime.keyed_state import KeyedStates
 from millrace.runtime.late_records import LateRecords
@@ -125,11 +126,13 @@ class PatternOperator(FunctionOperator):
     def runtime_context(self, states: KeyedStates | None = None) -> StreamRuntimeContext:
         return PatternRuntimeContext(self.context, None)
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        super().begin_epoch(epoch, now)
-        self._waiting.begin_epoch(epoch)
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        super().begin_epoch(epoch)
+        self._waiting.begin_epoch(epoch.number)
         self._arrived = Batch([], [], [])
         """In processing time, the events of this epoch that are still to be put in order."""
+
+    def advance_processing_time(self, now: int) -> None:
         if not self._event_time:
             self._emit(self._advanced(now))
 

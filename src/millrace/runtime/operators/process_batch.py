@@ -165,8 +165,7 @@ class ProcessBatchOperator(MapBatchesOperator):
 
     # -- rows --------------------------------------------------------------------------
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        super().begin_epoch(epoch, now)
+    def advance_processing_time(self, now: int) -> None:
         for state in self.states.values():
             state.begin_epoch(now)
         self._fire(self.processing_timers, now, TimeDomain.PROCESSING_TIME)

@@ -20,7 +20,7 @@ from millrace.common.sink import (
 from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.runtime.committing import Committing
 from millrace.runtime.declared_state import declared_table
-from millrace.runtime.epoch import Ack, CommitPlan, Uncommitted
+from millrace.runtime.epoch import Ack, CommitPlan, EpochContext, Uncommitted
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
@@ -56,36 +56,28 @@ class SinkOperator(Operator):
         self._logger = logging.getLogger(f"millrace.sink.{self.context.name}")
         self._commits_here = self._sink.commit_mode is CommitMode.IN_SUBTASK
         self._committing: Committing | None = None
-        self.commits: Sequence[CommitPlan] = ()
-        """What is to be committed first; set before each epoch."""
         self._uncommitted: Uncommitted | None = None
-        self.attempt = ""
-        self.directory = ""
-        """That of the job; set before each epoch."""
-        self.flush = False
-        """Whether this epoch must leave nothing open; set before each epoch."""
-        self._epoch = self._now = 0
+        self._epoch = EpochContext(0, 0)
 
     def restore(self) -> None:
         # another worker may have opened or closed parts: ask when the next is due
         self._asked, self._wakeup = False, None
         self._told: tuple[str, ...] | None = None
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        self._epoch, self._now = epoch, now
+    def begin_epoch(self, epoch: EpochContext) -> None:
+        self._epoch = epoch
         self._committables = []
         if not self._asked:
             self._merge_states()
-        self._uncommitted = self._commit() if self.commits else None
+        commits = epoch.commits.get(self.context.uid)
+        self._uncommitted = self._commit(commits) if commits else None
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         self._completed = checkpoint_id
 
-    def _commit(self) -> Uncommitted | None:
+    def _commit(self, commits: Sequence[CommitPlan]) -> Uncommitted | None:
         """Commit what the plan says; returns what is to be tried again."""
-        requests = [
-            CommitRequest(decode(item.committable)[1], item.retries) for item in self.commits
-        ]
+        requests = [CommitRequest(decode(item.committable)[1], item.retries) for item in commits]
         committing = self._committing or self._create_committing()
         left = committing.attempt(requests)
         if not left:
@@ -144,10 +136,10 @@ class SinkOperator(Operator):
             subtask_index=self.context.subtask_index,
             parallelism=self.context.parallelism,
             run_id=self.context.run_id,
-            attempt=self.attempt,
-            epoch=self._epoch,
-            now=self._now,
-            directory=self.directory,
+            attempt=f"{self._epoch.attempt}-{self.context.place}",
+            epoch=self._epoch.number,
+            now=self._epoch.now,
+            directory=self._epoch.directory,
             shared=self._shared,
             metrics=self._metrics,
             logger=self._logger,
@@ -160,7 +152,7 @@ class SinkOperator(Operator):
         return self._writer
 
     def end_epoch(self, ended: bool) -> None:
-        ended = ended or self.flush
+        ended = ended or self._epoch.leaves_nothing_open
         if self._writer is None and not self._wanted(ended):
             return
         writer = self._writer or self._create_writer()
@@ -195,7 +187,7 @@ class SinkOperator(Operator):
     def _wanted(self, ended: bool) -> bool:
         """Whether a writer has something to do although no record came: it is due, the stream
         ends, or its state was restored and when it is due is not known yet."""
-        due = self._wakeup is not None and self._wakeup <= self._now
+        due = self._wakeup is not None and self._wakeup <= self._epoch.now
         has_state = self._state() is not None
         return due or (has_state and (ended or not self._asked))
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
@@ -23,20 +22,20 @@ from millrace.common.time.watermark_strategy import WatermarkStrategy
 from millrace.common.types.batch import Batch, RowBatch
 from millrace.runtime.buffer import MAX_WATERMARK, MIN_WATERMARK
 from millrace.runtime.declared_state import DeclaredValue
-from millrace.runtime.epoch import Ack, SplitPlan, SplitProgress
+from millrace.runtime.epoch import (
+    Ack,
+    EpochContext,
+    ReadPlan,
+    ReadResult,
+    SplitPlan,
+    SplitProgress,
+)
 from millrace.runtime.metrics import RegisteredGroup
 from millrace.runtime.operator import Operator
 from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.runtime.operators.timestamps import WatermarkTracker
-from millrace.runtime.reading_end import BatchPace, ReadingEnd
+from millrace.runtime.reading_end import BatchPace
 from millrace.state.redistribution_mode import RedistributionMode
-
-NEVER = ReadingEnd(None)
-
-
-def wall_clock() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
 
 
 @dataclass
@@ -74,11 +73,9 @@ class SourceOperator(Operator):
         self,
         source: Source[Any],
         strategy: WatermarkStrategy[Any],
-        clock: Callable[[], int] = wall_clock,
     ) -> None:
         self._source = source
         self._strategy = strategy
-        self.source_clock = clock
 
     def open(self) -> None:
         self._active: dict[str, ActiveSplit] = {}
@@ -88,13 +85,13 @@ class SourceOperator(Operator):
         self._reader_context = ReaderContext(
             self.context.subtask_index,
             self.context.parallelism,
-            self.source_clock,
+            self.context.source_clock,
+            poll_interval=self.context.poll_interval,
             metrics=RegisteredGroup(self.context.metrics),
             logger=logging.getLogger(f"millrace.source.{self.context.name}"),
         )
         self._now = 0
         self.idle = False
-        self.poll_interval = 100
         self.records = 0
         self._last_read = 0
         self._remaining_records = 0
@@ -111,34 +108,30 @@ class SourceOperator(Operator):
         self.watermark = self._emitted.get(MIN_WATERMARK)
         self._newest = MIN_WATERMARK
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         for split in self._active.values():
             if split.paused:  # since the last epoch
                 split.tracker.hold(now - self._now)
         self._now = now
+
+    def begin_epoch(self, epoch: EpochContext) -> None:
         self.records = 0
 
     def output_idle(self, input_idle: bool) -> bool:
         return self.idle
 
-    def deliver(self, by_lane: dict[int, list[memoryview]]) -> None:
-        """What the executor has brought for this epoch; before `assign`."""
-        self._reader_context.delivered = by_lane
+    def read(self, plan: ReadPlan) -> Generator[None, None, ReadResult]:
+        self._reader_context.delivered = plan.delivered
+        self._assign(plan.splits, plan.events, plan.max_watermark)
+        yield from self._read_batches(plan)
+        ended = self._finish_input(plan.no_more_splits)
+        return ReadResult(ended, self.records, self.idle)
 
-    def assign(
-        self,
-        plans: Sequence[SplitPlan],
-        events: Sequence[SourceEvent] = (),
-        max_watermark: int | None = None,
+    def _assign(
+        self, plans: Sequence[SplitPlan], events: Sequence[SourceEvent], max_watermark: int | None
     ) -> None:
         """Set the splits of this epoch; the reader of the last epoch goes on if it is at the
-        positions of the plan, otherwise a new one is created.
-
-        Args:
-            plans: all the splits of this subtask.
-            events: from the enumerator.
-            max_watermark: splits whose watermark is ahead of it pause; None: no limit.
-        """
+        positions of the plan, otherwise a new one is created."""
         if not self._reader_fits(plans):
             self._close_reader()
         reader = self._reader or self._create_reader()
@@ -167,8 +160,6 @@ class SourceOperator(Operator):
         )
 
     def _create_reader(self) -> SourceReader[Any]:
-        self._reader_context.poll_interval = self.poll_interval
-        self._reader_context.current_time = self.source_clock
         self._reader = self._source.create_reader(self._reader_context)
         self._end_notified = False
         return self._reader
@@ -188,18 +179,17 @@ class SourceOperator(Operator):
                 reader.close()
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        # passed on by `assign`, when the reader has the splits of this epoch
+        # passed on by `_assign`, when the reader has the splits of this epoch
         self._completed_checkpoint = checkpoint_id
 
-    def run(self, batch_records: int, end: ReadingEnd = NEVER) -> Iterator[None]:
-        """Read until the reader has no more records, the epoch's limit is reached or its ``end`` is
-        wanted; yields after each batch. What was delivered with this epoch is read whole: the next
-        has nothing of it."""
+    def _read_batches(self, plan: ReadPlan) -> Iterator[None]:
+        """Read until the reader has no more records, the epoch's limit is reached or its end is
+        wanted. What was delivered with this epoch is read whole: the next has nothing of it."""
         reader = self._reader
         assert reader is not None
-        delivered = self._reader_context.delivered
+        delivered, batch_records = plan.delivered, plan.batch_records
         while any(map(_readable, self._active.values())):
-            if not delivered and (self._remaining_records <= 0 or end.is_wanted()):
+            if not delivered and (self._remaining_records <= 0 or plan.is_end_wanted()):
                 break
             before, started = self.records, perf_counter()
             limit = self._remaining_records if not delivered else batch_records
@@ -273,7 +263,7 @@ class SourceOperator(Operator):
         if watermarks and (lowest := min(watermarks)) > self.watermark:
             self.process_watermark(lowest)
 
-    def finish_input(self, no_more_splits: bool) -> bool:
+    def _finish_input(self, no_more_splits: bool) -> bool:
         """Finish reading for this epoch; returns whether the input of this subtask has ended."""
         for split in self._active.values():
             split.tracker.tick(self._now)
@@ -365,11 +355,11 @@ class SourceOperator(Operator):
 
     def _reader_wakeup(self) -> int:
         """The time at which the reader is to be polled again."""
-        now = self.source_clock()
+        now = self.context.source_clock()
         if self._remaining_records <= 0:
             return self._now
         at = self._reader.next_wakeup(now) if self._reader is not None else None
-        return now + self.poll_interval if at is None else at
+        return now + self.context.poll_interval if at is None else at
 
     def _idle_at(self, split: ActiveSplit) -> int | None:
         at = split.tracker.idle_at()

@@ -274,7 +274,7 @@ class TimestampsOperator(Operator):
         if self.watermark != MAX_WATERMARK:
             self.watermark = self._tracker.watermark
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
+    def advance_processing_time(self, now: int) -> None:
         self._now = now
 
     def output_idle(self, input_idle: bool) -> bool:

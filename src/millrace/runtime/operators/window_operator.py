@@ -194,8 +194,7 @@ class WindowOperator(FunctionOperator):
         self._emit()
         super().process_watermark(timestamp)
 
-    def begin_epoch(self, epoch: int, now: int) -> None:
-        super().begin_epoch(epoch, now)
+    def advance_processing_time(self, now: int) -> None:
         # As in Flink a timer fires when its millisecond is over: in the last one of a window,
         # records of this epoch still belong to it.
         self._processing.fire(now - 1, self._on_processing_time)
