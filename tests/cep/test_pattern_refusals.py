@@ -106,7 +106,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: a().where(None), "where() takes a condition"),
     (lambda: a().where(lambda: True), "cannot be called with one or two arguments"),
     (lambda: a().or_(lambda value, ctx, more: True), "or_() takes a callable of the event, or"),
-    (lambda: a().where(later), "is async or a generator, and what that returns always counts as"),
+    (lambda: a().where(later), "is async or a generator: its return value always counts as"),
     (lambda: a().where(several), "is async or a generator"),
     (lambda: a().one_or_more().until(Later()), "until() takes a condition that returns True or"),
     (lambda: a().or_("x"), "or_() takes a condition"),

@@ -32,5 +32,5 @@ def test_an_interrupted_wait_ends_at_once() -> None:
 
 
 def test_waiting_for_ever_is_an_error() -> None:
-    with pytest.raises(RuntimeError, match="never go on"):
+    with pytest.raises(RuntimeError, match="never continue"):
         ManualClock().wait_until(None, Event())
