@@ -1,1 +1,1 @@
-"""The only room that knows PySpark: sessions, the execution of epochs, DataFrames."""
+"""The only room that imports PySpark: sessions, the execution of epochs, DataFrames."""

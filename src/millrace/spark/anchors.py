@@ -1,4 +1,4 @@
-"""Anchors: cached RDDs that tell Spark's scheduler which executor each task belongs to."""
+"""Anchors: cached RDDs that assign tasks to executors in Spark's scheduler."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from millrace.spark.task import ANCHOR
 
 
 def _partition_function(key: int) -> int:
-    """Never called: its identity tells Spark that partitioners are the same."""
+    """Function that Spark never calls: its identity tells Spark that partitioners are equal."""
     return key
 
 
 class Anchors:
-    """One RDD per number of tasks, with one element per partition. On a cluster it is cached, and
-    a task belongs to the executor that has its block."""
+    """One RDD per number of tasks, with one element per partition. On a cluster it is cached,
+    and a task belongs to the executor that has its block."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -30,14 +30,14 @@ class Anchors:
         self._partitioners: dict[int, JavaObject] = {}
 
     def partitioner(self, width: int) -> JavaObject:
-        """Sends what is for task n to partition n."""
+        """Partitioner that sends the data of task n to partition n."""
         if width not in self._partitioners:
             made = self._jvm.PythonPartitioner(width, id(_partition_function))
             self._partitioners[width] = made
         return self._partitioners[width]
 
     def of(self, width: int) -> JavaObject:
-        """The anchor of so many tasks."""
+        """The anchor for a number of tasks."""
         if width not in self._anchors:
             self._anchors[width] = self._made(width)
         return self._anchors[width]
@@ -58,13 +58,12 @@ class Anchors:
         return anchor
 
     def pin(self, values: JavaObject) -> JavaObject:
-        """The input of a level, an RDD partitioned by `partitioner`, with every partition where
-        its task belongs."""
+        """An RDD partitioned by `partitioner`, the input of a level, with every partition at its
+        task's executor."""
         return values.union(self.of(values.getNumPartitions())) if self.pinned else values
 
     def executors(self, width: int) -> list[str | None]:
-        """The executor that each of so many tasks belonged to when the last job began; None: its
-        block was lost."""
+        """The executor of each task when the last job began; None if its block was lost."""
         if not self.pinned:
             return [None] * width
         anchor, context = self.of(width).rdd(), self._context._jsc.sc()
@@ -72,7 +71,7 @@ class Anchors:
         return [str(places.head().toString()) if places.nonEmpty() else None for places in found]
 
     def close(self) -> None:
-        """Give the cached blocks back."""
+        """Release the cached blocks."""
         if self.pinned:
             for anchor in self._anchors.values():
                 anchor.unpersist()

@@ -1,4 +1,4 @@
-"""The Spark application that a job runs in, and whether it still exists."""
+"""The Spark application of a job, and the check that it still runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ while."""
 
 
 def require_application(context: SparkContext) -> None:
-    """Return if the application runs.
+    """Raise unless the application runs.
 
     Raises:
         ApplicationLostError: the cluster stopped it or its JVM has died: no epoch can run here.

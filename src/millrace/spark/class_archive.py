@@ -23,8 +23,8 @@ _QUIET = "-Xlog:cds*=off -Xshare:auto"
 
 
 def archive_options(environment: Mapping[str, str] = os.environ) -> str:
-    """Options of the JVM to use the archive, or to write it if there is none; "" if it is switched
-    off, there is no Java, or its directory could be written by others."""
+    """JVM options that use the archive, or write it if there is none; empty if the archive is
+    disabled, Java is missing, or other users could write its directory."""
     java = _java(environment)
     if environment.get(SWITCH) == "off" or java is None:
         return ""
@@ -37,7 +37,7 @@ def archive_options(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def with_archive(settings: Mapping[str, str]) -> dict[str, str]:
-    """The same Spark settings, the driver's JVM with the archive."""
+    """Spark settings whose driver JVM uses the archive."""
     own = settings.get("spark.driver.extraJavaOptions", "")
     options = " ".join(filter(None, [archive_options(), own]))
     return {**settings, "spark.driver.extraJavaOptions": options} if options else dict(settings)
@@ -50,8 +50,8 @@ def _java(environment: Mapping[str, str]) -> Path | None:
 
 
 def _directory(environment: Mapping[str, str]) -> Path | None:
-    """``$XDG_CACHE_HOME/millrace``, or the one that is named, made for this user alone: what is in
-    it is run as code."""
+    """The configured directory or ``$XDG_CACHE_HOME/millrace``, private to this user, because
+    its content is run as code."""
     try:
         base, named = Path(environment.get("XDG_CACHE_HOME", "")), Path(environment.get(SWITCH, ""))
         # a relative path is to be ignored (XDG Base Directory Specification)
@@ -69,7 +69,7 @@ def _directory(environment: Mapping[str, str]) -> Path | None:
 
 
 def _fingerprint(java: Path, environment: Mapping[str, str]) -> str:
-    """Changes with the Java and with the Spark."""
+    """Digest that changes with the Java and the Spark."""
     spark = environment.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)
     parts = [str(java), str(java.stat().st_mtime_ns), pyspark.__version__, spark]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

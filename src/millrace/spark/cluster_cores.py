@@ -1,4 +1,4 @@
-"""How many cores a Spark application has: executors come late, and more may come."""
+"""Number of cores of a Spark application: executors start late, and more may follow."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ state must be worth it."""
 
 
 def in_driver(context: SparkContext) -> bool:
-    """Whether the driver's own process runs all tasks."""
+    """Whether all tasks run in the driver's own process."""
     master = str(context.master)
     return master == "local" or master.startswith("local[")
 
 
 class ClusterCores:
-    """Watches the cores of all executors together."""
+    """Observes the number of cores of all executors."""
 
     def __init__(self, context: SparkContext) -> None:
         self._application = context._jsc.sc()
@@ -40,7 +40,7 @@ class ClusterCores:
         return max(1, int(self._application.maxNumConcurrentTasks(self._profile)))
 
     def wait_until_known(self) -> None:
-        """Return once the executors of a cluster have come, or are slow to come."""
+        """Wait until the executors of a cluster have registered, or for a limited time."""
         deadline = time.monotonic() + PATIENCE
         before, since = -1, time.monotonic()
         while not self._local and time.monotonic() < deadline:
@@ -55,11 +55,12 @@ class ClusterCores:
         self.count = self._now()
 
     def _executors(self) -> int:
-        """How many have registered; the driver is in the list too."""
+        """Number of registered executors; the driver is in Spark's list, too."""
         return int(self._application.getExecutorMemoryStatus().size()) - 1
 
     def have_grown(self) -> bool:
-        """Whether there have been more cores for some epochs; `count` is theirs then."""
+        """Whether the number of cores has been higher for some epochs; `count` is then the new
+        number."""
         if self._local:
             return False
         now = self._now()
@@ -71,8 +72,8 @@ class ClusterCores:
 
 
 def _promised(context: SparkContext) -> float:
-    """The tasks at the same time that the application has asked for cores for; infinite if it
-    takes what there is."""
+    """Number of tasks that the requested cores can run at a time; infinite if the application
+    takes all cores."""
     conf = context.getConf()
     instances = conf.get("spark.executor.instances")
     per_executor = int(conf.get("spark.executor.cores") or 1)

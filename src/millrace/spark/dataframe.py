@@ -15,7 +15,7 @@ from millrace.common.errors import JobDefinitionError, JobExecutionError
 
 
 def materialize(dataframe: Any, path: str) -> None:
-    """Write a bounded DataFrame to Parquet files below ``path``; Spark does all the work.
+    """Write a bounded DataFrame to Parquet files below ``path``, as a Spark job.
 
     Raises JobExecutionError when Spark cannot, for example for a streaming DataFrame.
     """
@@ -31,15 +31,15 @@ def materialize(dataframe: Any, path: str) -> None:
 
 
 def read_parquet(paths: Sequence[str]) -> DataFrame:
-    """The rows of some files as a DataFrame of this process's session; columns that only some of
-    them have are null in the others."""
+    """A DataFrame of files in this process's session; a column that a file lacks is null in its
+    rows."""
     session = SparkSession.builder.getOrCreate()
     reader = session.read.option("mergeSchema", "true").option("recursiveFileLookup", "true")
     return reader.parquet(*paths)
 
 
 def dataframe_of(table: Any) -> DataFrame:
-    """The rows of a `pyarrow.Table` as a DataFrame of this process's session.
+    """A `pyarrow.Table` as a DataFrame of this process's session.
 
     Raises:
         JobDefinitionError: Spark has no type for a column.
@@ -63,7 +63,7 @@ def read_dataframe(
     columns: Sequence[str],
     streaming: bool,
 ) -> DataFrame:
-    """Some columns of what a reader of this process's session gives.
+    """Some columns of a source, through a reader of this process's session.
 
     Args:
         source: name of a format.

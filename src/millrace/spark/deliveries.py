@@ -1,4 +1,4 @@
-"""Joins the partitions of DataFrames to the source tasks of an epoch."""
+"""Delivery of DataFrame partitions to the source tasks of an epoch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SLOT = -1
 
 @dataclass(frozen=True)
 class _Labels:
-    """Who gets the partitions of a batch."""
+    """The target lanes of a batch's partitions."""
 
     stage: int
     subtasks: tuple[int, ...]
@@ -36,13 +36,13 @@ class _Labels:
 
 
 class LabelTask:
-    """The function of a Python RDD: sends each message of Arrow to the task of its lane."""
+    """Function of a Python RDD that sends each Arrow message to the task of its lane."""
 
     def __init__(self, labels: _Labels) -> None:
         self._labels = labels
 
     def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
-        """Target and buffer in turn, as a shuffle wants them."""
+        """Alternating targets and buffers, as a shuffle takes them."""
         context = TaskContext.get()
         assert context is not None
         labels, attempt = self._labels, context.taskAttemptId()
@@ -58,7 +58,7 @@ class LabelTask:
 
 
 class Deliveries:
-    """Finds what an epoch's plan wants delivered.
+    """Finds the batches that an epoch's plan delivers.
 
     Args:
         environment: what workers need to find the job's dependencies.
@@ -70,7 +70,8 @@ class Deliveries:
         self._stages: dict[_Labels, SlottedStage] = {}
 
     def of(self, plan: EpochPlan, width: int) -> list[JavaObject]:
-        """JavaRDDs of target and buffer in turn, for so many tasks; none: nothing is delivered."""
+        """JavaRDDs of alternating targets and buffers for a number of tasks; empty if nothing is
+        delivered."""
         found: list[JavaObject] = []
         for stage, event in _events(plan).items():
             feed = feed_of(event.feed)
@@ -83,7 +84,7 @@ class Deliveries:
         return found
 
     def _stage(self, labels: _Labels) -> SlottedStage:
-        """The stage that labels a batch; most are like the last."""
+        """The stage that labels a batch; usually the same as the last one."""
         if labels not in self._stages:
             self._stages = dict(list(self._stages.items())[-7:])
             chosen = {_SLOT: labels.partitions}
@@ -94,7 +95,7 @@ class Deliveries:
 
 
 def _events(plan: EpochPlan) -> dict[int, BatchDelivery]:
-    """Per stage, the batch that it gets."""
+    """The delivered batch of each stage."""
     return {
         stage: event
         for (stage, _), subtask in plan.subtasks.items()

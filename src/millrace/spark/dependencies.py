@@ -1,4 +1,4 @@
-"""Ships dependencies to Spark: Python files, archives, packages, an interpreter, jars.
+"""Shipping of dependencies to Spark: Python files, archives, packages, an interpreter, jars.
 
 They are named in the configuration under Flink's keys (Flink docs, "Python Dependency Management"),
 which the methods of the environment set. Jars are settings of the Spark application; the rest is
@@ -74,7 +74,7 @@ class Dependencies:
         )
 
     def add_to(self, settings: Mapping[str, str]) -> dict[str, str]:
-        """The settings of an application that has the jars and class paths, too."""
+        """Spark settings with the job's jars and class paths added."""
         merged = dict(settings)
         _append(merged, JARS, ",", self.jars)
         for key in CLASSPATHS:
@@ -82,8 +82,7 @@ class Dependencies:
         return merged
 
     def require_jars(self, context: SparkContext) -> None:
-        """Raise ConfigurationError if the running application was made without a jar or class
-        path."""
+        """Raise ConfigurationError if the running application lacks a jar or class path."""
         conf = context.getConf()
         present = {_path(jar) for jar in conf.get(JARS, "").split(",")}
         for key in CLASSPATHS:
@@ -98,14 +97,16 @@ class Dependencies:
                 )
 
     def add_to_class_loader(self, context: SparkContext) -> None:
-        """Let the driver's JVM find the jars, which may have been started without them."""
+        """Add the jars to the class loader of the driver's JVM, which may have started without
+        them."""
         jvm: Any = context._jvm
         loader = jvm.Thread.currentThread().getContextClassLoader()
         for jar in (*self.jars, *self.classpaths):
             loader.addURL(jvm.java.io.File(_path(jar)).toURI().toURL())
 
     def ship(self, context: SparkContext) -> WorkerEnvironment:
-        """Add all but jars to the running application; what workers have to do to find it.
+        """Ship everything but jars to the running application; return the environment in which
+        workers find it.
 
         Raises:
             ConfigurationError: a file is missing, or packages cannot be installed.
@@ -124,7 +125,7 @@ class Dependencies:
         return WorkerEnvironment(tuple(names), bool(archives), executable, links)
 
     def _executable(self, context: SparkContext, archives: Mapping[str, str]) -> str | None:
-        """An interpreter within an archive is where the archive is unpacked."""
+        """Path of the interpreter; one inside an archive is in the unpacked archive."""
         if self.executable is None:
             return interpreter_for(context)
         first, *others = Path(self.executable).parts
@@ -140,9 +141,8 @@ def _texts(value: str | None) -> tuple[str, ...]:
 
 
 def _last_of_a_name(files: Sequence[str]) -> list[str]:
-    """The files, where one that was added later replaces an earlier one of its name: a session adds
-    a module again once it has been edited, or lies elsewhere. Directories are searched, whatever
-    they are called: all of them count.
+    """The files, where a later one replaces an earlier one with its name: a session adds a module
+    again after an edit, or from another place. Directories are all kept, because each is searched.
 
     Example:
         >>> _last_of_a_name(["a/lib.py", "b/other.py", "c/lib.py"])
@@ -154,7 +154,7 @@ def _last_of_a_name(files: Sequence[str]) -> list[str]:
 
 
 def _ship_file(context: SparkContext, file: str) -> str:
-    """Name below Spark's directory of files that is to be searched for modules.
+    """Ship a file; return its name below Spark's directory of files.
 
     Spark takes one file of a name in all its time, and never looks at it again. So what is shipped
     is named after its content: jobs that bring other content have workers of their own.
@@ -174,7 +174,7 @@ def _ship_file(context: SparkContext, file: str) -> str:
 
 
 def _search_here(name: str, path: str) -> None:
-    """Let this process find the modules, too: it reads what the workers' functions give."""
+    """Let this process import the modules, too: it unpickles values of the workers' functions."""
     before = _searched.get(name)
     if before == path and path in sys.path:
         return
@@ -186,8 +186,9 @@ def _search_here(name: str, path: str) -> None:
 
 
 def _ship_archive(context: SparkContext, archive: str) -> tuple[str, str]:
-    """The directory that the archive is to be found in, and the one that it is unpacked to: another
-    one if an earlier archive with other content has the name, as jobs that have that may run."""
+    """The archive's directory and the directory that it is unpacked to. The second has another
+    name if an earlier archive with other content has the same name, because jobs with that one
+    may run."""
     name, _, target = archive.partition("#")
     path = _existing(name, "add_python_archive", "python.archives")
     target = target or os.path.basename(path)
@@ -207,7 +208,7 @@ def _ship_archive(context: SparkContext, archive: str) -> tuple[str, str]:
 
 
 def _ship_directory(context: SparkContext, directory: str, target: str) -> str:
-    """Ship a directory under the name ``target``, which no other content has."""
+    """Ship a directory under the name ``target``, which no other content uses."""
     made = os.path.join(_directory(directory), target)
     if not os.path.exists(f"{made}.zip"):
         shutil.make_archive(made, "zip", directory)
@@ -216,7 +217,8 @@ def _ship_directory(context: SparkContext, directory: str, target: str) -> str:
 
 
 def _ship_packages(context: SparkContext, requirements: str) -> str:
-    """Install packages here, and ship them unpacked: libraries cannot be loaded from a zip."""
+    """Install packages here and ship them unpacked, because libraries cannot be loaded from a
+    zip."""
     file, _, cache = requirements.partition("#")
     path = _existing(file, "set_python_requirements", "python.requirements")
     text = Path(path).read_text(encoding="utf-8")
@@ -260,7 +262,7 @@ def _directory(owner: str) -> str:
 
 
 def _content_digest(path: str) -> str:
-    """Digest of a file's name and content, or of all there is below a directory."""
+    """Digest of a file's name and content, or of everything below a directory."""
     digest = hashlib.sha256()
     below = [path]
     if os.path.isdir(path):
@@ -283,7 +285,7 @@ def _digest(path: str) -> str:
 
 
 def _jar(path: str) -> str:
-    """A jar on this machine by its absolute path; what has another scheme as it is."""
+    """Absolute path of a jar on this machine; a URI with another scheme unchanged."""
     local = _path(path)
     if "://" in local:
         return local

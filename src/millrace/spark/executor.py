@@ -1,4 +1,4 @@
-"""Epochs on Spark: one epoch is one Spark job, one level is one stage of it."""
+"""Execution of epochs on Spark: one epoch is one Spark job, one level is one of its stages."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class SparkExecutor:
         self._digest = ""
 
     def deploy(self, program: Program) -> None:
-        """Ship the program and build what is the same in every epoch."""
+        """Ship the program and build the parts that are the same in every epoch."""
         if self._program is not None:  # the job goes on with another parallelism
             _closed_runs.append(self._program.run_id)
         self._cores.wait_until_known()
@@ -110,11 +110,11 @@ class SparkExecutor:
         self._build(self._assigned(program.max_width))
 
     def _assigned(self, width: int) -> list[int]:
-        """The slots of so many tasks where these belong now."""
+        """The slots of a number of tasks, at their current executors."""
         return assign_slots(self._anchors.executors(width), self._slots)
 
     def _build(self, slots: list[int]) -> None:
-        """Make the functions of all levels for these slots."""
+        """Build the functions of all levels for these slots."""
         assert self._program is not None
         self._slots = slots
         levels = self._program.levels
@@ -137,7 +137,7 @@ class SparkExecutor:
         return SlottedStage(self._context, chosen, function, self._environment)
 
     def prepare(self, program: Program) -> CompletableFuture[None]:
-        """Start the Python workers of slots that the running program does not have."""
+        """Start the Python workers of slots that the running program lacks."""
         width = replace(program, tasks=self._tasks or self._cores.count).max_width
         future: CompletableFuture[None] = CompletableFuture()
         try:
@@ -169,7 +169,7 @@ class SparkExecutor:
         return future
 
     def _pairs(self, output: JavaObject) -> JavaObject:
-        """Alternating targets and buffers as the pairs that a shuffle wants."""
+        """Alternating targets and buffers as pairs, for a shuffle."""
         return self._jvm.PairwiseRDD(output.rdd()).asJavaPairRDD()
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
@@ -196,7 +196,8 @@ class SparkExecutor:
         return acks
 
     def _loss(self, error: Exception) -> JobExecutionError:
-        """An ExecutorError: the epoch can be run again. Another one: not in this application."""
+        """An ExecutorError if the epoch can run again; another error if this application cannot
+        run it."""
         require_application(self._context)
         if isinstance(error, (EOFError, OSError)):
             return ExecutorError(f"the connection to Spark broke: {error}")
@@ -206,14 +207,14 @@ class SparkExecutor:
         return ExecutorError(self._cause_of_loss(error))
 
     def _cause_of_loss(self, error: Exception) -> str:
-        """Why an epoch was lost; of a worker that died, also what it ran."""
+        """Reason why an epoch was lost; for a dead worker also its operators."""
         reason, death = _reason(error), worker_death(_message(error))
         if death is None:
             return reason
         return f"a Python worker died in {self._operators_of(death.stage)}: {death.reason}"
 
     def _operators_of(self, spark_stage: int) -> str:
-        """The operators that a stage of the running Spark job runs."""
+        """The operators in a stage of the running Spark job."""
         assert self._program is not None
         stages = list(self._program.stages)
         tracker = self._context.statusTracker()
@@ -226,7 +227,7 @@ class SparkExecutor:
         return " or ".join(f"'{stage.name}'" for stage in stages)
 
     def _follow_cores(self) -> None:
-        """Spread the subtasks over more tasks when the application has got more cores to stay."""
+        """Spread the subtasks over more tasks when the application has permanently more cores."""
         program = self._program
         assert program is not None
         try:
@@ -238,7 +239,7 @@ class SparkExecutor:
             raise self._loss(error) from error
 
     def _follow_tasks(self, acks: list[Ack]) -> None:
-        """See to it that no two tasks of one executor share a slot after tasks have moved."""
+        """Separate tasks of one executor that share a slot after tasks have moved."""
         workers = {(ack.stage, ack.subtask): ack.worker for ack in acks}
         known, self._workers = self._workers, workers
         if any(known.get(subtask, worker) != worker for subtask, worker in workers.items()):
@@ -258,7 +259,7 @@ class SparkExecutor:
         return current
 
     def _source_rdd(self, plan: EpochPlan) -> JavaObject:
-        """The output of the sources' level; some may have to be given records of DataFrames."""
+        """The output of the sources' level, including deliveries of DataFrames."""
         assert self._program is not None
         delivered = self._deliveries.of(plan, self._program.max_width)
         if not delivered:
@@ -270,7 +271,7 @@ class SparkExecutor:
         return self._first_level(self._exchanged(joined))
 
     def _exchanged(self, pairs: JavaObject) -> JavaObject:
-        """Buffers at the tasks that they are for, where these belong."""
+        """Buffers at their target tasks, on the executors of these tasks."""
         shuffled = pairs.partitionBy(self._partitioner)
         self._cleaner.note(shuffled)
         return self._anchors.pin(self._jvm.PythonRDD.valueOfPair(shuffled))
@@ -288,7 +289,7 @@ class SparkExecutor:
             self._properties.cancel(self._name)
 
     def finished(self) -> None:
-        """Have subtasks delete their files: Spark ends workers without a word."""
+        """Let subtasks delete their files, because Spark ends workers without notice."""
         if self._program is None or not self._program.state_backend.has_files:
             return
         width = self._program.max_width
@@ -298,7 +299,7 @@ class SparkExecutor:
             stage.over(self._anchors.of(width).rdd()).count()
 
     def close(self) -> None:
-        """Release what the application holds for this job."""
+        """Release the application's resources of this job."""
         self._cleaner.close()
         if self._program is not None:
             _closed_runs.append(self._program.run_id)
@@ -319,8 +320,8 @@ _BEGINNING, _END = 300, 900
 
 
 def _reason(error: Exception) -> str:
-    """The first lines of what Spark says, and of a long traceback the last, which have the cause;
-    the whole goes to the log."""
+    """First lines of Spark's message and, for a long traceback, its last lines, which have the
+    cause; the log has everything."""
     log.debug("Spark failed", exc_info=error)
     told = _message(error).strip().split("\n\tat ")[0].rstrip()
     if "Traceback (most recent call last)" not in told:  # whose parts have empty lines between them

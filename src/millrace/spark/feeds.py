@@ -1,4 +1,4 @@
-"""Feeds: the DataFrames of this process whose partitions the executor brings to source subtasks."""
+"""Feeds: DataFrames of this process whose partitions the executor delivers to source subtasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Feed", "arrow_schema", "feed_of", "partitions_of"]
 
 @dataclass(eq=False)
 class Feed:
-    """Batches of a source that the executor can deliver, by number."""
+    """Batches of a source, by number, for the executor to deliver."""
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     batches: dict[int, JavaObject] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Feed:
         _feeds[self.id] = self
 
     def close(self) -> None:
-        """Forget the batches."""
+        """Drop the batches."""
         _feeds.pop(self.id, None)
         self.batches.clear()
 
@@ -40,12 +40,12 @@ _feeds: dict[str, Feed] = {}
 
 
 def feed_of(name: str) -> Feed | None:
-    """The feed with this id; None: it was another process's."""
+    """The feed with an id; None if it belongs to another process."""
     return _feeds.get(name)
 
 
 def arrow_schema(dataframe: Any) -> pa.Schema:
-    """The columns of the messages that `partitions_of` gives.
+    """The columns of the messages that `partitions_of` returns.
 
     Raises:
         JobDefinitionError: Arrow has no type for a column, two have the same name, or it is not a
@@ -75,7 +75,7 @@ def arrow_schema(dataframe: Any) -> pa.Schema:
 
 
 def partitions_of(dataframe: Any) -> tuple[JavaObject, int]:
-    """The partitions of a DataFrame as an RDD of messages of Arrow, and how many they are.
+    """The partitions of a DataFrame as an RDD of Arrow messages, and their number.
 
     Raises:
         JobExecutionError: Spark cannot plan it.

@@ -1,4 +1,4 @@
-"""The JVM of Spark's driver: started early, and kept from writing to the terminal."""
+"""The JVM of Spark's driver: it starts early, and does not write to the terminal."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _BESIDE = os.path.join(_HERE, "spark_log4j2.properties")
 
 
 def launch_early(settings: Mapping[str, str]) -> None:
-    """Start the JVM in a thread, with these Spark settings, so that it boots while the caller
-    goes on. Whoever makes a SparkContext meanwhile waits for it; a failure is found then, too."""
+    """Start the JVM with Spark settings in a thread, so that the caller can go on. The first
+    SparkContext waits for it, and reports a failure."""
     locked = Event()
 
     def launch() -> None:
@@ -45,13 +45,13 @@ def launch_early(settings: Mapping[str, str]) -> None:
 
 
 def preload() -> None:
-    """Import what PySpark imports when a context is made: pandas, if it is installed. Meant for
-    the time in which the JVM boots."""
+    """Import the modules that PySpark imports for a context, such as pandas if it is installed,
+    while the JVM boots."""
     import_module("pyspark.testing.utils")
 
 
 def ensure_gateway(settings: Mapping[str, str]) -> None:
-    """Start the JVM unless it runs.
+    """Start the JVM unless it already runs.
 
     Raises:
         ConfigurationError: it does not start, for example because Java is missing or too old.
@@ -73,7 +73,7 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
 
 
 class JvmProcess(dict[str, Any]):
-    """The arguments of `subprocess.Popen` for the JVM, which no signal ends that is for the driver.
+    """Arguments of `subprocess.Popen` for the JVM, which protect it from signals to the driver.
 
     Terminals, ``timeout`` and systemd send a signal to everything that the driver has started. The
     driver answers it by a stop with a checkpoint, for which it needs the JVM. So this gets a
@@ -100,9 +100,9 @@ def _ignoring_sigterm(before: Callable[[], object]) -> Callable[[], None]:
 def with_quiet_log(
     settings: Mapping[str, str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """The same Spark settings; on a terminal the JVM does not greet with its default settings and
-    warnings about this machine, and beside a log file of ours it has one of its own, so that what
-    functions say is not lost in it. Who has set up its log, or wants to see it, gets that."""
+    """Spark settings for a quiet log. On a terminal the JVM prints no greeting or warnings about
+    this machine; beside a log file of millrace it has one of its own, so that output of
+    functions does not disappear in it. A user's own log settings stay."""
     own = settings.get(_JAVA_OPTIONS, "")
     home = environment.get("SPARK_CONF_DIR") or os.path.join(
         environment.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf"
@@ -127,7 +127,7 @@ def _output() -> Iterator[dict[str, Any]]:
 
 
 def require_no_remote(environment: Mapping[str, str] = os.environ) -> None:
-    """Raises ConfigurationError if PySpark is told to use Spark Connect, which has no RDDs."""
+    """Raise ConfigurationError if PySpark is configured for Spark Connect, which has no RDDs."""
     remote = environment.get("SPARK_REMOTE")
     if remote:
         raise ConfigurationError(
@@ -144,7 +144,7 @@ def _not_started() -> str:
 
 
 def _require_java() -> None:
-    """Raises ConfigurationError unless there is a Java that Spark can use."""
+    """Raise ConfigurationError unless there is a Java that Spark can use."""
     problem = find_java().problem()
     if problem is not None:
         raise ConfigurationError(problem)

@@ -1,4 +1,4 @@
-"""The standard error of a Python worker, without the traceback of a hang-up."""
+"""Standard error of a Python worker, without the traceback of a closed connection."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def filter_hangups() -> None:
 
 
 class HangupFilter:
-    """A text stream that drops what is written while the daemon handles a closed connection."""
+    """A text stream that drops text written while the daemon handles a closed connection."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write the text, or not; as of any text stream."""
+        """Write or drop the text; returns its length, as text streams do."""
         return len(text) if _hung_up(sys.exc_info()[1]) else self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -37,8 +37,8 @@ class HangupFilter:
 
 
 def _hung_up(error: BaseException | None) -> bool:
-    """Whether an error is the connection's, as the daemon's own frame has caught it: a user's
-    function that writes to a closed socket is caught further in."""
+    """Whether the daemon's own frame caught the error of the connection; errors of a user's
+    closed sockets are caught in inner frames."""
     if not isinstance(error, BrokenPipeError | ConnectionResetError):
         return False
     caught = error.__traceback__

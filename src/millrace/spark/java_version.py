@@ -1,4 +1,4 @@
-"""The Java that Spark's JVM is started with."""
+"""The Java of Spark's JVM."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MISSING = (
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """An installed Java, or the lack of one."""
+    """An installed Java, or its absence."""
 
     path: str | None
     """The program; None: there is none."""
@@ -29,7 +29,7 @@ class Java:
     """What ``JAVA_HOME`` says, if the program is not there or cannot be run."""
 
     def problem(self) -> str | None:
-        """Why Spark cannot use it, and what to do; None: it can.
+        """Reason why Spark cannot use the Java, with the remedy; None if it can.
 
         Example:
             >>> Java("/java8/bin/java", 8).problem()
@@ -52,7 +52,7 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    """The Java of ``JAVA_HOME``, or the first one on the path, as Spark's own scripts choose it."""
+    """The Java of ``JAVA_HOME``, or the first on the path, as Spark's own scripts choose it."""
     home = environment.get("JAVA_HOME")
     path = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if home and not shutil.which(path or ""):
@@ -67,7 +67,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
 
 
 def major_version(text: str) -> int | None:
-    """The major version in what `java -version` prints.
+    """The major version in the output of `java -version`.
 
     Example:
         >>> major_version('openjdk version "17.0.15"'), major_version('java version "1.8.0_412"')

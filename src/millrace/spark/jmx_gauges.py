@@ -1,5 +1,4 @@
-"""Gauges in the driver's JVM, for tools that speak JMX: through Dropwizard's metrics, which Spark
-has along."""
+"""Gauges in the driver's JVM for JMX clients, through Spark's own Dropwizard metrics."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ class JmxGauges:
         self._reporter.start()
 
     def show(self, values: Mapping[str, float | str]) -> None:
-        """Show these, and no others."""
+        """Show these values, and remove all others."""
         for name in self._gauges.keys() - values.keys():
             self._registry.remove(name)
             del self._gauges[name], self._shown[name]
@@ -50,5 +49,5 @@ class JmxGauges:
             self._shown[name] = value
 
     def close(self) -> None:
-        """Take all beans away."""
+        """Remove all beans."""
         self._reporter.stop()

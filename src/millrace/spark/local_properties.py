@@ -1,4 +1,4 @@
-"""Spark's local properties of the thread that starts a job, for the one that runs it.
+"""Spark's local properties of the thread that starts a job, for the thread that runs it.
 
 They are a property of JVM threads: scheduler pool, job group, description, tags and what users
 set. PySpark: `pyspark.InheritableThread`; Spark docs, "Job Scheduling".
@@ -16,7 +16,7 @@ _GROUP = "spark.jobGroup.id"
 
 
 class LocalProperties:
-    """The properties of the thread that makes this object."""
+    """The properties of the current thread."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -29,8 +29,8 @@ class LocalProperties:
         return group
 
     def apply(self, name: str | None = None) -> None:
-        """Give this thread these properties and no others, except for a job group of that name, or
-        a tag if there is a group."""
+        """Set these properties, and no others, on the current thread, except for a job group of
+        a name, or a tag if there is a group."""
         self._scala_context.setLocalProperties(self._properties.clone())
         if name is None:
             return
@@ -40,7 +40,7 @@ class LocalProperties:
             self._context.addJobTag(name)
 
     def cancel(self, name: str) -> None:
-        """Cancel the Spark jobs of the threads that have that name, and no others of the group."""
+        """Cancel the Spark jobs of the threads with a name, and no others of the group."""
         if self.group is None:
             self._context.cancelJobGroup(name)
         else:

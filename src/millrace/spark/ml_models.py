@@ -1,4 +1,4 @@
-"""`model_stages`: fitted models of Spark ML as stages that NumPy evaluates.
+"""`model_stages`: fitted Spark ML models as stages that NumPy evaluates.
 
 A fitted model is an object of the JVM, and Python workers have none. What it has learnt is read
 once, in the driver; workers compute with it what Spark's ``transform`` would.
@@ -24,7 +24,7 @@ __all__ = ["SUPPORTED", "load_stages", "model_stages"]
 
 
 def load_stages(path: str) -> list[ModelStage]:
-    """The stages of a model that was saved by Spark ML's ``save``.
+    """The stages of a model that Spark ML's ``save`` wrote.
 
     Raises:
         JobDefinitionError: there is none at this path, or a stage is not supported.
@@ -48,7 +48,7 @@ def load_stages(path: str) -> list[ModelStage]:
 
 
 def _require_known(path: str, session: Any) -> None:
-    """Refuse a saved model of a class that is none of ours to read: Spark would import whatever its
+    """Refuse a saved model of an unsupported class: Spark would import any class that its
     metadata names, and a model may come from a stranger."""
     from pyspark.ml.pipeline import PipelineSharedReadWrite
     from pyspark.ml.util import DefaultParamsReader
@@ -95,14 +95,14 @@ def model_stages(model: Any) -> list[ModelStage]:
 
 
 def _get(model: Any, name: str, default: Any = None) -> Any:
-    """The value of a parameter, set or by default."""
+    """Value of a parameter, set or by default."""
     if not model.hasParam(name) or not model.isDefined(name):
         return default
     return model.getOrDefault(name)
 
 
 def _pairs(model: Any, many: bool = True) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Input and output columns, of one or of several."""
+    """Input and output columns of a stage with one or several columns."""
     if many and _get(model, "inputCols"):
         outputs = _get(model, "outputCols")
         return tuple(_get(model, "inputCols")), tuple(outputs)
@@ -110,7 +110,7 @@ def _pairs(model: Any, many: bool = True) -> tuple[tuple[str, ...], tuple[str, .
 
 
 def _keeps(model: Any) -> bool:
-    """Whether what is missing or unknown is kept; rows are not left out.
+    """Whether missing or unknown values are kept; rows are never left out.
 
     Raises:
         JobDefinitionError: they would be.
@@ -356,7 +356,7 @@ def _trees(model: Any) -> tuple[list[Any], list[float]]:
 
 
 def _forest(roots: list[Any], classes: int) -> predictions.Forest:
-    """Nodes of the JVM as arrays.
+    """Trees of the JVM as arrays.
 
     Args:
         classes: how many of which a node has weights; 0: it has a number.

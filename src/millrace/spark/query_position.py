@@ -1,4 +1,4 @@
-"""How far a query of Structured Streaming has come: what its checkpoint directory says of that."""
+"""Position of a Structured Streaming query, from its checkpoint directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIMIT = 8 << 20
 
 @dataclass(frozen=True)
 class QueryPosition:
-    """The position behind a micro-batch, small enough for our checkpoints.
+    """The position after a micro-batch, small enough for millrace's checkpoints.
 
     Attributes:
         batch: number of the micro-batch.
@@ -30,7 +30,7 @@ class QueryPosition:
 
     @classmethod
     def read(cls, directory: Path, batch: int) -> QueryPosition:
-        """The position behind a micro-batch that has begun.
+        """The position after a micro-batch that has begun.
 
         Raises:
             JobDefinitionError: the query has state of its own.
@@ -60,7 +60,7 @@ class QueryPosition:
         return cls(batch, files)
 
     def write(self, directory: Path) -> None:
-        """Make a checkpoint directory from which a query goes on with the next micro-batch."""
+        """Write a checkpoint directory from which a query continues with the next micro-batch."""
         for name, content in {**self.files, f"commits/{self.batch}": _COMMITTED}.items():
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +68,7 @@ class QueryPosition:
 
 
 def _read(directory: Path, within: str, names: list[str]) -> dict[str, bytes]:
-    """The files of a directory, but for Spark's checksums and what it has not finished."""
+    """The files of a directory, without Spark's checksums and unfinished files."""
     return {
         os.path.normpath(os.path.join(within, name)): (directory / within / name).read_bytes()
         for name in names

@@ -1,4 +1,4 @@
-"""Making the Spark application that a job runs in, with the settings that matter here."""
+"""Creation of a job's Spark application, with the settings that millrace needs."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def active_context() -> SparkContext | None:
 def create_context(
     name: str, parallelism: int, master: str | None = None, extra: Mapping[str, str] | None = None
 ) -> SparkContext:
-    """The running application, or a new one: local with up to ``parallelism`` cores unless told
-    otherwise. No SparkSession is made: that takes seconds, and jobs do not need one.
+    """The running application, or a new one: by default local, with up to ``parallelism`` cores. It
+    has no SparkSession, which takes seconds to make and jobs do not need.
 
     ``extra`` are Spark settings of the user; they win. Raises ConfigurationError without Java 17.
     """
@@ -74,13 +74,13 @@ def create_context(
 def create_session(
     name: str, parallelism: int, master: str | None = None, extra: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """The same as `create_context`, for those who also want DataFrames."""
+    """A session in the application of `create_context`, for callers that need DataFrames."""
     return SparkSession(create_context(name, parallelism, master, extra))
 
 
 def local_master(parallelism: int | None = None) -> str:
-    """This machine, with as many of its cores as subtasks can use (None: all). Tasks are retried,
-    as on a cluster."""
+    """Master URL of this machine, with as many cores as subtasks can use (None for all). Tasks
+    are retried, as on a cluster."""
     cores = min(parallelism, os.cpu_count() or 1) if parallelism else "*"
     return f"local[{cores},{TASK_FAILURES}]"
 
@@ -99,7 +99,7 @@ def spark_settings(extra: Mapping[str, str]) -> dict[str, str]:
 
 
 def _quieten_py4j() -> None:
-    """It logs every connection that it closes, into the output of programs that log to it."""
+    """Silence py4j's log messages about closed connections."""
     logger = logging.getLogger("py4j")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.WARNING)

@@ -1,4 +1,4 @@
-"""What the Spark session of this process knows by name: databases, tables and views."""
+"""The catalog of this process's Spark session: databases, tables and views."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def tables(database: str) -> list[str]:
 
 
 def table(database: str, name: str) -> DataFrame | None:
-    """The rows of a table or view, a database's own before a temporary one; None: there is none."""
+    """The rows of a table or view; None if there is none. A table of the database precedes a
+    temporary view."""
     session = _session()
     qualified = f"{_quoted(database)}.{_quoted(name)}"
     if session.catalog.tableExists(qualified):

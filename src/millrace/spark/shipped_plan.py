@@ -1,4 +1,4 @@
-"""How an epoch's plan gets to its tasks: each reads the part of the subtasks that it carries."""
+"""Transport of an epoch's plan to its tasks, each of which reads only the part of its subtasks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _known: dict[int, tuple[str, EpochPlan]] = {}
 
 
 def encode_plan(plan: EpochPlan, tasks: int) -> tuple[str, str | None]:
-    """The plan for so many tasks as a property's text, and the file it was put in when it is big.
+    """The plan for a number of tasks as the text of a property, and the file of a large plan.
 
     Raises:
         OSError: the file cannot be written.
@@ -47,7 +47,7 @@ def encode_plan(plan: EpochPlan, tasks: int) -> tuple[str, str | None]:
 
 
 def decode_plan(text: str, task: int) -> EpochPlan:
-    """A task's part of the plan that `encode_plan` made; the last one is remembered.
+    """A task's part of an encoded plan; the last result is cached.
 
     Raises:
         OSError: the plan's file cannot be read.

@@ -1,4 +1,4 @@
-"""Removing the shuffle files of epochs that are over."""
+"""Removal of the shuffle files of past epochs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ log = logging.getLogger(__name__)
 
 
 class ShuffleCleaner:
-    """Removes an epoch's shuffle files as soon as it is over; Spark itself waits for the JVM's
-    garbage collector, while every epoch leaves files behind. Works in a thread of its own."""
+    """Removes an epoch's shuffle files when it is over, in a thread of its own; Spark itself
+    would wait for the JVM's garbage collector, while every epoch leaves files."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -24,11 +24,11 @@ class ShuffleCleaner:
         self._thread: Thread | None = None
 
     def note(self, shuffled: JavaObject) -> None:
-        """A shuffle of the running epoch."""
+        """Record a shuffle of the running epoch."""
         self._noted.append(shuffled)
 
     def clean(self) -> None:
-        """The epoch is over."""
+        """Remove the shuffles of the epoch, which is over."""
         if self._thread is None:
             self._thread = Thread(target=self._run, name="millrace-shuffle-cleaner", daemon=True)
             self._thread.start()

@@ -1,4 +1,4 @@
-"""Slots: how a task gets the same Python worker process in every epoch.
+"""Slots, through which a task gets the same Python worker process in every epoch.
 
 PySpark keeps its idle workers in one queue per (interpreter, environment) and hands them out in
 turn, so a task changes its process in half of the epochs. But workers with different environment
@@ -26,7 +26,7 @@ JavaObject = Any
 
 
 def assign_slots(executors: Sequence[str | None], previous: Sequence[int] = ()) -> list[int]:
-    """The slot of each task, given the executor that each belongs to (None: not known).
+    """The slot of each task, from the executor of each (None if unknown).
 
     Tasks of one executor, and tasks of which nothing is known, get different slots. A task keeps
     its ``previous`` slot unless another one has that already: a new slot is a new worker process.
@@ -44,7 +44,7 @@ def assign_slots(executors: Sequence[str | None], previous: Sequence[int] = ()) 
 
 
 def members(slots: Sequence[int], width: int) -> dict[int, tuple[int, ...]]:
-    """Per slot, its tasks among the first ``width``."""
+    """The tasks of each slot among the first ``width``."""
     found: dict[int, tuple[int, ...]] = {}
     for task, slot in enumerate(slots[:width]):
         found[slot] = (*found.get(slot, ()), task)
@@ -52,7 +52,7 @@ def members(slots: Sequence[int], width: int) -> dict[int, tuple[int, ...]]:
 
 
 class SlottedStage:
-    """The functions of one level, one per slot, to be put over any input.
+    """The functions of one level, one per slot, for any input.
 
     Args:
         tasks: per slot, the partitions of the input that are its tasks.
@@ -92,8 +92,8 @@ class SlottedStage:
         return self._context._jsc.union(array)
 
     def _index_set(self, indexes: Sequence[int]) -> JavaObject:
-        """A Scala set of partition indexes; it serves as the function that PartitionPruningRDD
-        wants, for a set is a predicate."""
+        """A Scala set of partition indexes. A set is a predicate, as PartitionPruningRDD needs
+        it."""
         return self._jvm.PythonUtils.toSeq(list(indexes)).toSet()
 
     def _wrapped(self, slot: int, function: Callable[..., Any]) -> JavaObject:

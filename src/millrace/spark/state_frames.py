@@ -1,4 +1,4 @@
-"""State as DataFrames: one Spark task per subtask, rows through Arrow; and the way back.
+"""State as DataFrames and back: one Spark task per subtask, rows through Arrow.
 
 Only DataFrames are used, no RDDs and no JVM objects, so this works with Spark Connect as well.
 """
@@ -34,7 +34,7 @@ Batch = Any
 def frame_from_tasks(
     spark: SparkSession, tasks: int, make: Callable[[int], Iterable[Batch]], ddl: str
 ) -> DataFrame:
-    """A DataFrame of what ``make(0)``, ``make(1)``, ... give, each in a task of its own.
+    """A DataFrame of the rows of ``make(0)``, ``make(1)``, ..., each in a task of its own.
 
     Args:
         ddl: names and types of the columns.
@@ -49,7 +49,7 @@ def frame_from_tasks(
 
 
 def _mapped(dataframe: DataFrame, function: Callable[..., Any], ddl: str) -> DataFrame:
-    """``mapInArrow``, for which PySpark asks for pandas, though it is not used.
+    """``mapInArrow``, without PySpark's check for pandas, which it does not use.
 
     Raises:
         StateError: a package is missing.
@@ -67,7 +67,7 @@ def _mapped(dataframe: DataFrame, function: Callable[..., Any], ddl: str) -> Dat
 def collect_from_tasks(
     spark: SparkSession, tasks: int, make: Callable[[int], bytes]
 ) -> list[bytes]:
-    """Run ``make(0)``, ``make(1)``, ... in one task each; returns the results in no order.
+    """Results of ``make(0)``, ``make(1)``, ..., each in a task of its own, in no order.
 
     Raises:
         StateError: one of them failed; the message is that of its error.
@@ -85,7 +85,7 @@ def exchange_rows(
     route: Callable[[Iterator[Batch]], Iterator[tuple[int, bytes]]],
     take: Callable[[int, Iterator[bytes]], bytes],
 ) -> list[bytes]:
-    """Send rows to tasks and collect an answer from each that got any.
+    """Send rows to tasks, and collect an answer from each task that got rows.
 
     Args:
         route: makes packets of the rows of a partition: (target, bytes).
@@ -154,7 +154,7 @@ def _collected(dataframe: DataFrame) -> list[bytes]:
 
 
 def _cause(text: str, otherwise: str = "reading or writing state in Spark failed") -> str:
-    """The message of Millrace's error in Spark's report of a failed task, if there is one."""
+    """Message of millrace's own error in Spark's report of a failed task, if there is one."""
     names = [kind.__name__ for kind in _all_errors(MillraceError)]
     for line in text.splitlines():
         place, _, message = line.strip().partition("Error: ")
@@ -182,7 +182,7 @@ def frame_of_rows(
 
 
 def run_query(spark: SparkSession, query: str, known: Sequence[str]) -> DataFrame:
-    """The answer to a query; ``known`` are the views that there could be.
+    """The result of a query; ``known`` are the available views.
 
     Raises:
         StateError: it is wrong.
@@ -227,7 +227,7 @@ def _plain_key(key: Any) -> Any:
 
 
 def default_parallelism(spark: SparkSession) -> int:
-    """How many tasks run at once, or 1 where the session does not tell."""
+    """Number of tasks that run at once; 1 if the session does not tell."""
     try:
         return spark.sparkContext.defaultParallelism
     except (PySparkException, AttributeError):  # of Spark Connect
@@ -235,7 +235,7 @@ def default_parallelism(spark: SparkSession) -> int:
 
 
 def require_dataframe(value: Any) -> DataFrame:
-    """The value, which must be a bounded DataFrame.
+    """The value, if it is a bounded DataFrame; else an error.
 
     Raises:
         StateError: it is none.

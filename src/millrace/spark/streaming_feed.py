@@ -1,4 +1,4 @@
-"""A query of Structured Streaming whose micro-batches become batches of a source.
+"""A Structured Streaming query whose micro-batches become batches of a source.
 
 `foreachBatch` is called with a micro-batch and returns only when a checkpoint of the job has it:
 then Spark commits the offsets. What our checkpoint has is never behind what Spark has let go of.
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class WaitingBatch:
-    """A micro-batch that is to be read."""
+    """A micro-batch that waits to be read."""
 
     position: QueryPosition
     """Behind it."""
@@ -35,7 +35,7 @@ class WaitingBatch:
 
 
 class StreamingFeed(Feed):
-    """Runs the query of a streaming DataFrame from a position on (None: from its start).
+    """Runs the query of a streaming DataFrame from a position (None for its start).
 
     Args:
         position: the fields of a `QueryPosition`.
@@ -76,7 +76,7 @@ class StreamingFeed(Feed):
         return writer.foreachBatch(self._take).start()
 
     def _take(self, dataframe: Any, batch: int) -> None:
-        """Called by Spark with each micro-batch, in a thread of its own.
+        """Callback of Spark for each micro-batch, in a thread of its own.
 
         When the job ends it returns as if all were well: what the query notes then is deleted.
         """
@@ -100,13 +100,13 @@ class StreamingFeed(Feed):
         self._over = True
 
     def waiting(self) -> WaitingBatch | None:
-        """The micro-batch to be read next, if there is one: every one is given once."""
+        """The next micro-batch to read, if there is one; each is returned once."""
         with self._changed:
             found, self._waiting = self._waiting, None
         return found
 
     def is_over(self) -> bool:
-        """Whether the query has given all that it had when it began, and has ended.
+        """Whether the query has delivered all data available at its start, and has ended.
 
         Raises:
             JobExecutionError: it has failed, or was stopped by somebody else.
@@ -121,17 +121,17 @@ class StreamingFeed(Feed):
         raise JobExecutionError(f"the query of a streaming DataFrame has ended: {why}")
 
     def end(self) -> int:
-        """A number for the end of the input, which no micro-batch has."""
+        """Number for the end of the input, which no micro-batch has."""
         return self._released + 1
 
     def release(self, batch: int) -> None:
-        """A checkpoint has what was read of this micro-batch: Spark may commit it."""
+        """Let Spark commit a micro-batch, because a checkpoint includes it."""
         with self._changed:
             self._released = max(self._released, batch)
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Stop the query; a micro-batch that no checkpoint has is given again by the next run."""
+        """Stop the query; the next run repeats micro-batches that no checkpoint includes."""
         # a query that goes on has its sources forget the micro-batch that is let go
         stopping = Thread(target=self._stop, name="millrace-query-end", daemon=True)
         stopping.start()
@@ -144,19 +144,19 @@ class StreamingFeed(Feed):
         self._scratch.remove()
 
     def _stop(self) -> None:
-        """Returns when a micro-batch that is being taken has been let go."""
+        """Stop the query, after releasing a micro-batch that waits to be taken."""
         try:
             self._query.stop()
         except (Py4JError, PySparkException, OSError) as error:
             log.debug("could not stop the query: %s", error)
 
     def _wait_until_stopping(self, stopping: Thread) -> None:
-        """Until the query begins nothing more, or cannot be asked."""
+        """Wait until the query starts nothing more, or does not answer."""
         with contextlib.suppress(Py4JError, PySparkException, OSError):
             while stopping.is_alive() and self._query.isActive:
                 stopping.join(0.005)
 
 
 def _first_lines(error: Exception) -> str:
-    """What Spark says, without the stack of Java."""
+    """Spark's message without the Java stack."""
     return str(error).strip().split("\n\n")[0].split("\n\tat ")[0][:600]

@@ -1,4 +1,4 @@
-"""Body of a Spark task: one task of one level of an epoch."""
+"""Body of a Spark task, which runs one task of one level of an epoch."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _worker: Worker | None = None
 
 
 class LevelTask:
-    """The function of a Python RDD. Shipped once per job; the plan comes as a local property."""
+    """Function of a Python RDD. It is shipped once per job; the plan comes as a local property."""
 
     def __init__(
         self,
@@ -67,8 +67,8 @@ class LevelTask:
         self._environment = environment
 
     def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
-        """Run task number ``split`` of this slot; yields target and buffer in turn, as a shuffle
-        wants them, or at the last level the buffers alone."""
+        """Run task ``split`` of this slot; yields alternating targets and buffers for a shuffle,
+        or only buffers at the last level."""
         context = TaskContext.get()
         assert context is not None
         # the program first: classes of the job file may be in the plan
@@ -107,8 +107,8 @@ class LevelTask:
 
 
 def framed(elements: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Join the buffers of each task into as few pieces as possible: each costs Spark and its
-    consumer. The order within a task is not kept: buffers are numbered."""
+    """Join the buffers of each task into few pieces, because each piece costs time in Spark and
+    in its consumer. The order within a task is not kept: buffers are numbered."""
     waiting: dict[int, list[bytes]] = {}
     sizes: dict[int, int] = {}
     for target, element in elements:
@@ -125,7 +125,7 @@ def framed(elements: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]
 
 
 def unframed(frames: Iterable[Any]) -> Iterator[bytes]:
-    """The elements that `framed` took."""
+    """The elements that `framed` joined."""
     for frame in frames:
         if frame[0] == PACKED:
             yield frame
@@ -134,10 +134,10 @@ def unframed(frames: Iterable[Any]) -> Iterator[bytes]:
 
 
 class WarmUp:
-    """Does nothing: a worker that has been given this function has imported all it needs."""
+    """Function without effect: a worker that has received it has imported all it needs."""
 
     def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
-        """Nothing."""
+        """Return nothing."""
         worker()
         for _ in elements:
             pass
@@ -148,7 +148,7 @@ class CloseEnded:
     """Closes the subtasks of its worker whose input has ended."""
 
     def __call__(self, split: int, elements: Iterable[Any]) -> Iterator[bytes]:
-        """Nothing."""
+        """Close the subtasks, and return nothing."""
         worker().close_ended()
         for _ in elements:
             pass
@@ -156,7 +156,7 @@ class CloseEnded:
 
 
 def worker() -> Worker:
-    """This process's subtasks."""
+    """The worker of this process, with its subtasks."""
     global _worker  # noqa: PLW0603 (one per process is the point)
     if _worker is None:
         filter_hangups()
@@ -168,7 +168,7 @@ def worker() -> Worker:
 
 
 def load_program(data: bytes) -> Program:
-    """The program, with the job file's own classes known under their names."""
+    """The program, with the job file's own classes registered under their names."""
     program = pickle.loads(data)
     assert isinstance(program, Program)
     install_main_classes(program.main_classes)
@@ -176,7 +176,8 @@ def load_program(data: bytes) -> Program:
 
 
 def _tidy() -> None:
-    """PySpark runs a full collection after every task: keep the state's objects out of it.
+    """Exempt the state's objects from garbage collection, because PySpark runs a full collection
+    after every task.
 
     Not the oldest generation here: a full collection stops tracking a dict of plain tuples, the
     next update tracks it again, and so each epoch would walk through all its entries.

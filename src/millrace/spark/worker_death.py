@@ -1,4 +1,4 @@
-"""The death of a Python worker, as Spark tells it: which stage of Spark ran, and where it was.
+"""Death of a Python worker, from Spark's message: the Spark stage, and the code that ran.
 
 Python's faulthandler writes the stack of a worker that dies of a signal such as SIGSEGV, and Spark
 puts it into its message. Of one that ends itself (``os._exit``), or that the system kills because
@@ -31,7 +31,7 @@ class WorkerDeath:
 
 
 def worker_death(message: str) -> WorkerDeath | None:
-    """The death that a message of Spark's tells of; None: it is about something else.
+    """The death that a message of Spark reports; None if it reports something else.
 
     Example:
         >>> worker_death("Task 0 in stage 4.0 failed 4 times: Python worker exited unexpectedly")
@@ -50,6 +50,6 @@ def worker_death(message: str) -> WorkerDeath | None:
 
 
 def _users(frames: list[str]) -> list[str]:
-    """The innermost frames, until the first of ours."""
+    """The innermost frames, up to the first one of millrace."""
     ours = (number for number, frame in enumerate(frames) if _OURS in frame)
     return frames[: min(next(ours, len(frames)), _MOST_FRAMES)]

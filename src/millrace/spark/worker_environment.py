@@ -1,4 +1,4 @@
-"""Environment of a Python worker, in which it finds the dependencies of a job."""
+"""Environment of a Python worker, in which it finds a job's dependencies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VARIABLE = "MILLRACE_DEPENDENCIES"
 
 @dataclass(frozen=True, slots=True)
 class WorkerEnvironment:
-    """Where a job's modules and data are in a worker, and which interpreter runs it."""
+    """Places of a job's modules and data in a worker, and the interpreter."""
 
     search: tuple[str, ...] = ()
     """Names below Spark's directory of files in which modules are looked for."""
@@ -33,7 +33,7 @@ class WorkerEnvironment:
     of them has another name there: the working directory then has links to them."""
 
     def enter(self) -> None:
-        """Make this process such a worker; called before the program is loaded."""
+        """Apply the environment to this process, before the program is loaded."""
         root = _root()
         paths = [os.path.join(root, name) for name in self.search]
         sys.path[:0] = [path for path in paths if path not in sys.path]
@@ -55,7 +55,7 @@ class WorkerEnvironment:
 
     @contextmanager
     def of_functions(self, context: SparkContext) -> Iterator[None]:
-        """Functions that are wrapped within run in such workers."""
+        """Context in which functions are wrapped to run in such workers."""
         before = context.pythonExec
         if self != WorkerEnvironment():
             context.environment[VARIABLE] = hashlib.sha256(repr(self).encode()).hexdigest()[:16]
@@ -69,5 +69,5 @@ class WorkerEnvironment:
 
 @cache
 def _root() -> str:
-    """Spark's directory of files; by its absolute path, for the working directory changes."""
+    """Absolute path of Spark's directory of files, because the working directory changes."""
     return os.path.abspath(SparkFiles.getRootDirectory())

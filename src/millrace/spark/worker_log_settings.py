@@ -1,4 +1,4 @@
-"""What workers log, and where it goes: that depends on where they run."""
+"""Log level and target of workers, depending on where they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Python worker tells about itself, as plain values.
+"""Facts about a Python worker, as plain values.
 
 Shipped by value: a worker may have no Millrace, or another one, which is what is to be found out.
 So this module imports only Python's own modules, and what it looks for within functions.
@@ -23,7 +23,7 @@ PACKAGES = ("millrace", "pyspark", "pyarrow", "numpy", "msgspec", "cloudpickle")
 def worker_facts(
     search: tuple[str, ...], in_files: bool, place: str | None, stores: Any
 ) -> dict[str, Any]:
-    """Everything about this process; first it takes part in the trial of the storage.
+    """All facts about this process, after its part in the trial of the storage.
 
     Args:
         search: names below Spark's directory of files in which modules are looked for.
@@ -42,7 +42,7 @@ def worker_facts(
 
 
 def process_facts() -> dict[str, Any]:
-    """What is so in any process, the driver's too."""
+    """Facts that any process has, including the driver."""
     return {
         "pid": os.getpid(),
         "executable": sys.executable,
@@ -57,7 +57,7 @@ def process_facts() -> dict[str, Any]:
 
 
 def worker_clock() -> tuple[str, float]:
-    """The worker's host and its clock, in seconds since the epoch of Unix."""
+    """The worker's host and its clock, in seconds since the Unix epoch."""
     return _host(), time.time()
 
 
@@ -83,7 +83,7 @@ def _host() -> str:
 
 
 def _version(package: str) -> str:
-    """The version of a package that can really be imported; otherwise what its import raises."""
+    """Version of a package that can be imported; otherwise the error of its import."""
     try:
         return str(importlib.import_module(package).__version__)
     except Exception as error:
@@ -91,7 +91,7 @@ def _version(package: str) -> str:
 
 
 def _trial(place: str, name: str, stores: Any) -> str | None:
-    """What is wrong with the storage here; None: nothing."""
+    """Problem with the storage here; None if there is none."""
     try:
         from millrace.filesystem.settings import FileSystemSettings, use_settings
         from millrace.filesystem.trial import StorageTrial

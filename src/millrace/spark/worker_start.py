@@ -1,4 +1,4 @@
-"""Python workers that cannot begin: in another Python than the program's, or one without packages.
+"""Python workers that cannot start: with another Python than the program's, or without packages.
 
 No repetition cures that. Functions of users never come so far in such a worker; what they raise is
 in the answers of subtasks.
@@ -26,8 +26,8 @@ CURE = (
 
 
 def start_failure(message: str) -> str | None:
-    """Why workers cannot begin, by a message of Spark's, and what to do; None: it is about
-    something else.
+    """Reason why workers cannot start, from Spark's message, with the remedy; None for other
+    messages.
 
     Example:
         >>> text = "Python in worker has different version: 3.12 than that in driver: 3.11, PySpark"
@@ -45,7 +45,7 @@ def start_failure(message: str) -> str | None:
 
 
 def interpreter_for(context: SparkContext) -> str | None:
-    """The interpreter of workers where nobody has chosen one: PySpark takes whatever `python3` is
-    first on the path. None: one was chosen, or the workers are on other machines."""
+    """Interpreter for workers if the user has chosen none, because PySpark takes the first
+    `python3` on the path. None if the user has chosen one, or the workers are on other machines."""
     chosen = "PYSPARK_PYTHON" in os.environ or context.pythonExec != "python3"
     return None if chosen or not str(context.master).startswith("local") else sys.executable

@@ -1,4 +1,4 @@
-"""A survey of the Python workers of a Spark master: one tiny job that reaches every core."""
+"""Survey of a Spark master's Python workers: one tiny job that reaches every core."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GROUP = "millrace-doctor"
 
 
 class SurveyError(Exception):
-    """Spark did not run the job; the message says why.
+    """Spark did not run the job; the message has the reason.
 
     Args:
         cure: what to do; empty: that is not known.
@@ -42,7 +42,7 @@ class SurveyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """What one Python worker told."""
+    """Facts that one Python worker reported."""
 
     host: str
     pid: int
@@ -64,7 +64,7 @@ class WorkerReport:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSurvey:
-    """What all workers told."""
+    """Facts that all workers reported."""
 
     spark: str
     """The version of the driver's Spark."""
@@ -76,7 +76,7 @@ class WorkerSurvey:
 def survey_workers(
     settings: Mapping[str, str], configuration: Configuration, place: str | None, patience: float
 ) -> WorkerSurvey:
-    """Run the job in the running application, or in one that is made for it.
+    """Run the job in the running application, or in a new one.
 
     Args:
         settings: of Spark, if an application has to be made.
@@ -128,7 +128,7 @@ def _survey(
 
 
 def _awaited_cores(context: SparkContext, patience: float) -> int:
-    """How many cores there are once executors have come: all that were asked for, if they come."""
+    """Number of cores after waiting for the requested executors."""
     deadline = time.monotonic() + patience
     while True:
         cores = ClusterCores(context)
@@ -145,7 +145,7 @@ def _awaited_cores(context: SparkContext, patience: float) -> int:
 
 
 def _every_core(context: SparkContext, cores: int) -> Callable[[Any], list[Any]]:
-    """Runs a function once on every core at the same time, as far as Spark can promise that."""
+    """Run a function once on every core at the same time, as far as Spark allows."""
     grows = str(context.getConf().get("spark.dynamicAllocation.enabled", "false")) == "true"
 
     def run(function: Any) -> list[Any]:
@@ -157,7 +157,7 @@ def _every_core(context: SparkContext, cores: int) -> Callable[[Any], list[Any]]
 
 
 def _one_each(reports: list[WorkerReport]) -> Iterator[WorkerReport]:
-    """Tasks that took turns in one worker told the same twice."""
+    """One report per worker: tasks that ran in the same worker report the same facts."""
     seen: dict[tuple[str, int], WorkerReport] = {}
     for report in sorted(reports, key=lambda report: (report.host, report.pid)):
         seen.setdefault((report.host, report.pid), report)
@@ -166,7 +166,7 @@ def _one_each(reports: list[WorkerReport]) -> Iterator[WorkerReport]:
 
 @contextmanager
 def _by_value() -> Iterator[None]:
-    """Within, the functions of the probe are shipped with their code."""
+    """Context in which the probe's functions are pickled with their code."""
     cloudpickle.register_pickle_by_value(worker_probe)  # type: ignore[no-untyped-call]
     try:
         yield
@@ -205,7 +205,7 @@ def _within(
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong, in a line."""
+    """Error in one line."""
     text = str(error)
     known = start_failure(text)
     if known is not None:

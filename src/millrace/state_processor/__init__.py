@@ -1,5 +1,5 @@
-"""State as tables: read any checkpoint or savepoint as Spark DataFrames, write new ones from them
-(Flink docs, "State Processor API").
+"""State as tables: checkpoints and savepoints as Spark DataFrames, and new savepoints from
+DataFrames (Flink docs, "State Processor API").
 
 Example:
     >>> from millrace.state_processor import SavepointReader

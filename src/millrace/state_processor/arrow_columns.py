@@ -1,4 +1,4 @@
-"""Converts rows of state to Arrow batches, for Spark DataFrames.
+"""Conversion of rows of state to Arrow batches, for Spark DataFrames.
 
 A value for which Spark has no type becomes text. All integers become BIGINT and all floating-point
 numbers DOUBLE, so that a column has the same type whatever the sizes of its values.
@@ -48,7 +48,7 @@ _UNCHANGED_TYPES = (  # logical types that a DataFrame's column keeps
 
 
 def column_type(info: TypeInformation[Any]) -> LogicalType | None:
-    """Return the column type for a declared type; None if it must be inferred from the values."""
+    """The column type for a declared type; None if it must be inferred from the values."""
     kind = rewritten(info.logical_type, _widened)
     return None if has_json(kind) else kind
 
@@ -114,7 +114,7 @@ def arrow_batches(columns: Sequence[FrameColumn], rows: Iterable[Row]) -> Iterat
 
 
 def _column_converter(column: FrameColumn) -> Converter:
-    """Return the converter for a column's values; its errors name the column."""
+    """The converter for a column's values; its errors name the column."""
     convert = converter(column.type)
 
     def convert_or_raise(value: Any) -> Any:
@@ -135,7 +135,8 @@ class _MisfitError(Exception):
 
 
 def converter(kind: LogicalType) -> Converter:
-    """Return a function that converts values of this type to what Arrow takes; None stays None."""
+    """A function that converts values of this type to values that Arrow accepts; None stays
+    None."""
     convert = _not_null_converter(kind)
     return lambda value: None if value is None else convert(value)
 

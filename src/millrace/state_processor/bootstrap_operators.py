@@ -1,4 +1,4 @@
-"""The operators that rows go through to become state."""
+"""Operators that turn rows into state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["BroadcastBootstrap", "KeyedBootstrap", "ListBootstrap"]
 
 @dataclass(frozen=True, slots=True)
 class KeyedBootstrap:
-    """Makes the operator of keyed state."""
+    """Factory of the operator of keyed state."""
 
     function: KeyedStateBootstrapFunction
     key_batch: Callable[[list[Any]], list[Any]]
@@ -36,18 +36,18 @@ class _Keyed(Adapter):
     """A bootstrap function as the function of an operator with timers."""
 
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """Write; nothing comes out."""
+        """Write state, and emit nothing."""
         self.wrapped.process_element(value, ctx)
         return None
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
-        """No timer fires while state is written."""
+        """Do nothing: no timer fires while state is written."""
         raise AssertionError("a timer fired while state was written")
 
 
 @dataclass(frozen=True, slots=True)
 class ListBootstrap:
-    """Makes the operator of operator state."""
+    """Factory of the operator of operator state."""
 
     function: StateBootstrapFunction
 
@@ -63,7 +63,7 @@ class _ListOperator(FunctionOperator):
 
 @dataclass(frozen=True, slots=True)
 class BroadcastBootstrap:
-    """Makes the operator of broadcast state."""
+    """Factory of the operator of broadcast state."""
 
     function: BroadcastStateBootstrapFunction
 

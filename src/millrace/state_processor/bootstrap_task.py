@@ -1,5 +1,5 @@
-"""Tasks that make state of rows: they send each to the subtask of its key, and run the operator
-there over all that arrive."""
+"""Tasks that turn rows into state: they send each row to the subtask of its key, and run the
+operator there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["BootstrapTask", "Target"]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The operator whose state is written, and where to."""
+    """The operator whose state is written, and the target directory."""
 
     uid: str
     stage: str
@@ -42,7 +42,7 @@ class Target:
 
 
 class BootstrapTask:
-    """Travels to the tasks on both sides of the exchange."""
+    """Task on both sides of the exchange."""
 
     def __init__(
         self, transformation: StateBootstrapTransformation, names: tuple[str, ...], target: Target
@@ -57,7 +57,7 @@ class BootstrapTask:
     # -- where the rows are ----------------------------------------------------------------------
 
     def route(self, batches: Iterator[Any]) -> Iterator[tuple[int, bytes]]:
-        """Packets of rows for subtasks."""
+        """Packets of rows, by target subtask."""
         install_main_classes(self._target.classes)
         choose = self._chooser()
         for batch in batches:
@@ -70,7 +70,7 @@ class BootstrapTask:
                 yield subtask, encode_records(chosen, None)
 
     def _chooser(self) -> Callable[[list[Any]], list[int]]:
-        """From rows to the subtasks that they belong to."""
+        """Function from rows to their subtasks."""
         target, key_batch = self._target, self._input.key_batch
         if self._broadcast:
             return lambda rows: [0] * len(rows)
@@ -89,7 +89,7 @@ class BootstrapTask:
     # -- where the state is ----------------------------------------------------------------------
 
     def take(self, subtask: int, packets: Iterator[bytes]) -> bytes:
-        """Make and write the state of a subtask."""
+        """Build and write the state of a subtask."""
         install_main_classes(self._target.classes)
         state = self._empty_state()
         try:

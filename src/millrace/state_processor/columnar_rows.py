@@ -33,7 +33,7 @@ def columnar_types(info: StateInfo) -> dict[str, LogicalType]:
 
 
 def columnar_row_maker(info: StateInfo) -> Callable[[Entry], tuple[Any, ...]]:
-    """Makes rows of entries."""
+    """Converter from entries to rows."""
     key, value = _named(_key_type(info)), _named(_value_type(info))
     # a key of no columns, as of GROUP BY (), is no value
     return lambda entry: (None if entry.key == () else key(entry.key), value(entry.value))
@@ -44,7 +44,7 @@ def _key_type(info: StateInfo) -> LogicalType:
 
 
 def _value_type(info: StateInfo) -> LogicalType:
-    """Of all that one key has."""
+    """Type of all values of one key."""
     if not isinstance(info.schema, tuple):
         return JSON
     inner, value = map(parse_type, info.schema[2:])
@@ -71,7 +71,7 @@ def _shown(kind: LogicalType) -> LogicalType:
 
 
 def _named(kind: LogicalType) -> Named:
-    """Gives the rows in a value the names of their fields."""
+    """Converter that gives the rows in a value the names of their fields."""
     if isinstance(kind, RowType):
         names, fields = kind.names, [_named(field.type) for field in kind]
         return _unless_null(

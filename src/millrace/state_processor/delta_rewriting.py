@@ -1,4 +1,4 @@
-"""Deltas in which operators are left out or have other uids.
+"""Deltas without some operators, or with other uids.
 
 The values are not looked at: tables are called otherwise, their bytes stay what they are. Only what
 operators keep about themselves, which is in one table for all, is decoded.
@@ -23,7 +23,7 @@ Uids = Mapping[str, str | None]
 
 
 def rewritten(delta: StateDelta, load: Loader, uids: Uids) -> StateDelta:
-    """The delta with the operators' new uids. What is of none of them goes, too."""
+    """The delta with the operators' new uids; state of other operators is removed."""
     native = dataclasses.replace(delta, data=load(delta))
     pieces = (_content(content, uids) for content in contents(native, load))
     return dataclasses.replace(delta, data=b"".join(chain.from_iterable(map(framed, pieces))))
@@ -52,7 +52,7 @@ def _own_values(table_delta: dict[str, Any], uids: Uids) -> dict[str, Any]:
 
 
 def _renamed(key: tuple[str, ...], uids: Uids) -> tuple[str, ...] | None:
-    """The key of an operator's own value with the new uid; None: its operator goes."""
+    """The key of an operator's own value with the new uid; None if the operator is removed."""
     if key == VALVE:
         return key
     uid = uids.get(key[0])

@@ -1,4 +1,4 @@
-"""Functions that read state key by key or window by window, and that write it row by row."""
+"""Functions that read state by key or by window, and that write it row by row."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class KeyedStateReaderFunction(Function):
     """
 
     class Context(ABC):
-        """Timers of the key that is read."""
+        """Timers of the current key."""
 
         @abstractmethod
         def registered_event_time_timers(self) -> list[int]:
-            """Its timers of event time, ms since the epoch, earliest first."""
+            """Event-time timers of the key, in ms since the epoch, earliest first."""
 
         @abstractmethod
         def registered_processing_time_timers(self) -> list[int]:
-            """Its timers of processing time, ms since the epoch, earliest first."""
+            """Processing-time timers of the key, in ms since the epoch, earliest first."""
 
     @abstractmethod
     def read_key(self, key: Any, ctx: KeyedStateReaderFunction.Context) -> Iterable[Any]:
@@ -62,7 +62,7 @@ class WindowReaderFunction(Function):
     """
 
     class Context(ABC):
-        """The window that is read, its state and timers."""
+        """The current window, its state and timers."""
 
         @abstractmethod
         def window(self) -> Any:
@@ -78,22 +78,21 @@ class WindowReaderFunction(Function):
 
         @abstractmethod
         def registered_event_time_timers(self) -> list[int]:
-            """The timers of event time of this key and window, ms since the epoch."""
+            """Event-time timers of this key and window, in ms since the epoch."""
 
         @abstractmethod
         def registered_processing_time_timers(self) -> list[int]:
-            """The timers of processing time of this key and window, ms since the epoch."""
+            """Processing-time timers of this key and window, in ms since the epoch."""
 
     @abstractmethod
     def read_window(
         self, key: Any, context: WindowReaderFunction.Context, elements: list[Any]
     ) -> Iterable[Any]:
-        """Read a window; ``elements`` are all its elements, or the one result."""
+        """Read a window; ``elements`` are all its elements, or its one result."""
 
 
 class KeyedStateBootstrapFunction(Function):
-    """Writes state and timers of the key of each row.
-    Flink: class ``KeyedStateBootstrapFunction``.
+    """Writes state and timers of each row's key. Flink: class ``KeyedStateBootstrapFunction``.
 
     Example:
         >>> from millrace.common.state import ValueStateDescriptor
@@ -105,19 +104,19 @@ class KeyedStateBootstrapFunction(Function):
     """
 
     class Context(ABC):
-        """Key and timestamp of the row that is written, and timers."""
+        """Key and timestamp of the current row, and timers."""
 
         @abstractmethod
         def get_current_key(self) -> Any:
-            """Its key."""
+            """Key of the current row."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
-            """Sets timers of this key: the job that starts with the state fires them."""
+            """Registration of timers of this key: the job that starts with the state fires them."""
 
         @abstractmethod
         def timestamp(self) -> int | None:
-            """Its event time, ms since the epoch, if there were timestamps assigned."""
+            """Event time of the row, in ms since the epoch, if timestamps were assigned."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: KeyedStateBootstrapFunction.Context) -> None:

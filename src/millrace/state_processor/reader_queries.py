@@ -53,13 +53,13 @@ class OperatorPlace:
     def states_of(
         self, state: SubtaskState, current: CurrentKey, scope: StateScope = FUNCTION
     ) -> KeyedStates:
-        """Return access to its keyed states, for the current key in ``current``."""
+        """Access to the operator's keyed states, for the current key in ``current``."""
         return KeyedStates(state, self.uid, current, scope, lambda: self.now)
 
     def open(
         self, function: Function, state: SubtaskState, states: KeyedStates, index: int, width: int
     ) -> set[TableId]:
-        """Open a reader function; return the tables of the states that it has registered.
+        """Open a reader function, and return the tables of its registered states.
 
         Raises:
             StateError: it has registered a state that the operator does not have.
@@ -100,7 +100,7 @@ class KeyedReaderQuery:
         return len(self.source.subtasks)
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
-        """Return what the function returns for each key of a subtask."""
+        """The function's results for each key of a subtask."""
         current, function, place = CurrentKey(), self.function, self.place
         state = self.source.restore_for(task, place.uid, place.owner)
         states = place.states_of(state, current)
@@ -131,7 +131,7 @@ class _KeyContext(KeyedStateReaderFunction.Context):
 
 
 def _keys(state: SubtaskState, uid: str, registered: set[TableId]) -> list[Any]:
-    """Return the keys with entries in the registered states; if none is, in any keyed state."""
+    """The keys with entries in the registered states; if none is registered, in any keyed state."""
     own = [table for table in state.tables if table.uid == uid]
     wanted = [table for table in own if table in registered] or own
     keys: dict[Any, None] = {}
@@ -143,7 +143,7 @@ def _keys(state: SubtaskState, uid: str, registered: set[TableId]) -> list[Any]:
 
 
 def _timers(state: SubtaskState, uid: str, name: str, windowed: bool = False) -> Timers:
-    """Return the times of the timers by key, or with ``windowed`` by key and window."""
+    """Times of the timers by key, or with ``windowed`` by key and window."""
     found: Timers = {}
     table = TableId(uid, name)
     if table in state.tables:
@@ -167,7 +167,7 @@ class WindowQuery:
         return len(self.source.subtasks)
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
-        """Return the windows of a subtask: key, window columns and contents."""
+        """The windows of a subtask: key, window columns and contents."""
         for entry in self.entries(self.source.restore(task, self.info), self.info.uid):
             yield entry.key, *window_columns(entry.window), entry.value
 
@@ -187,7 +187,7 @@ class WindowReaderQuery:
         return len(self.source.subtasks)
 
     def rows(self, task: int) -> Iterator[Sequence[Any]]:
-        """Return what the function returns for each window of a subtask."""
+        """The function's results for each window of a subtask."""
         place, function = self.place, self.function
         state = self.source.restore_for(task, place.uid, place.owner)
         context = _WindowContext(state, place)

@@ -1,5 +1,4 @@
-"""Which operators of a savepoint stay, go, or are called otherwise, and what that does to its
-stages."""
+"""Operators of a savepoint that are kept, removed or renamed, and the effect on its stages."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ __all__ = ["SavepointPlan", "StageChange", "empty_manifest"]
 
 
 def empty_manifest(max_parallelism: int) -> Manifest:
-    """The manifest of a snapshot with nothing in it.
+    """The manifest of an empty snapshot.
 
     Raises:
         StateError: no job can have that many key groups.
@@ -57,12 +56,12 @@ class StageChange:
 
     @property
     def rewritten(self) -> bool:
-        """Whether its state has to be rewritten."""
+        """Whether the stage's state must be rewritten."""
         return any(uid != new for uid, new in self.uids.items())
 
 
 class SavepointPlan:
-    """Changes of a savepoint that are to be written.
+    """Planned changes of a savepoint.
 
     Args:
         base: of the savepoint that is changed.
@@ -78,7 +77,7 @@ class SavepointPlan:
         self._uids: dict[str, str | None] = {uid: uid for uid in base.operators}
 
     def require_free(self, uid: str) -> None:
-        """Raises StateError when there is an operator of that uid."""
+        """Raise StateError if an operator has the uid."""
         if uid in self._uids.values():
             raise StateError(
                 f"the savepoint has an operator '{uid}' already; call remove_operator('{uid}') "
@@ -86,11 +85,11 @@ class SavepointPlan:
             )
 
     def remove(self, uid: str) -> None:
-        """Let an operator go; raises StateError when there is none."""
+        """Remove an operator; raises StateError if there is none."""
         self._uids[self._known(uid)] = None
 
     def rename(self, uid: str, new_uid: str) -> None:
-        """Call an operator otherwise; raises StateError when that cannot be."""
+        """Give an operator another uid; raises StateError if that is impossible."""
         old = self._known(uid)
         if new_uid != uid:
             self.require_free(new_uid)
@@ -104,7 +103,7 @@ class SavepointPlan:
         raise StateError(f"the savepoint has no operator '{uid}' (it has: {names})")
 
     def changes(self) -> list[StageChange]:
-        """Changes of the stages that stay."""
+        """Changes of the kept stages."""
         found = []
         for stage, chain in self._base.chains.items():
             uids = {uid: self._uids.get(uid) for uid in chain}

@@ -59,7 +59,7 @@ class SavepointReader:
         spark: Any, path: str | os.PathLike[str], pickle_allowed: bool = False
     ) -> SavepointReader:
         """A reader of the snapshot at a path: a savepoint, a ``chk-<n>`` directory, a ``_metadata``
-        file, or the directory of a job, of which the newest checkpoint is taken.
+        file, or the directory of a job, which means its newest checkpoint.
 
         Args:
             pickle_allowed: True for a snapshot whose maker you trust: what is native, or pickled in
@@ -72,7 +72,7 @@ class SavepointReader:
         return SavepointReader(spark, SnapshotReader(open_snapshot(path, pickle_allowed)))
 
     def states(self) -> list[StateInfo]:
-        """All states: whose they are, and of what shape."""
+        """All states, with their operators and shapes."""
         return self._reader.states()
 
     def read_keyed_state(
@@ -143,8 +143,8 @@ class SavepointReader:
         return self._entries(uid, name, (StateShape.MAP,), key_type, value_type, sample)
 
     def window(self, assigner: WindowAssigner[Any, Any] | None = None) -> WindowSavepointReader:
-        """Reads windows that have not fired. Sliding windows are kept as panes which they share:
-        with their assigner they are put together, else the panes are shown."""
+        """Reader of windows that have not fired. Sliding windows are stored as panes that they
+        share: with their assigner the windows are assembled, without it the panes are returned."""
         return WindowSavepointReader(self._spark, self._reader, assigner)
 
     def read_timers(self, uid: str, sample: int | None = SAMPLE) -> Any:
@@ -189,7 +189,7 @@ class SavepointReader:
         return self._entries(uid, name, (StateShape.BROADCAST,), key_type, value_type, sample)
 
     def read_state(self, info: StateInfo, sample: int | None = SAMPLE) -> Any:
-        """Any of `states`, with the columns of its shape."""
+        """One of the `states`, with the columns of its shape."""
         query = EntriesQuery.of(self._reader, info)
         known = {**FIXED, **written_types(info)}
         return frame_of(self._spark, query, column_names(info), known, sample)
@@ -203,9 +203,9 @@ class SavepointReader:
         value_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
-        """Changes of a keyed state since another snapshot (a path, as `read` takes it):
-        ``kind, key, value, checkpoint``, the kind as Flink writes it: ``+I`` inserted, ``-U`` the
-        former and ``+U`` the new value, ``-D`` deleted, with the last value. See also
+        """Changes of a keyed state since another snapshot (a path, as for `read`): ``kind, key,
+        value, checkpoint``. The kind is Flink's: ``+I`` inserted, ``-U`` the former and ``+U`` the
+        new value, ``-D`` deleted, with the last value. See also
         `StreamExecutionEnvironment.state_changes`.
 
         Raises:
@@ -222,9 +222,9 @@ class SavepointReader:
         return state_views(self.states())
 
     def sql(self, query: str, sample: int | None = None) -> Any:
-        """The answer to a query in Spark's SQL over the states, each of which is a view: see
-        `views`, or ask ``SHOW TABLES``. The views are in a session of their own: temporary views of
-        the caller's session are not seen.
+        """The result of a Spark SQL query over the states, each of which is a view: see `views`, or
+        query ``SHOW TABLES``. The views are in a session of their own, without temporary views of
+        the caller's session.
 
         Raises:
             StateError: the query is wrong.

@@ -62,7 +62,7 @@ class SavepointWriter:
 
     @staticmethod
     def new_savepoint(spark: Any, max_parallelism: int | None = None) -> SavepointWriter:
-        """A savepoint that begins empty.
+        """Writer of a savepoint that is empty at first.
 
         Args:
             max_parallelism: of the jobs that will start from it (default: that of jobs, 128).
@@ -74,8 +74,8 @@ class SavepointWriter:
     def from_existing_savepoint(
         spark: Any, path: str | os.PathLike[str], pickle_allowed: bool = False
     ) -> SavepointWriter:
-        """A savepoint with what is in another one (or in a checkpoint) and is not replaced; the old
-        savepoint stays as it is.
+        """Writer of a savepoint with the content of another one (or of a checkpoint), as far as it
+        is not replaced. The old savepoint stays unchanged.
 
         Args:
             pickle_allowed: True for a snapshot whose maker you trust: what is native, or pickled in
@@ -90,8 +90,8 @@ class SavepointWriter:
         return SavepointWriter(spark, reader, maximum)
 
     def with_configuration(self, option: ConfigOption[Any] | str, value: Any) -> SavepointWriter:
-        """Set an option: ``parallelism.default`` is the parallelism of operators that set none
-        (default: that of Spark)."""
+        """Set an option: ``parallelism.default`` is the parallelism of operators without an
+        explicit one (default: Spark's)."""
         key = option if isinstance(option, str) else option.key
         self._configuration = Configuration({**self._configuration.to_dict(), key: value})
         self._configuration.validate()
@@ -127,7 +127,7 @@ class SavepointWriter:
         return self
 
     def change_operator_identifier(self, uid: str, new_uid: str) -> SavepointWriter:
-        """Give an operator another uid; its state stays what it is.
+        """Give an operator another uid; its state stays the same.
 
         Raises:
             StateError: the savepoint has no such operator, or one of the new uid.
@@ -138,7 +138,7 @@ class SavepointWriter:
         return self
 
     def write(self, path: str | os.PathLike[str]) -> str:
-        """Write the savepoint to a directory, which is made; returns its path.
+        """Write the savepoint to a new directory, and return its path.
 
         Raises:
             CheckpointError: there is something at the path, or the file system refused; nothing is
@@ -174,7 +174,7 @@ class SavepointWriter:
         draft.complete(directory, key_types)
 
     def _copy(self, base: SnapshotReader, draft: _Draft) -> None:
-        """Copy the deltas of the operators that stay."""
+        """Copy the deltas of the kept operators."""
         changes = {change.old: change for change in self._plan.changes()}
         kept = [key for key in base.subtasks() if key[0] in changes]
         if not kept:
@@ -223,7 +223,7 @@ class SavepointWriter:
 
 @dataclass
 class _Draft:
-    """A savepoint in the making."""
+    """A savepoint under construction."""
 
     manifest: Manifest
     directory: str
@@ -234,11 +234,11 @@ class _Draft:
 
     @property
     def delta_epoch(self) -> int:
-        """The epoch that new deltas are of: the last one before the job goes on."""
+        """The epoch of new deltas: the last one before the job resumes."""
         return max(0, self.manifest.epoch - 1)
 
     def add_stage(self, uid: str, parallelism: int) -> str:
-        """A stage for an operator of its own; returns what it is called."""
+        """Add a stage for one operator, and return the stage's name."""
         manifest = self.manifest
         stage = uid
         while stage in manifest.stages:
@@ -253,13 +253,13 @@ class _Draft:
         return stage
 
     def take(self, part: WrittenPart | None) -> None:
-        """Add what a task wrote."""
+        """Add the part that a task wrote."""
         if part is not None:
             self.files.append(part.file)
             self.versions.update({(part.stage, i): v for i, v in part.versions.items()})
 
     def complete(self, path: str, key_types: Mapping[str, TypeInformation[Any] | None]) -> None:
-        """Make the savepoint of what has been gathered."""
+        """Write the savepoint of all added parts."""
         manifest = dataclasses.replace(
             self.manifest, delta_files=tuple(self.files), versions=self.versions
         )

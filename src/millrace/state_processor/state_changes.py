@@ -41,7 +41,7 @@ class _ChangeSide:
 
     @staticmethod
     def of(reader: SnapshotReader, uid: str, name: str) -> _ChangeSide | None:
-        """None: the snapshot does not have it."""
+        """The state in a snapshot; None if the snapshot lacks it."""
         found = [i for i in reader.states() if i.name == name and uid in (i.uid, i.operator)]
         if not found:
             return None
@@ -98,7 +98,7 @@ class ChangesQuery:
 
     @property
     def tasks(self) -> int:
-        """One per subtask of the later one."""
+        """Number of tasks: one per subtask of the later snapshot."""
         return self._leading.source.parallelism
 
     @property

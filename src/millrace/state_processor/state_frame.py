@@ -1,4 +1,4 @@
-"""Spark DataFrames of the entries of a state, which Spark tasks read."""
+"""Spark DataFrames of a state's entries, read by Spark tasks."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ Types = dict[str, LogicalType]
 
 
 class StateQuery(Protocol):
-    """Reads rows of state in Spark tasks; it is serialized and sent to them."""
+    """Query of rows of state, which is serialized and sent to Spark tasks."""
 
     @property
     def tasks(self) -> int:
-        """The number of Spark tasks that read."""
+        """Number of Spark tasks that read."""
 
     def rows(self, task: int) -> Iterator[Row]:
-        """Return the rows that task number ``task`` reads."""
+        """The rows that task number ``task`` reads."""
 
 
 def frame_of(
     spark: Any, query: StateQuery, names: Sequence[str], known: Types, sample: int | None
 ) -> Any:
-    """Return a DataFrame of the rows that a query reads.
+    """A DataFrame of the rows that a query reads.
 
     Args:
         spark: the Spark session.
@@ -59,7 +59,7 @@ def frame_of(
 def frame_of_values(
     spark: Any, query: StateQuery, output_type: TypeInformation[Any] | None, sample: int | None
 ) -> Any:
-    """Return a DataFrame of a query whose rows hold one value each.
+    """A DataFrame of a query whose rows hold one value each.
 
     The fields of the value (the entries of a dict) become the columns; a value without fields
     becomes the column ``value``.
@@ -122,7 +122,7 @@ def _frame(spark: Any, query: StateQuery, columns: list[FrameColumn]) -> Any:
 def _inferred_types(
     spark: Any, query: StateQuery, width: int, sample: int | None
 ) -> list[LogicalType]:
-    """The types of columns as their values have them.
+    """The types of columns, inferred from their values.
 
     Args:
         width: how many columns there are.

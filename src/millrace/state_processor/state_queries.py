@@ -1,4 +1,4 @@
-"""Tasks that read the entries of states."""
+"""Queries of the entries of states."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EntriesQuery:
 
     @property
     def tasks(self) -> int:
-        """One per subtask."""
+        """Number of tasks: one per subtask."""
         return len(self.source.subtasks)
 
     def rows(self, task: int) -> Iterator[Row]:
@@ -46,14 +46,14 @@ class EntriesQuery:
 
 @dataclass(frozen=True, slots=True)
 class UnionQuery:
-    """The elements of a union list, of which several subtasks may have the same."""
+    """The elements of a union list; several subtasks may have the same elements."""
 
     source: StateSource
     info: StateInfo
 
     @property
     def tasks(self) -> int:
-        """One for all, so that each element counts once."""
+        """Number of tasks: one, so that each element counts once."""
         return 1
 
     def rows(self, task: int) -> Iterator[Row]:
@@ -75,11 +75,11 @@ class ConcatenatedQuery:
 
     @property
     def tasks(self) -> int:
-        """Those of all."""
+        """Number of tasks of all queries."""
         return sum(part.tasks for part in self.parts)
 
     def rows(self, task: int) -> Iterator[Row]:
-        """The rows of one of them."""
+        """The rows of one task of one of the queries."""
         for part in self.parts:
             if task < part.tasks:
                 return iter(part.rows(task))

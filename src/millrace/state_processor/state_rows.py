@@ -1,4 +1,4 @@
-"""The columns of each shape of state, and its entries as rows."""
+"""Columns for each shape of state, and entries as rows."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _NAMES: dict[StateShape, tuple[str, ...]] = {
 
 
 def column_names(info: StateInfo) -> tuple[str, ...]:
-    """The columns that a state is shown with."""
+    """The column names of a state."""
     names = _NAMES[info.shape]
     if not info.has_ttl:
         return names
@@ -73,7 +73,7 @@ def column_names(info: StateInfo) -> tuple[str, ...]:
 
 
 def written_types(info: StateInfo) -> dict[str, LogicalType]:
-    """The types of columns as far as the snapshot knows them; others are found from values."""
+    """The column types that the snapshot records; others are inferred from values."""
     if not isinstance(info.schema, tuple):
         return {}
     if info.kind.columnar is not None:
@@ -117,7 +117,7 @@ def _row_maker(info: StateInfo) -> Callable[[Entry], Row]:
 
 
 def window_columns(window: Any) -> tuple[int | None, int | None, str | None]:
-    """Start and end of a window of time, or the text of any other one."""
+    """Start and end of a time window, or the text of any other window."""
     if isinstance(window, TimeWindow):
         return window.start, window.end, None
     return None, None, None if window is None else repr(window)

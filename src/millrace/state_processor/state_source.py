@@ -17,7 +17,7 @@ __all__ = ["StateSource"]
 
 @dataclass(frozen=True, slots=True)
 class StateSource:
-    """The deltas of some subtasks of one stage. It travels to the tasks."""
+    """The deltas of some subtasks of one stage, sent to the tasks that read them."""
 
     directory: str
     parallelism: int
@@ -29,7 +29,7 @@ class StateSource:
 
     @staticmethod
     def of(reader: SnapshotReader, stage: str, subtasks: Sequence[int]) -> StateSource:
-        """That of some subtasks of a stage."""
+        """The source for some subtasks of a stage."""
         return StateSource(
             reader.snapshot.directory,
             reader.snapshot.manifest.stages[stage],
@@ -39,14 +39,13 @@ class StateSource:
         )
 
     def restore(self, position: int, info: StateInfo) -> SubtaskState:
-        """One state of the subtask at a position of `subtasks`, for looking at it: values of
-        typed classes are rows."""
+        """One state of the subtask at a position of `subtasks`, for display: values of typed
+        classes are rows."""
         only = OnlyTables(tables_of(info))
         return self._restored(position, SubtaskState(only, as_written=True))
 
     def restore_for(self, position: int, uid: str, owner: StateOwner) -> SubtaskState:
-        """All the state, for functions that declare their states: these are then what they
-        declare."""
+        """All states of a subtask, for functions that declare their states and so the types."""
         return self._restored(position, SubtaskState(owners={uid: owner}))
 
     def _restored(self, position: int, state: SubtaskState) -> SubtaskState:

@@ -1,4 +1,4 @@
-"""Defines the SQL views of a snapshot, one per state, and their names.
+"""SQL views of a snapshot, one per state, and their names.
 
 The name of a view is ``<operator>_<state>``, in lower case, with an underscore for each run of
 other characters than letters and digits. ``<operator>`` is the uid, or the operator's name if the
@@ -46,7 +46,7 @@ class SqlView:
 
     @property
     def first(self) -> StateInfo:
-        """The state, or one of the timer states."""
+        """The state, or the first of the timer states."""
         return self.states[0]
 
     @property
@@ -56,7 +56,7 @@ class SqlView:
 
 
 def state_views(states: Iterable[StateInfo]) -> list[SqlView]:
-    """Return the views of these states, sorted by name."""
+    """The views of these states, sorted by name."""
     groups: dict[tuple[str, str], list[StateInfo]] = {}
     for info in states:
         if info.shape is not StateShape.OPERATOR and info.name not in _HIDDEN:
@@ -77,7 +77,7 @@ def is_show_tables(query: str) -> bool:
 
 
 def view_rows(views: Iterable[SqlView]) -> list[tuple[str, ...]]:
-    """Return the result of ``SHOW TABLES``: per view, a row with the `VIEW_COLUMNS`."""
+    """The result of ``SHOW TABLES``: a row with the `VIEW_COLUMNS` per view."""
     return [_row(view) for view in views]
 
 
@@ -89,7 +89,7 @@ def _row(view: SqlView) -> tuple[str, ...]:
 
 
 def views_in_query(views: Iterable[SqlView], query: str) -> list[SqlView]:
-    """Return the views whose names occur in the query."""
+    """The views whose names occur in the query."""
     words = set(re.findall(r"\w+", query.lower()))
     return [view for view in views if view.name in words]
 

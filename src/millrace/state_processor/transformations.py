@@ -1,4 +1,4 @@
-"""Transformations for savepoints: rows of a DataFrame, and how they become state."""
+"""Transformations for savepoints, from rows of a DataFrame to state."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ KeyBatch = Callable[[list[Any]], list[Any]]
 
 @dataclass(frozen=True, slots=True)
 class BootstrapInput:
-    """Rows, and what is made of them before they become state."""
+    """Rows, and their conversion before they become state."""
 
     dataframe: Any
     to_record: Callable[[Any], Any] | None = None
@@ -56,7 +56,7 @@ class BootstrapInput:
 
 @dataclass(frozen=True, slots=True)
 class StateBootstrapTransformation:
-    """The state of one operator to be. Flink: class ``StateBootstrapTransformation``.
+    """The planned state of one operator. Flink: class ``StateBootstrapTransformation``.
 
     What `SavepointWriter.with_operator` takes; made by `OperatorTransformation`.
     """
@@ -68,7 +68,8 @@ class StateBootstrapTransformation:
     """Whether all subtasks get the same state."""
 
     def set_parallelism(self, parallelism: int) -> StateBootstrapTransformation:
-        """How many parts the state is written in; a job may start from it with any parallelism.
+        """Set the number of parts of the written state; a job may start from it with any
+        parallelism.
 
         Raises:
             StateError: it is not positive.
@@ -79,7 +80,7 @@ class StateBootstrapTransformation:
 
 
 class OperatorTransformation:
-    """Begins to bootstrap an operator's state. Flink: class ``OperatorTransformation``.
+    """Start of the bootstrap of an operator's state. Flink: class ``OperatorTransformation``.
 
     Example:
         >>> def balances(accounts, function):
@@ -91,7 +92,7 @@ class OperatorTransformation:
     def bootstrap_with(
         dataframe: Any, to_record: Callable[[Any], Any] | None = None
     ) -> OneInputOperatorTransformation:
-        """From the rows of a bounded DataFrame.
+        """Bootstrap from the rows of a bounded DataFrame.
 
         Args:
             dataframe: of Spark.
@@ -117,7 +118,7 @@ class OneInputOperatorTransformation:
     def assign_timestamps(
         self, assigner: TimestampAssigner[Any] | Callable[[Any], int] | str
     ) -> OneInputOperatorTransformation:
-        """Event times (ms since the epoch), which windows need.
+        """Assign event times (ms since the epoch), which windows need.
 
         Args:
             assigner: a `TimestampAssigner`, a function of the record, or the name of a field.
@@ -127,14 +128,14 @@ class OneInputOperatorTransformation:
     def key_by(
         self, key_selector: Any, key_type: TypeInformation[Any] | None = None
     ) -> KeyedOperatorTransformation:
-        """Keys, found as in `DataStream.key_by`. They must be the ones the job finds."""
+        """Assign keys as in `DataStream.key_by`. They must be the keys of the job."""
         keys = batch_keys(key_selector)
         return KeyedOperatorTransformation(replace(self._rows, key_batch=keys, key_type=key_type))
 
     def transform(
         self, function: StateBootstrapFunction | BroadcastStateBootstrapFunction
     ) -> StateBootstrapTransformation:
-        """Write operator state or broadcast state with that function.
+        """Write operator state or broadcast state with a function.
 
         Raises:
             StateError: it is of another kind.
@@ -156,7 +157,7 @@ class KeyedOperatorTransformation:
         self._rows = rows
 
     def transform(self, function: KeyedStateBootstrapFunction) -> StateBootstrapTransformation:
-        """Write state and timers of keys with that function.
+        """Write state and timers of keys with a function.
 
         Raises:
             StateError: it is of another kind.
@@ -172,7 +173,7 @@ class KeyedOperatorTransformation:
         )
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> WindowedOperatorTransformation:
-        """Put the rows into windows. Nothing fires: the job that starts with them does that.
+        """Put the rows into windows. They fire in the job that starts from the savepoint.
 
         Raises:
             JobDefinitionError: ``assigner`` is no window assigner.
@@ -181,8 +182,7 @@ class KeyedOperatorTransformation:
 
 
 class WindowedOperatorTransformation:
-    """Rows in windows, as the job's operator keeps them: set it up in the same way as there.
-    Flink: class ``WindowedStateTransformation``."""
+    """Rows in windows, set up as in the job. Flink: class ``WindowedStateTransformation``."""
 
     def __init__(self, rows: BootstrapInput, assigner: WindowAssigner[Any, Any]) -> None:
         self._rows = rows
@@ -193,19 +193,19 @@ class WindowedOperatorTransformation:
         self._windows: WindowedStream[Any, Any, Any] = keyed.window(assigner)
 
     def trigger(self, trigger: Trigger[Any, Any]) -> WindowedOperatorTransformation:
-        """The job's trigger; what it does with the rows is done, but nothing is emitted."""
+        """Set the job's trigger; it is applied to the rows, but nothing is emitted."""
         self._windows.trigger(trigger)
         return self
 
     def evictor(self, evictor: Evictor[Any, Any]) -> WindowedOperatorTransformation:
-        """The job's evictor."""
+        """Set the job's evictor."""
         self._windows.evictor(evictor)
         return self
 
     def allowed_lateness(
         self, time_ms: int | Time | Duration | timedelta
     ) -> WindowedOperatorTransformation:
-        """The job's allowed lateness."""
+        """Set the job's allowed lateness."""
         self._windows.allowed_lateness(time_ms)
         return self
 

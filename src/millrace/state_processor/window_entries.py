@@ -1,4 +1,4 @@
-"""The windows of an operator, from the tables that it keeps them in."""
+"""The windows of an operator, read from its tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ELEMENT_TABLES = (ELEMENTS, PANE_ELEMENTS, SLICE_ELEMENTS, TIMED_ELEMENTS)
 
 
 def window_table(reader: SnapshotReader, uid: str) -> StateInfo:
-    """The table that an operator's windows are in.
+    """The table of an operator's windows.
 
     Raises:
         StateError: it has none.
@@ -48,7 +48,7 @@ def window_table(reader: SnapshotReader, uid: str) -> StateInfo:
 
 @dataclass(frozen=True, slots=True)
 class WindowContents:
-    """Gives each key and window with what the window's function would get."""
+    """Reader of each key and window with the input of the window's function."""
 
     name: str
     """Of the table."""
@@ -60,7 +60,7 @@ class WindowContents:
 
     @property
     def has_elements(self) -> bool:
-        """Whether a window has its elements rather than one value."""
+        """Whether windows store their elements instead of one value."""
         return self.name in ELEMENT_TABLES
 
     def __call__(self, state: SubtaskState, uid: str) -> Iterator[Entry]:
@@ -79,7 +79,7 @@ class WindowContents:
         return entry._replace(value=self.logic.result_function()(entry.value))
 
     def _windows(self, panes: Iterator[Entry], passed: int) -> Iterator[Entry]:
-        """The windows that have not fired, each of the panes it spans."""
+        """The windows that have not fired, each assembled from its panes."""
         found: dict[tuple[Any, TimeWindow], Any] = {}
         assigner = self.assigner
         assert assigner is not None

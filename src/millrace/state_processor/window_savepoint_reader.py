@@ -32,7 +32,7 @@ class WindowSavepointReader:
         self._assigner = assigner if isinstance(assigner, SlidingEventTimeWindows) else None
 
     def evictor(self) -> WindowSavepointReader:
-        """For windows with an evictor, whose elements are pairs of value and event time."""
+        """Reader of windows with an evictor, whose elements are pairs of value and event time."""
         return self
 
     def read(self, uid: str, sample: int | None = SAMPLE) -> Any:
@@ -48,7 +48,7 @@ class WindowSavepointReader:
         output_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
-        """Windows of ``reduce``: each with its value, or what a reader function makes of it."""
+        """Windows of ``reduce``: the value of each, or the result of a reader function."""
         logic = WindowLogic(reduce=reduce_function)
         return self._read(uid, logic, reader_function, output_type, sample)
 
@@ -60,7 +60,7 @@ class WindowSavepointReader:
         output_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
-        """Windows of ``aggregate``: each with its result, or what a reader function makes of it."""
+        """Windows of ``aggregate``: the result of each, or the result of a reader function."""
         logic = WindowLogic(aggregate=aggregate_function)
         return self._read(uid, logic, reader_function, output_type, sample)
 
@@ -71,7 +71,8 @@ class WindowSavepointReader:
         output_type: TypeInformation[Any] | None = None,
         sample: int | None = SAMPLE,
     ) -> Any:
-        """Windows of ``process`` or ``apply``: what a reader function makes of their elements."""
+        """Windows of ``process`` or ``apply``: the results of a reader function over their
+        elements."""
         return self._read(uid, WindowLogic(), reader_function, output_type, sample)
 
     def _read(
@@ -107,7 +108,7 @@ class WindowSavepointReader:
 def place_of(
     reader: SnapshotReader, info: StateInfo, key_type: TypeInformation[Any] | None = None
 ) -> OperatorPlace:
-    """The operator that a state is of."""
+    """The operator of a state."""
     names = frozenset(other.name for other in reader.states() if other.uid == info.uid)
     manifest = reader.snapshot.manifest
     name, maximum = info.operator or info.uid, manifest.max_parallelism

@@ -34,7 +34,7 @@ class WrittenPart:
 def write_part(
     directory: str, stage: str, subtasks: Iterable[int], state: SubtaskState, epoch: int
 ) -> WrittenPart | None:
-    """Write the state, which all of ``subtasks`` get; None if there is nothing in it.
+    """Write a state that all of ``subtasks`` share; None if it is empty.
 
     Raises:
         CheckpointError: the file system refused.
@@ -55,7 +55,7 @@ def write_part(
 
 
 def failed(failure: Failure) -> bytes:
-    """The answer of a task in which the user's function failed: trying again would not help."""
+    """Answer of a task whose user function failed: a retry would not help."""
     return encode((False, failure.operator, failure.record, failure.user_traceback))
 
 
