@@ -40,7 +40,7 @@ ARCHAIC = re.compile(
     re.IGNORECASE,
 )
 CHAINS = re.compile(
-    r"\b(some|any|each|none|one|all|most|many|both|two) of (which|whom)\b"
+    r"\b(some|any|none|one|most|many|two|how many) of (which|whom)\b"
     r"|\b(which|that) (which|what)\b|\bwhat (what|which|that)\b",
     re.IGNORECASE,
 )
@@ -104,8 +104,9 @@ def check_page(path: Path, text: str) -> Iterator[Finding]:
 def broken_first_line(docstring: str) -> Iterator[str]:
     """Yield what is wrong with a docstring's first sentence."""
     first_paragraph = " ".join(docstring.split("\n\n", maxsplit=1)[0].split())
-    opening = first_paragraph.split(" ")[0]
-    if opening in OPENINGS:
+    opening, _, rest = first_paragraph.partition(" ")
+    # "As `Supervisor.lead`." refers to a twin
+    if opening in OPENINGS and not rest.startswith("`"):
         yield f'begins with "{opening}": name the thing first'
     count = len(SENTENCE_END.split(first_paragraph)[0].split())
     if count > MAX_FIRST_SENTENCE:

@@ -359,7 +359,7 @@ def _forest(roots: list[Any], classes: int) -> predictions.Forest:
     """Trees of the JVM as arrays.
 
     Args:
-        classes: how many of which a node has weights; 0: it has a number.
+        classes: number of classes with a weight in each node; 0 if each node has one number.
     """
     questions: list[tuple[int, float, int, int]] = []
     values: list[Any] = []
