@@ -17,6 +17,7 @@ from millrace.common.sink import (
     Sink,
     SinkWriter,
     WriterContext,
+    WriterEpoch,
 )
 from millrace.common.source import ReaderContext, Source, SourceSplit, SplitReader
 from millrace.common.types.batch import RowBatch
@@ -104,11 +105,13 @@ class SinkHarness:
         self._attempts = 0
 
     def writer(self, subtask: int = 0) -> SinkWriter[Any]:
-        """The writer of a new attempt."""
+        """The writer of a new attempt, after a failure."""
         self._attempts += 1
         attempt = f"{self.run_id}-{self.epoch}-{self._attempts}"
-        context = WriterContext(subtask, 2, self.run_id, attempt, self.epoch, self.clock())
-        return self.sink.create_writer(context, self.states.get(subtask))
+        context = WriterContext(subtask, 2, self.run_id)
+        writer = self.sink.create_writer(context, self.states.get(subtask))
+        writer.begin_epoch(WriterEpoch(self.epoch, attempt, self.clock()))
+        return writer
 
     def write_epoch(
         self, values: list[Any], subtask: int = 0, end_of_input: bool = False
@@ -117,6 +120,7 @@ class SinkHarness:
         self.epoch += 1
         writer = self.writer(subtask)
         writer.write(RowBatch(values))
+        writer.flush(end_of_input)
         committables = through_pickle(list(writer.prepare_commit(end_of_input)))
         self.states[subtask] = through_pickle(writer.snapshot_state())
         self.wakeup = writer.next_wakeup()
@@ -143,6 +147,7 @@ class SinkHarness:
         writer = self.writer(subtask)
         writer.write(RowBatch(values))
         if prepare:
+            writer.flush(False)
             writer.prepare_commit(False)
 
 

@@ -409,7 +409,7 @@ class Pages(Sink[str]):
 
 
 class PageWriter(SinkWriter[str]):
-    def __init__(self) -> None:
+    def begin_epoch(self, epoch: object) -> None:
         self._words: list[str] = []
 
     def write(self, batch: RowBatch[str]) -> None:

@@ -24,6 +24,7 @@ from millrace.common.sink import (
     Sink,
     SinkWriter,
     WriterContext,
+    WriterEpoch,
 )
 from millrace.common.types.batch import RowBatch
 from millrace.common.window import TumblingEventTimeWindows
@@ -107,15 +108,18 @@ class Transactional(Sink[Any]):
     commit_mode = CommitMode.IN_SUBTASK
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
-        return TransactionWriter(context)
+        return TransactionWriter()
 
     def create_committer(self, context: CommitterContext) -> Committer:
         return TransactionCommitter(context)
 
 
 class TransactionWriter(SinkWriter[Any]):
-    def __init__(self, context: WriterContext) -> None:
-        self.context = context
+    def __init__(self) -> None:
+        self.open: dict[str, list[Any]] = {}
+
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self.attempt = epoch.attempt
         self.records: list[Any] = []
 
     def write(self, batch: RowBatch[Any]) -> None:
@@ -124,9 +128,8 @@ class TransactionWriter(SinkWriter[Any]):
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
         if not self.records:
             return []
-        transaction = self.context.attempt
-        self.context.shared[transaction] = self.records
-        return [(transaction, self.records)]
+        self.open[self.attempt] = self.records
+        return [(self.attempt, self.records)]
 
 
 class TransactionCommitter(Committer):
@@ -144,7 +147,8 @@ class TransactionCommitter(Committer):
                 request.signal_already_committed()
             else:
                 # a transaction whose connection is gone would be resumed by its name
-                self.context.shared.pop(transaction, None)
+                assert isinstance(self.context.writer, TransactionWriter)
+                self.context.writer.open.pop(transaction, None)
                 Server.committed[transaction] = records
 
 

@@ -42,10 +42,11 @@ def test_each_record_once_whatever_fails() -> None:
 
 
 def test_what_is_committed_twice_is_there_once() -> None:
-    from millrace.common.sink import WriterContext
+    from millrace.common.sink import WriterContext, WriterEpoch
 
     sink: CollectingSink[str] = CollectingSink()
-    writer = sink.create_writer(WriterContext(0, 1, "run", "attempt", 0, 0), None)
+    writer = sink.create_writer(WriterContext(0, 1, "run"), None)
+    writer.begin_epoch(WriterEpoch(0, "attempt", 0))
     writer.write(RowBatch(["a"], [5]))
     committables = writer.prepare_commit(False)
     for _ in range(2):

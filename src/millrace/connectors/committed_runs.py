@@ -40,10 +40,10 @@ class CommittedRun:
             request.signal_already_committed()
 
 
-def origin(context: WriterContext) -> dict[str, Any]:
+def origin(context: WriterContext, epoch: int) -> dict[str, Any]:
     """What committables have for `by_run`; operators differ in it, even with one sink object."""
     sink = hashlib.sha256(context.uid.encode()).hexdigest()[:12]
-    return {"run": context.run_id, "sink": sink, "epoch": context.epoch}
+    return {"run": context.run_id, "sink": sink, "epoch": epoch}
 
 
 def by_run(requests: Sequence[CommitRequest[Any]]) -> list[CommittedRun]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.sink.sink import SinkWriter, WriterContext
+from millrace.common.sink.writer import SinkWriter, WriterContext, WriterEpoch
 from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
 from millrace.connectors.bucket_assigner import BucketAssigner, require_bucket_id
 from millrace.connectors.errors import PartFileError
@@ -45,30 +45,41 @@ class FileSinkSettings:
 
 
 class FileWriter(SinkWriter[Any]):
-    """Writes the records of one subtask in one epoch; there is a new one for each epoch."""
+    """Writes the records of one subtask. What is open at the end of an epoch, it persists, and goes
+    on with it in the next one as if it were another writer's."""
 
     def __init__(
         self, settings: FileSinkSettings, context: WriterContext, state: FileWriterState | None
     ) -> None:
         self._settings = settings
         self._files = file_system_of(settings.base_path)
-        self._now = context.now
-        self._names = PartNames(
-            settings.output_file_config, context.run_id, context.subtask_index, context.attempt
-        )
+        self._context = context
         self._next_counter = state.next_counter if state else 0
         self._parts: dict[str, PartWriter] = {}
         """The part of each bucket that records are added to."""
         self._extra_parts: list[tuple[str, PartWriter]] = []
         """Second parts of a bucket, from other subtasks after rescaling; finished at once."""
-        parts = state.parts if state else ()
-        self._validate(parts)
-        for part in parts:
+        self._open_parts = list(state.parts) if state else []
+        """Persisted parts, which wait for the next epoch."""
+        self._validate(self._open_parts)
+        self._prepared = True
+
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self._now = epoch.now
+        context = self._context
+        self._names = PartNames(
+            self._settings.output_file_config,
+            context.run_id,
+            context.subtask_index,
+            epoch.attempt,
+        )
+        self._parts, self._extra_parts = {}, []
+        for part in self._open_parts:
             if part.bucket in self._parts:
                 self._extra_parts.append((part.bucket, self._part_writer(part)))
             else:
                 self._parts[part.bucket] = self._part_writer(part)
-        self._open_parts: list[OpenPart] = []
+        self._open_parts = []
         self._committables: list[Any] = []
         self._directories: set[str] = set()
         self._work_files: list[str] = []

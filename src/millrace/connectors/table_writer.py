@@ -1,11 +1,11 @@
-"""`TableWriter`: the data files of a table that one subtask writes in one epoch."""
+"""`TableWriter`: the data files of a table that one subtask writes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.sink import SinkWriter, WriterContext, WriterEpoch
 from millrace.common.types.batch import ColumnBatch
 from millrace.connectors.committed_runs import origin
 from millrace.connectors.last_rows import require_equals, require_keys, with_kinds
@@ -48,9 +48,14 @@ class TableWriter(SinkWriter[Any]):
         if keys is not None:
             directory = f"{context.directory}/staged"
             schema, partition_by = with_kinds(schema), ()
-        self._about = {**origin(context), "directory": directory}
-        name = f"{context.attempt}.parquet"
-        self._files = PartitionedFiles(directory, name, schema, partition_by, keep)
+        self._context = context
+        self._directory = directory
+        self._columns = schema, partition_by, keep
+        self._files: PartitionedFiles | None = None
+
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self._about = {**origin(self._context, epoch.number), "directory": self._directory}
+        self._files = PartitionedFiles(self._directory, f"{epoch.attempt}.parquet", *self._columns)
 
     def write_columns(self, batch: ColumnBatch) -> None:
         data = table_columns(batch, self._schema, self._table)
@@ -59,9 +64,11 @@ class TableWriter(SinkWriter[Any]):
             data = with_kinds(data, batch.row_kinds)
         else:
             require_equals(data, self._partition_by, "in the partitioning", self._table)
+        assert self._files is not None, "no epoch has begun"
         self._files.add(data)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+        files, self._files = self._files, None
         return [
             {
                 **self._about,
@@ -70,8 +77,9 @@ class TableWriter(SinkWriter[Any]):
                 "rows": file.rows,
                 "partition": file.partition,
             }
-            for file in self._files.complete()
+            for file in (files.complete() if files is not None else ())
         ]
 
     def close(self) -> None:
-        self._files.discard()
+        if self._files is not None:
+            self._files.discard()

@@ -12,6 +12,7 @@ from millrace.common.sink import (
     Sink,
     SinkWriter,
     WriterContext,
+    WriterEpoch,
 )
 from millrace.common.types.batch import RowBatch
 from millrace.testing.stream_record import StreamRecord
@@ -65,7 +66,7 @@ class CollectingSink(Sink[T], Generic[T]):
         return taken
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[T]:
-        return _Writer((context.attempt, context.subtask_index))
+        return _Writer(context.subtask_index)
 
     def create_committer(self, context: CommitterContext) -> Committer:
         return _Committer(self._records, self._committed)
@@ -76,8 +77,11 @@ class CollectingSink(Sink[T], Generic[T]):
 
 
 class _Writer(SinkWriter[T]):
-    def __init__(self, name: tuple[str, int]) -> None:
-        self._name = name
+    def __init__(self, subtask: int) -> None:
+        self._subtask = subtask
+
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self._name = epoch.attempt, self._subtask
         self._records: list[StreamRecord] = []
 
     def write(self, batch: RowBatch[T]) -> None:

@@ -192,7 +192,7 @@ def test_a_handler_decides_on_what_is_refused() -> None:
         made = builder().set_table("a.b")
         for handler in handlers:
             made.set_failure_handler(handler)
-        return CassandraWriter(made.build()._writing, WriterContext(0, 1, "run", "run-1", 1, 0))
+        return CassandraWriter(made.build()._writing, WriterContext(0, 1, "run"))
 
     keeping = Keeping()
     writer(keeping)._take(["no such column", "too large"])

@@ -46,21 +46,17 @@ class Writer:
     """Writes epochs over one session, as a subtask does."""
 
     def __init__(self, sink: Any) -> None:
-        self._sink = sink
-        self._shared: dict[str, Any] = {}
+        self._writer = sink.create_writer(WriterContext(0, 1, "run"), None)
 
     def __enter__(self) -> Writer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for statements in self._shared.values():
-            statements.session.cluster.shutdown()
+        self._writer.close()
 
     def run_epoch(self, values: list[Any]) -> None:
-        context = WriterContext(0, 1, "run", "attempt", 1, 0, shared=self._shared)
-        writer = self._sink.create_writer(context, None)
-        writer.write(RowBatch(values))
-        writer.prepare_commit(False)
+        self._writer.write(RowBatch(values))
+        self._writer.flush(False)
 
 
 def epoch(sink: Any, values: list[Any]) -> None:

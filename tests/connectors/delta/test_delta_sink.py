@@ -17,7 +17,13 @@ from millrace.common.errors import (
     JobExecutionError,
     SerializationError,
 )
-from millrace.common.sink import CommitRequest, CommitState, CommitterContext, WriterContext
+from millrace.common.sink import (
+    CommitRequest,
+    CommitState,
+    CommitterContext,
+    WriterContext,
+    WriterEpoch,
+)
 from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.connectors.delta import DeltaSink
 from millrace.datastream import StreamExecutionEnvironment
@@ -49,8 +55,9 @@ def written(
 ) -> list[CommitRequest[Any]]:
     """What a checkpoint has of one epoch."""
     attempt = f"{run_id}-{epoch}-0-7-0-0"
-    context = WriterContext(0, 1, run_id, attempt, epoch, 0, str(directory / "job"))
+    context = WriterContext(0, 1, run_id, str(directory / "job"))
     writer = sink.create_writer(context, None)
+    writer.begin_epoch(WriterEpoch(epoch, attempt, 0))
     if rows:
         data = RowBatch(list(rows)).to_columns("row")
         writer.write_columns(ColumnBatch(data.data, None, data.row_kinds))

@@ -20,6 +20,7 @@ from millrace.connectors.elasticsearch import (
     ElasticsearchError,
     FlushBackoffType,
 )
+from millrace.connectors.elasticsearch.writer import ElasticsearchWriter
 
 
 def complete() -> Elasticsearch7SinkBuilder:
@@ -75,7 +76,7 @@ def test_without_the_package_one_sentence(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "urllib3", None)
     sink = complete().build()
     with pytest.raises(ElasticsearchError, match=r"pip install 'millrace\[elasticsearch\]'"):
-        sink.create_writer(WriterContext(0, 1, "run", "attempt", 1, 0), None)
+        sink.create_writer(WriterContext(0, 1, "run"), None)
 
 
 class Requests:
@@ -105,10 +106,9 @@ def test_elasticsearch_6_is_told_the_types_of_documents(
     emitter = ElasticsearchEmitter.static_index("users", "id", doc_type)
     sink = builder().set_hosts("localhost:9200").set_emitter(emitter).build()
     client = Requests()
-    context = WriterContext(0, 1, "run", "attempt", 1, 0, shared={"elasticsearch-client": client})
-    writer = sink.create_writer(context, None)
+    writer = ElasticsearchWriter(sink._settings, WriterContext(0, 1, "run"), client=client)
     writer.write(RowBatch([Row(id=7, name="ada"), Row.of_kind(RowKind.DELETE, id=8, name="eve")]))
-    writer.prepare_commit(False)
+    writer.flush(False)
     assert [line.decode() for line in client.lines] == [
         f'{{"index":{{"_index":"users","_id":"7"{written}}}}}',
         '{"id":7,"name":"ada"}',
@@ -128,10 +128,9 @@ def test_actions_of_a_function_have_types_for_elasticsearch_6_too() -> None:
     emitter = ElasticsearchEmitter.of(actions)
     sink = Elasticsearch6SinkBuilder().set_hosts("localhost").set_emitter(emitter).build()
     client = Requests()
-    context = WriterContext(0, 1, "run", "attempt", 1, 0, shared={"elasticsearch-client": client})
-    writer = sink.create_writer(context, None)
+    writer = ElasticsearchWriter(sink._settings, WriterContext(0, 1, "run"), client=client)
     writer.write(RowBatch(["ada"]))
-    writer.prepare_commit(False)
+    writer.flush(False)
     assert client.lines[::2] == [
         b'{"update":{"_index":"users","_id":"1","_type":"_doc"}}',
         b'{"index":{"_index":"users","_id":"2","_type":"user"}}',

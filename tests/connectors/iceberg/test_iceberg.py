@@ -14,7 +14,13 @@ from pyiceberg.exceptions import CommitFailedException
 
 from millrace.common import Configuration, Row, RowKind, Types, WatermarkStrategy
 from millrace.common.errors import ConfigurationError, JobDefinitionError, SerializationError
-from millrace.common.sink import CommitRequest, CommitState, CommitterContext, WriterContext
+from millrace.common.sink import (
+    CommitRequest,
+    CommitState,
+    CommitterContext,
+    WriterContext,
+    WriterEpoch,
+)
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.iceberg import IcebergSink, IcebergSource
 from millrace.datastream import StreamExecutionEnvironment
@@ -63,8 +69,9 @@ def written(
 ) -> list[CommitRequest[Any]]:
     """What a checkpoint has of one epoch; the writer is in another process."""
     attempt = f"{run_id}-{epoch}-0-7-0-0"
-    context = WriterContext(0, 1, run_id, attempt, epoch, 0, str(directory / "job"))
+    context = WriterContext(0, 1, run_id, str(directory / "job"))
     writer = pickle.loads(pickle.dumps(sink)).create_writer(context, None)
+    writer.begin_epoch(WriterEpoch(epoch, attempt, 0))
     if rows:
         writer.write_columns(RowBatch(list(rows)).to_columns("row"))
     requests = [CommitRequest(item) for item in writer.prepare_commit(False)]

@@ -14,7 +14,13 @@ from databases import COUNT, Database, write
 
 from millrace.common import Row, RowKind, Types
 from millrace.common.errors import JobDefinitionError, MillraceError
-from millrace.common.sink import CommitRequest, CommitState, CommitterContext, WriterContext
+from millrace.common.sink import (
+    CommitRequest,
+    CommitState,
+    CommitterContext,
+    WriterContext,
+    WriterEpoch,
+)
 from millrace.common.source import ReaderContext
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.jdbc import JdbcError, JdbcExecutionOptions, JdbcSink, JdbcSource
@@ -95,18 +101,23 @@ def test_columns_are_written(database: Database) -> None:
     batch = RowBatch([{"n": i, "word": f"word-{i}"} for i in range(30)]).to_columns()
     writer = database.count_sink(False).create_writer(context(), None)
     writer.write_columns(batch)
-    writer.prepare_commit(True)
+    writer.flush(True)
+    writer.close()
     assert database.counts() == {f"word-{i}": i for i in range(30)}
 
 
-def context(epoch: int = 1, run_id: str = "run", **more: Any) -> WriterContext:
-    return WriterContext(0, 1, run_id, f"{run_id}-{epoch}", epoch, 0, **more)
+def context(run_id: str = "run") -> WriterContext:
+    return WriterContext(0, 1, run_id)
 
 
 def staged(sink: JdbcSink, epoch: int, *rows: Any, run_id: str = "run") -> list[CommitRequest[Any]]:
-    writer = sink.create_writer(context(epoch, run_id), None)
+    writer = sink.create_writer(context(run_id), None)
+    writer.begin_epoch(WriterEpoch(epoch, f"{run_id}-{epoch}", 0))
     writer.write(RowBatch(list(rows)))
-    return [CommitRequest(item) for item in writer.prepare_commit(False)]
+    writer.flush(False)
+    requests = [CommitRequest(item) for item in writer.prepare_commit(False)]
+    writer.close()
+    return requests
 
 
 def again(requests: list[CommitRequest[Any]]) -> list[CommitRequest[Any]]:

@@ -21,6 +21,7 @@ from millrace.common.sink import (
     CommitterContext,
     DeliveryGuarantee,
     WriterContext,
+    WriterEpoch,
 )
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.kafka import (
@@ -155,8 +156,8 @@ class Epochs:
         self.committer = sink.create_committer(CommitterContext())
 
     def stage(self, run: str, epoch: int, *values: str, subtask: int = 0) -> Any:
-        context = WriterContext(subtask, 2, run, f"{run}-{epoch}-{subtask}", epoch, 0)
-        writer = self.sink.create_writer(context, None)
+        writer = self.sink.create_writer(WriterContext(subtask, 2, run), None)
+        writer.begin_epoch(WriterEpoch(epoch, f"{run}-{epoch}-{subtask}", 0))
         writer.write(RowBatch(list(values)))
         [committable] = writer.prepare_commit(False)
         return committable
@@ -373,7 +374,8 @@ def test_results_of_global_windows_have_no_time_stamp(topics: Any, sink: Any) ->
 
 def test_a_time_stamp_that_the_broker_refuses_is_told_of(topics: Any, sink: Any) -> None:
     epochs = Epochs(sink(strings(topics.create())))
-    writer = epochs.sink.create_writer(WriterContext(0, 1, "A", "A-1", 1, 0), None)
+    writer = epochs.sink.create_writer(WriterContext(0, 1, "A"), None)
+    writer.begin_epoch(WriterEpoch(1, "A-1", 0))
     tomorrow = (time.time_ns() // 1_000_000) + 86_400_000
     writer.write(RowBatch(["now", "tomorrow"], [0, tomorrow]))
     [committable] = writer.prepare_commit(False)

@@ -74,7 +74,7 @@ def test_times_to_begin_at() -> None:
 
 
 def context() -> WriterContext:
-    return WriterContext(0, 1, "run", "attempt", 1, 0)
+    return WriterContext(0, 1, "run")
 
 
 def test_without_the_package_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,10 +37,10 @@ def builder(server: FirehoseServer, stream: str = "totals") -> Any:
 def write(sink: Any, values: list[str]) -> list[float]:
     """An epoch; what was waited."""
     waits: list[float] = []
-    context = WriterContext(1, 2, "run", "attempt", 1, 0)
+    context = WriterContext(1, 2, "run")
     writer = FirehoseWriter(sink._writing, context, waits.append)
     writer.write(RowBatch(values))
-    writer.prepare_commit(False)
+    writer.flush(False)
     return waits
 
 

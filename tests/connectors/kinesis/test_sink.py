@@ -60,10 +60,10 @@ class Refusing:
 def write(sink: Any, values: list[str], client: Any) -> list[float]:
     """An epoch; what was waited."""
     waits: list[float] = []
-    context = WriterContext(1, 2, "run", "attempt", 1, 0, shared={"kinesis-client": client})
-    writer = KinesisWriter(sink._writing, context, waits.append)
+    context = WriterContext(1, 2, "run")
+    writer = KinesisWriter(sink._writing, context, waits.append, client)
     writer.write(RowBatch(values))
-    writer.prepare_commit(False)
+    writer.flush(False)
     return waits
 
 

@@ -42,9 +42,9 @@ def test_the_time_of_requests_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         .set_partition_key_generator(PartitionKeyGenerator.fixed())
         .build()
     )
-    context = WriterContext(0, 1, "run", "run-1", 1, 0, shared={"kinesis-client": away})
-    writer = KinesisWriter(sink._writing, context, away.sleep)
+    context = WriterContext(0, 1, "run")
+    writer = KinesisWriter(sink._writing, context, away.sleep, away)
     writer.write(RowBatch(["a"]))
     with pytest.raises(KinesisError, match="1 records were not taken by the Kinesis stream"):
-        writer.prepare_commit(False)
+        writer.flush(False)
     assert away.requests == 2

@@ -125,7 +125,7 @@ def test_options_of_flink_programs_are_taken() -> None:
 def test_a_connection_string_that_cannot_be_read_is_not_repeated() -> None:
     bad = MongoSink.builder().set_uri("mongodb://app:pa%ss@db-1/").set_database("a")
     with pytest.raises(MongoError, match="cannot be read .InvalidURI.: is what is special") as said:
-        bad.set_collection("b").build().create_writer(WriterContext(0, 1, "r", "a", 1, 0), None)
+        bad.set_collection("b").build().create_writer(WriterContext(0, 1, "r"), None)
     assert "pa%ss" not in str(said.value)
     assert said.value.__suppress_context__
 

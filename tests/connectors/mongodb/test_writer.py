@@ -34,6 +34,9 @@ class Server:
     def get_collection(self, _name: str, **_options: Any) -> Server:
         return self
 
+    def close(self) -> None:
+        pass
+
     def bulk_write(self, operations: list[Any], ordered: bool) -> None:
         self.bulks.append([key(operation) for operation in operations])
         if self.answers:

@@ -11,7 +11,7 @@ from mosquitto import Mosquitto
 
 from millrace.common import SimpleStringSchema
 from millrace.common.errors import JobDefinitionError
-from millrace.common.sink import WriterContext
+from millrace.common.sink import WriterContext, WriterEpoch
 from millrace.common.source import (
     AssignedSplit,
     EnumeratorContext,
@@ -55,10 +55,11 @@ def send(url: str, topic: str, *values: str, retain: bool = False) -> None:
     builder = MqttSink.builder().set_url(url).set_topic(lambda value: f"{topic}/{value}")
     builder.set_retain(retain)
     sink = builder.set_value_serialization_schema(SimpleStringSchema()).build()
-    writer = sink.create_writer(WriterContext(0, 1, "run", "run-1", 1, 0), None)
+    writer = sink.create_writer(WriterContext(0, 1, "run"), None)
+    writer.begin_epoch(WriterEpoch(1, "run-1", 0))
     writer.write(RowBatch(list(values)))
-    writer.prepare_commit(False)
-    writer._publisher.close()  # type: ignore[attr-defined]
+    writer.flush(False)
+    writer.close()
 
 
 def take(reader: SourceReader[Any], count: int) -> list[Any]:

@@ -10,7 +10,7 @@ import pytest
 from rabbitmq_server import RabbitMQServer
 
 from millrace.common import SimpleStringSchema
-from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.sink import SinkWriter, WriterContext, WriterEpoch
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.rabbitmq import RabbitMQError, RMQConnectionConfig, RMQSink
 from millrace.connectors.rabbitmq.publisher import Publisher
@@ -22,37 +22,39 @@ def sink(queue: Any) -> RMQSink:
     return RMQSink(queue.config, queue.name, SimpleStringSchema(), lambda text: f"id-{text}")
 
 
-def context(shared: dict[str, Any], epoch: int = 1) -> WriterContext:
-    return WriterContext(0, 1, "run", f"run-{epoch}", epoch, 0, shared=shared)
+def writer_of(sink: RMQSink) -> SinkWriter[Any]:
+    return sink.create_writer(WriterContext(0, 1, "run"), None)
 
 
-def publish(writer: SinkWriter[Any], *values: str) -> None:
+def publish(writer: SinkWriter[Any], *values: str, epoch: int = 1) -> None:
     """A whole epoch."""
+    writer.begin_epoch(WriterEpoch(epoch, f"run-{epoch}", 0))
+    write(writer, *values)
+
+
+def write(writer: SinkWriter[Any], *values: str) -> None:
     writer.write(RowBatch(list(values)))
-    writer.prepare_commit(False)
+    writer.flush(False)
 
 
 def test_messages_have_their_ids_and_order(queue: Any) -> None:
-    shared: dict[str, Any] = {}
+    writer = writer_of(sink(queue))
     for epoch, values in ((1, ["a", "b"]), (2, ["c"])):
-        writer = sink(queue).create_writer(context(shared, epoch), None)
-        publish(writer, *values)
-        writer.close()
+        publish(writer, *values, epoch=epoch)
+    writer.close()
     assert queue.left() == [("a", "id-a"), ("b", "id-b"), ("c", "id-c")]
 
 
 def test_the_server_is_restarted(rabbitmq: RabbitMQServer, queue: Any) -> None:
-    shared: dict[str, Any] = {}
-    writer = sink(queue).create_writer(context(shared), None)
-    publish(writer, "a")
-    writer.close()
-    torn = sink(queue).create_writer(context(shared, 2), None)
+    torn = writer_of(sink(queue))
+    publish(torn, "a")
+    torn.begin_epoch(WriterEpoch(2, "run-2", 0))
     rabbitmq.restart()
     with pytest.raises(RabbitMQError, match=f"cannot publish to queue '{queue.name}' of RabbitMQ"):
-        publish(torn, "b")
+        write(torn, "b")
     torn.close()
-    again = sink(queue).create_writer(context(shared, 2), None)
-    publish(again, *(str(number) for number in range(5_000)))
+    again = writer_of(sink(queue))
+    publish(again, *(str(number) for number in range(5_000)), epoch=2)
     again.close()
     rabbitmq.restart()
     expected = ["a", *(str(number) for number in range(5_000))]
@@ -61,17 +63,14 @@ def test_the_server_is_restarted(rabbitmq: RabbitMQServer, queue: Any) -> None:
 
 def test_the_queue_is_deleted_meanwhile(queue: Any) -> None:
     """RabbitMQ confirms messages that it has no queue for: the epoch must fail all the same."""
-    shared: dict[str, Any] = {}
-    writer = sink(queue).create_writer(context(shared), None)
-    publish(writer, "a")
-    writer.close()
+    torn = writer_of(sink(queue))
+    publish(torn, "a")
     queue.delete()
-    torn = sink(queue).create_writer(context(shared, 2), None)
     with pytest.raises(RabbitMQError, match=r"dropped a message: NO_ROUTE; was the queue deleted"):
-        publish(torn, "b")
+        publish(torn, "b", epoch=2)
     torn.close()
-    again = sink(queue).create_writer(context(shared, 2), None)
-    publish(again, "b")
+    again = writer_of(sink(queue))
+    publish(again, "b", epoch=2)
     again.close()
     assert queue.left() == [("b", "id-b")]
 
@@ -92,6 +91,17 @@ def test_confirms_in_any_order(queue: Any) -> None:
         publisher.close()
 
 
+def test_a_connection_that_was_lost_between_epochs_is_opened_again(
+    rabbitmq: RabbitMQServer, queue: Any
+) -> None:
+    writer = writer_of(sink(queue))
+    publish(writer, "a")
+    rabbitmq.restart()
+    publish(writer, "b", epoch=2)
+    writer.close()
+    assert [body for body, _ in queue.left()] == ["a", "b"]
+
+
 def confirmed(number: int, and_before: bool) -> Any:
     return SimpleNamespace(method=pika.spec.Basic.Ack(number, and_before))
 
@@ -99,4 +109,4 @@ def confirmed(number: int, and_before: bool) -> Any:
 def test_a_server_that_is_not_there() -> None:
     config = RMQConnectionConfig.Builder().set_host("127.0.0.1").set_port(1).build()
     with pytest.raises(RabbitMQError, match="cannot connect to RabbitMQ at 127.0.0.1:1: "):
-        RMQSink(config, "q", SimpleStringSchema()).create_writer(context({}), None)
+        writer_of(RMQSink(config, "q", SimpleStringSchema()))

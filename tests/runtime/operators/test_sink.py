@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from millrace.common.errors import StateError
-from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.common.sink import Sink, SinkWriter, WriterContext, WriterEpoch
 from millrace.common.types.batch import BatchForm, ColumnBatch, RowBatch
 from millrace.runtime.epoch import Ack, EpochContext, RestoreAssignment, StateHandle
 from millrace.runtime.operator import OperatorContext
@@ -28,7 +28,7 @@ class Recording(Sink[Any]):
         self.events: list[Any] = []
 
     def create_writer(self, context: WriterContext, state: Any) -> RecordingWriter:
-        self.events.append(("create", context.attempt, context.epoch, context.now, state))
+        self.events.append(("create", state))
         return RecordingWriter(self, state or [])
 
 
@@ -36,10 +36,16 @@ class RecordingWriter(SinkWriter[Any]):
     def __init__(self, sink: Recording, waiting: list[Any]) -> None:
         self.sink, self.waiting = sink, list(waiting)
 
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self.sink.events.append(("begin", *epoch))
+
     def write(self, batch: RowBatch[Any]) -> None:
         if "bad" in batch.values:
             raise ValueError("bad")
         self.waiting += batch.values
+
+    def flush(self, end_of_input: bool) -> None:
+        self.sink.events.append(("flush", end_of_input))
 
     def prepare_commit(self, end_of_input: bool) -> list[Any]:
         if len(self.waiting) < self.sink.batch and not end_of_input:
@@ -84,25 +90,98 @@ class Rig:
         return [decode(item) for item in ack.committables.get("sink", [])]
 
 
-def test_one_writer_per_epoch_with_records() -> None:
+def test_a_writer_lives_as_long_as_its_subtask() -> None:
+    """It is told of the epochs that have something for it."""
     rig = Rig(Recording())
     assert rig.run("a", "b", now=5) == [["a", "b"]]
     assert rig.run(now=6) == []
-    assert rig.run("c", now=7) == [["c"]]
+    assert rig.run("c", now=7, ended=True) == [["c"]]
+    rig.operator.close()
+    rig.operator.close()
     assert rig.sink.events == [
-        ("create", "attempt-0-0", 0, 5, None), "close",
-        ("create", "attempt-2-0", 2, 7, None), "close",
+        ("create", None), ("begin", 0, "attempt-0-0", 5), ("flush", False),
+        ("begin", 2, "attempt-2-0", 7), ("flush", True), "close",
     ]  # fmt: skip
 
 
-def test_the_next_writer_gets_the_state_of_the_last() -> None:
-    rig = Rig(Recording(batch=3))
-    assert rig.run("a") == []
-    assert rig.run("b") == []
-    assert rig.run("c") == [["a", "b", "c"]]
-    assert rig.run("d") == []
-    states = [event[4] for event in rig.sink.events if event != "close"]
-    assert states == [None, ["a"], ["a", "b"], None]
+def test_the_writer_of_a_restarted_subtask_gets_the_state_of_the_last() -> None:
+    rig = Rig(Recording(batch=4))
+    for expected, value in ((None, "a"), (["a"], "b"), (["a", "b"], "c")):
+        rig.open()
+        assert rig.run(value) == []
+        assert [event for event in rig.sink.events if event[0] == "create"][-1][1] == expected
+    rig.open()
+    assert rig.run("d") == [["a", "b", "c", "d"]]
+    rig.open()
+    assert rig.run("e") == []
+    assert [event for event in rig.sink.events if event[0] == "create"][-1] == ("create", None)
+
+
+class Changing(Recording):
+    """Its writer returns as its state a list that it goes on adding to."""
+
+    def create_writer(self, context: WriterContext, state: Any) -> RecordingWriter:
+        return ChangingWriter(self, state or [])
+
+
+class ChangingWriter(RecordingWriter):
+    def snapshot_state(self) -> list[Any]:
+        return self.waiting
+
+
+def test_a_state_that_the_writer_goes_on_changing_is_kept_as_it_was() -> None:
+    rig = Rig(Changing(batch=9))
+    states = []
+    for value in ("a", "b"):
+        rig.run(value)
+        delta = rig.state.snapshot(rig.epoch, "v")
+        states.append(delta is not None)
+        rig.operator.process(["never accepted"], None)
+        rig.open()
+    assert states == [True, True]
+    assert rig.run("c", ended=True) == [["a", "b", "c"]]
+
+
+class Former(Recording):
+    """Its writer is one for a single epoch."""
+
+    def __init__(self, nested: bool) -> None:
+        super().__init__()
+        self.nested = nested
+
+    def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
+        return FormerWriter(self.nested)
+
+
+class FormerWriter(SinkWriter[Any]):
+    def __init__(self, nested: bool) -> None:
+        self.nested, self.values = nested, list[Any]()
+
+    def write(self, batch: RowBatch[Any]) -> None:
+        self.values += batch.values
+
+    def prepare_commit(self, end_of_input: bool) -> list[Any]:
+        return [self.values] if self.nested else self.values
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_what_was_handed_over_before_is_refused(nested: bool) -> None:
+    """A sink that was written when there was a writer for each epoch would double its records."""
+    rig = Rig(Former(nested))
+    rig.run("a")
+    with pytest.raises(
+        StateError, match=r"FormerWriter.prepare_commit\(\) of sink 'Sink'.*begin_epo"
+    ):
+        rig.run("b")
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [("attempt", "epoch.attempt"), ("epoch", "epoch.number"), ("now", "now"), ("shared", "close")],
+)
+def test_what_the_context_of_a_writer_no_longer_has(name: str, place: str) -> None:
+    with pytest.raises(AttributeError, match=place):
+        getattr(WriterContext(0, 1, "run"), name)
 
 
 def test_the_end_of_input_gets_everything_out() -> None:
@@ -116,11 +195,11 @@ def test_a_writer_that_asked_for_it_is_woken_without_records() -> None:
     rig = Rig(Recording(batch=3, wakeup=100))
     rig.run("a", now=50)
     assert rig.operator.next_wakeup() == 100
-    created = len(rig.sink.events)
+    before = len(rig.sink.events)
     rig.run(now=99)
-    assert len(rig.sink.events) == created
+    assert len(rig.sink.events) == before
     rig.run(now=100)
-    assert len(rig.sink.events) == created + 2
+    assert rig.sink.events[before:] == [("begin", 2, "attempt-2-0", 100), ("flush", False)]
 
 
 def test_after_a_restart_kept_state_gets_a_writer_that_can_ask_for_a_wakeup() -> None:
@@ -130,34 +209,6 @@ def test_after_a_restart_kept_state_gets_a_writer_that_can_ask_for_a_wakeup() ->
     assert rig.operator.next_wakeup() is None
     rig.run(now=60)
     assert rig.operator.next_wakeup() == 100
-
-
-class Connecting(Recording):
-    """Keeps two connections for the writers of later epochs."""
-
-    def create_writer(self, context: WriterContext, state: Any) -> RecordingWriter:
-        for name in ("first", "second"):
-            context.shared[name] = Connection(self.events, name)
-        context.shared["number"] = 5
-        return super().create_writer(context, state)
-
-
-class Connection:
-    def __init__(self, events: list[Any], name: str) -> None:
-        self.events, self.name = events, name
-
-    def close(self) -> None:
-        self.events.append(f"close {self.name}")
-        raise ConnectionError
-
-
-def test_what_writers_share_is_closed_with_the_operator_the_latest_first() -> None:
-    rig = Rig(Connecting())
-    rig.run("a")
-    assert rig.sink.events[-1] == "close"  # of the writer
-    rig.operator.close()
-    rig.operator.close()
-    assert rig.sink.events[-2:] == ["close second", "close first"]
 
 
 def test_a_writer_is_closed_when_the_epoch_fails() -> None:

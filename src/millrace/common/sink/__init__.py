@@ -11,7 +11,8 @@ from millrace.common.sink.committer import (
 )
 from millrace.common.sink.delivery_guarantee import DeliveryGuarantee
 from millrace.common.sink.orphan_sweep import SupportsOrphanSweep
-from millrace.common.sink.sink import Sink, SinkWriter, WriterContext
+from millrace.common.sink.sink import Sink
+from millrace.common.sink.writer import SinkWriter, WriterContext, WriterEpoch
 
 __all__ = [
     "CommitMode",
@@ -24,4 +25,5 @@ __all__ = [
     "SinkWriter",
     "SupportsOrphanSweep",
     "WriterContext",
+    "WriterEpoch",
 ]

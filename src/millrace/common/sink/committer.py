@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
+from millrace.common.sink.writer import SinkWriter
 
 __all__ = ["CommitMode", "CommitRequest", "CommitState", "Committer", "CommitterContext"]
 
@@ -28,8 +29,8 @@ class CommitMode(Enum):
     """In a thread of the driver while the job goes on. A driver that was superseded may still be
     committing, so a commit must do no harm whoever makes it."""
     IN_SUBTASK = "IN_SUBTASK"
-    """In the subtask that wrote, at the beginning of the next epoch, with the same
-    `WriterContext.shared`: for what only its own connection can commit."""
+    """In the subtask that wrote, at the beginning of the next epoch, beside its writer
+    (`CommitterContext.writer`): for what only the writer's own connection can commit."""
 
 
 class CommitState(Enum):
@@ -86,8 +87,9 @@ class CommitterContext:
     """None: in the driver."""
     parallelism: int = 1
     """Of the sink."""
-    shared: dict[str, Any] = field(default_factory=dict)
-    """In a subtask, that of its writers; in the driver, an empty one."""
+    writer: SinkWriter[Any] | None = None
+    """In a subtask, its writer, which may be a new one: the epoch may be another writer's. None in
+    the driver."""
     metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.sink"))
 

@@ -1,6 +1,6 @@
 """Sinks in two phases: writers in subtasks, a committer that makes their work visible.
 
-In each epoch a `SinkWriter` is created in its subtask, takes batches of values and ends with
+A `SinkWriter` lives in its subtask and takes batches of values. It ends each epoch with
 `prepare_commit`: the *committables* it returns become part of the checkpoint. Only after the
 checkpoint is durable does the `Committer` get them. After a crash it may get the same ones
 again, so committing must be idempotent. Semantics: Flink docs, "Data Sinks"; FLIP-143.
@@ -12,14 +12,17 @@ Example: a complete exactly-once sink that writes one text file per subtask and 
             self.directory = directory
 
         def create_writer(self, context, state):
-            return LinesWriter(self.directory, context.attempt)
+            return LinesWriter(self.directory)
 
         def create_committer(self, context) -> Committer:
             return LinesCommitter()
 
     class LinesWriter(SinkWriter[str]):
-        def __init__(self, directory: str, attempt: str) -> None:
-            self.final = os.path.join(directory, attempt + ".txt")
+        def __init__(self, directory: str) -> None:
+            self.directory = directory
+
+        def begin_epoch(self, epoch: WriterEpoch) -> None:
+            self.final = os.path.join(self.directory, epoch.attempt + ".txt")
             self.lines: list[str] = []
 
         def write(self, batch: RowBatch[str]) -> None:
@@ -44,78 +47,18 @@ Example: a complete exactly-once sink that writes one text file per subtask and 
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from millrace.common.errors import StateError
-from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
 from millrace.common.sink.committer import CommitMode, Committer, CommitterContext
-from millrace.common.types.batch import BatchForm, ColumnBatch, RowBatch
+from millrace.common.sink.writer import SinkWriter, WriterContext
+from millrace.common.types.batch import BatchForm
 
-T = TypeVar("T")
+__all__ = ["Sink"]
+
 T_contra = TypeVar("T_contra", contravariant=True)
-
-
-@dataclass
-class WriterContext:
-    """Subtask and epoch of a writer, its clock, metrics and log."""
-
-    subtask_index: int
-    parallelism: int
-    run_id: str
-    """Identifies this run of the job; part of every visible name, so that forks never collide."""
-    attempt: str
-    """Unique for this attempt of this epoch and operator (run, epoch, try, task attempt, place): a
-    name made with it can never be written by a zombie of another attempt, or by another sink."""
-    epoch: int
-    now: int
-    """Processing time at the start of the epoch, ms since the epoch."""
-    directory: str = ""
-    """That of the job, whose checkpoints are below it: for files that wait to be committed."""
-    shared: dict[str, Any] = field(default_factory=dict)
-    """Survives from epoch to epoch in this worker, for connections; may be empty at any time. What
-    has a ``close`` is closed with the operator, the latest first."""
-    metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
-    logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.sink"))
-    uid: str = ""
-    """Of the operator: a `Sink` object may be that of several."""
-
-
-class SinkWriter(Generic[T]):
-    """Writes what one subtask gets in one epoch, in the form that `Sink.takes` says."""
-
-    def write(self, batch: RowBatch[T]) -> None:
-        """Take a batch of rows, unless the sink takes columns only."""
-        raise NotImplementedError
-
-    def write_columns(self, batch: ColumnBatch) -> None:
-        """Take a batch of columns, if the sink takes them."""
-        raise NotImplementedError
-
-    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """A checkpoint was completed since the last writer; called before the first `write`."""
-
-    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
-        """Make this epoch's work durable and return what the committer needs (picklable).
-
-        Args:
-            end_of_input: nothing may stay open: the input ends, or a savepoint is being made.
-        """
-        return ()
-
-    def snapshot_state(self) -> Any:
-        """State for the writer of the next epoch (picklable, small), or None."""
-        return None
-
-    def next_wakeup(self) -> int | None:
-        """When (ms since the epoch) this writer wants an epoch even without data, or None."""
-        return None
-
-    def close(self) -> None:
-        """Release files and connections; also called when the epoch failed."""
 
 
 class Sink(ABC, Generic[T_contra]):
@@ -127,7 +70,8 @@ class Sink(ABC, Generic[T_contra]):
 
     @abstractmethod
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
-        """A writer for one epoch; ``state`` is the previous writer's `snapshot_state`."""
+        """The writer of a subtask. ``state`` is what `SinkWriter.snapshot_state` of the writer
+        before it returned last, or None."""
 
     def merge_writer_states(self, states: Sequence[Any]) -> Any:
         """One state from those of several writers, when the parallelism became smaller.

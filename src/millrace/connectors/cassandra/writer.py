@@ -25,7 +25,6 @@ from millrace.connectors.refused_writes import RefusedWrites
 
 __all__ = ["CassandraWriter", "CassandraWriting"]
 
-_STATEMENTS = "cassandra-statements"
 _BOUND = 10_000
 """Statements in memory at a time."""
 
@@ -63,7 +62,7 @@ class CassandraWriter(SinkWriter[Any]):
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._writing = writing
-        self._shared = context.shared
+        self._known_statements: Statements | None = None
         self._logger = context.logger
         self._sleep = sleep
         self._sent = context.metrics.counter("numRecordsSend")
@@ -108,16 +107,20 @@ class CassandraWriter(SinkWriter[Any]):
         ) from failure
 
     def _statements(self) -> Statements:
-        found: Statements | None = self._shared.get(_STATEMENTS)
-        if found is None:
+        known = self._known_statements
+        if known is None:
             session = connect(self._writing.connection)
             try:
-                found = Statements(session, self._writing.target)
+                known = Statements(session, self._writing.target)
             except BaseException:
                 session.cluster.shutdown()
                 raise
-            self._shared[_STATEMENTS] = found
-        return found
+            self._known_statements = known
+        return known
+
+    def close(self) -> None:
+        if self._known_statements is not None:
+            self._known_statements.close()
 
     def _send(self, session: Any, pending: list[Any]) -> tuple[list[Any], Any]:
         """Send all; what has to be sent again, and why."""

@@ -85,7 +85,7 @@ class DeltaSink(Sink[Any], SupportsOrphanSweep):
         """In the driver: where files to upsert have been found."""
 
     def create_writer(self, context: WriterContext, state: Any) -> TableWriter:
-        schema, partition_by = _layout(self._options, context.shared)
+        schema, partition_by = _layout(self._options)
         location = self._options.location
         require_columns(self._keys, schema, location)
         return TableWriter(location, location, schema, partition_by, self._keys, context)
@@ -99,17 +99,13 @@ class DeltaSink(Sink[Any], SupportsOrphanSweep):
         delete_staged(self._staged, run_ids, older_than)
 
 
-def _layout(options: DeltaOptions, shared: dict[str, Any]) -> tuple[Any, tuple[str, ...]]:
-    """The columns of the table and those that it is partitioned by, as of the first look in this
-    process. Columns that are added later are null until the job restarts."""
-    if "layout" not in shared:
-        import pyarrow as pa
+def _layout(options: DeltaOptions) -> tuple[Any, tuple[str, ...]]:
+    """The columns of the table and those that it is partitioned by, as the writer begins. Columns
+    that are added later are null until the job restarts."""
+    import pyarrow as pa
 
-        table = options.open()
-        schema = pa.schema(table.schema().to_arrow())
-        shared["layout"] = schema, tuple(table.metadata().partition_columns)
-    found: tuple[Any, tuple[str, ...]] = shared["layout"]
-    return found
+    table = options.open()
+    return pa.schema(table.schema().to_arrow()), tuple(table.metadata().partition_columns)
 
 
 class DeltaCommitter(Committer):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from millrace.common.sink import SinkWriter, WriterContext
@@ -19,7 +19,6 @@ from millrace.connectors.elasticsearch.settings import SinkSettings
 
 __all__ = ["ElasticsearchWriter"]
 
-_CLIENT = "elasticsearch-client"
 _WHOLE = ("index", "delete")
 """Operations whose result does not depend on what was there before."""
 
@@ -33,6 +32,7 @@ class ElasticsearchWriter(SinkWriter[Any]):
 
     Args:
         sleep: waits between retries; replaced by tests.
+        client: of the cluster; replaced by tests.
     """
 
     def __init__(
@@ -40,17 +40,14 @@ class ElasticsearchWriter(SinkWriter[Any]):
         settings: SinkSettings,
         context: WriterContext,
         sleep: Callable[[float], None] = time.sleep,
+        client: BulkClient | None = None,
     ) -> None:
         self._settings = settings
-        self._shared = context.shared
         self._logger = context.logger
         self._sent = context.metrics.counter("numRecordsSend")
         self._errors = context.metrics.counter("numRecordsSendErrors")
         self._sleep = sleep
-        client = self._shared.get(_CLIENT)
-        if client is None:
-            client = self._shared[_CLIENT] = BulkClient(settings.connection)
-        self._client: BulkClient = client
+        self._client = BulkClient(settings.connection) if client is None else client
         self._waiting: dict[Any, PreparedAction] = {}
         self._size = 0
 
@@ -81,10 +78,12 @@ class ElasticsearchWriter(SinkWriter[Any]):
             waiting[place] = action
         self._size += action.size
 
-    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+    def flush(self, end_of_input: bool) -> None:
         if self._waiting:
             self._flush()
-        return ()
+
+    def close(self) -> None:
+        self._client.close()
 
     def _flush(self) -> None:
         """Send all that waits, until the cluster has it or has refused it for good."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.sink import SinkWriter, WriterContext, WriterEpoch
 from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
 from millrace.connectors.jdbc.commit_log import CommitLog, staging_table
 from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchWriting", "JdbcDirectWriter", "JdbcWriter", "JdbcStagedBatch", "JdbcStagingWriter"]
 
-_SESSION = "jdbc-session"
 _TEMPORARY = "millrace_incoming"
 
 Rows = list[tuple[Any, ...]]
@@ -49,13 +48,10 @@ class JdbcWriter(SinkWriter[Any], ABC):
 
     def __init__(self, writing: BatchWriting, context: WriterContext) -> None:
         self._writing = writing
-        self._context = context
+        self._logger = context.logger
         self._rows: Rows = []
         self._deleted: Deleted = None
-        session = context.shared.get(_SESSION)
-        if session is None:
-            session = context.shared[_SESSION] = JdbcSession(writing.connection, self._prepare)
-        self._session: JdbcSession = session
+        self._session = JdbcSession(writing.connection, self._prepare)
 
     def _prepare(self, connection: Connection) -> None:
         """What a new connection needs."""
@@ -89,14 +85,16 @@ class JdbcWriter(SinkWriter[Any], ABC):
         if self._deleted is not None:
             del self._deleted[:size]
 
-    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+    def flush(self, end_of_input: bool) -> None:
         if self._rows:
             self._flush(len(self._rows))
-        return ()
+
+    def close(self) -> None:
+        self._session.close()
 
     def _transaction(self, work: Callable[[Connection], Any]) -> Any:
         retries = self._writing.execution.max_retries
-        return self._session.transaction(work, retries, self._context.logger)
+        return self._session.transaction(work, retries, self._logger)
 
 
 class JdbcDirectWriter(JdbcWriter):
@@ -143,27 +141,28 @@ class JdbcStagingWriter(JdbcWriter):
 
     def __init__(self, writing: BatchWriting, context: WriterContext) -> None:
         super().__init__(writing, context)
+        self._run_id = context.run_id
+        self._epoch = 0
         self._staged: list[JdbcStagedBatch] = []
 
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self._epoch = epoch.number
+
     def _send(self, rows: Rows, deleted: Deleted) -> None:
-        context, writing = self._context, self._writing
+        run_id, epoch, writing = self._run_id, self._epoch, self._writing
         sink_id = writing.sink_id or ""
         name = staging_table(sink_id, writing.target.name)
 
         def work(connection: Connection) -> int:
             log = CommitLog(connection, sink_id)
-            batch = log.new_batch(context.run_id, context.epoch, time.time_ns() // 1_000_000)
+            batch = log.new_batch(run_id, epoch, time.time_ns() // 1_000_000)
             StagedTable(name, writing.target, connection, lasting=True).load(rows, deleted, batch)
             return batch
 
         # a batch that was staged twice is in no checkpoint once, and swept away
         batch = self._transaction(work)
-        self._staged.append(
-            JdbcStagedBatch(context.run_id, context.epoch, batch, len(rows), deleted is not None)
-        )
+        self._staged.append(JdbcStagedBatch(run_id, epoch, batch, len(rows), deleted is not None))
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
-        super().prepare_commit(end_of_input)
-        return [
-            (item.run_id, item.epoch, item.batch, item.rows, item.deletes) for item in self._staged
-        ]
+        staged, self._staged = self._staged, []
+        return [(item.run_id, item.epoch, item.batch, item.rows, item.deletes) for item in staged]

@@ -34,7 +34,7 @@ class BatchProducer:
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._kafka = import_confluent_kafka()
         self._undelivered: Any = None
-        """The first error since the last `forget`."""
+        """The first message that was not delivered, and why."""
         own = {
             "delivery.report.only.error": True,
             "on_delivery": self._note,
@@ -128,10 +128,6 @@ class BatchProducer:
             ". Its event time may be too far from the broker's clock: see the topic's "
             "message.timestamp.after.max.ms and message.timestamp.before.max.ms"
         )
-
-    def forget(self) -> None:
-        """What was not delivered so far concerns nobody any more."""
-        self._undelivered = None
 
 
 def _refused(topic: str, error: Any) -> KafkaError:

@@ -34,8 +34,6 @@ __all__ = ["KafkaSink", "KafkaSinkBuilder"]
 MAX_MESSAGE_BYTES = "message.max.bytes"
 _JAVA_MAX_MESSAGE_BYTES = "max.request.size"
 _DEFAULT_MAX_MESSAGE_BYTES = "1000000"
-_PARTITIONS = "kafka-partitions"
-_SCHEMA = "kafka-schema"
 
 
 @dataclass(frozen=True)
@@ -90,11 +88,8 @@ class KafkaSink(Sink[Any]):
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
         writing = self._writing
-        shared = context.shared
-        partitions = shared.setdefault(_PARTITIONS, TopicPartitions(writing.properties))
-        if _SCHEMA not in shared:  # a partitioner goes on from epoch to epoch
-            shared[_SCHEMA] = writing.schema.opened(context.subtask_index, context.parallelism)
-        schema = shared[_SCHEMA]
+        partitions = TopicPartitions(writing.properties)
+        schema = writing.schema.opened(context.subtask_index, context.parallelism)
         if writing.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             properties = writing.properties
             largest = properties.get(MAX_MESSAGE_BYTES, _DEFAULT_MAX_MESSAGE_BYTES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.sink import SinkWriter, WriterContext, WriterEpoch
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.kafka.client import KafkaError
 from millrace.connectors.kafka.record_serializer import (
@@ -41,8 +41,12 @@ class StagingWriter(SinkWriter[Any]):
         self._schema = schema
         self._partitions = partitions
         self._largest = largest
-        self._context = context
+        self._run_id = context.run_id
+        self._epoch = 0
         self._batches: list[Outgoing] = []
+
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self._epoch = epoch.number
 
     def write(self, batch: RowBatch[Any]) -> None:
         """Take a batch.
@@ -68,8 +72,8 @@ class StagingWriter(SinkWriter[Any]):
         for outgoing in self._batches:
             for topic, messages in outgoing.items():
                 merged.setdefault(topic, []).extend(messages)
-        context = self._context
-        return (tuple(StagedEpoch.pack(context.run_id, context.epoch, merged)),)
+        self._batches = []
+        return (tuple(StagedEpoch.pack(self._run_id, self._epoch, merged)),)
 
 
 def _size(message: dict[str, Any]) -> int:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from millrace.common.sink import SinkWriter, WriterContext
 from millrace.common.types.batch import RowBatch
-from millrace.connectors.kafka.client import KafkaError
 from millrace.connectors.kafka.producer import BatchProducer
 from millrace.connectors.kafka.record_serializer import KafkaRecordSerializationSchema
 from millrace.connectors.kafka.topic_partitions import TopicPartitions
 
 __all__ = ["KafkaWriter"]
 
-_PRODUCER = "kafka-producer"
-
 
 class KafkaWriter(SinkWriter[Any]):
-    """Sends as it is written to; its producer goes on from epoch to epoch.
+    """Sends as it is written to.
 
     Args:
         waits: whether an epoch ends only when the brokers have all its records.
@@ -36,27 +33,12 @@ class KafkaWriter(SinkWriter[Any]):
         self._schema = schema
         self._waits = waits
         self._partitions = partitions
-        self._shared = context.shared
-        producer = self._shared.get(_PRODUCER)
-        if producer is None:
-            named = {"client.id": f"millrace-{context.subtask_index}", **config}
-            producer = self._shared[_PRODUCER] = BatchProducer(named)
-        elif waits:
-            producer.forget()  # of an attempt that was given up
-        self._producer: BatchProducer = producer
+        named = {"client.id": f"millrace-{context.subtask_index}", **config}
+        self._producer = BatchProducer(named)
 
     def write(self, batch: RowBatch[Any]) -> None:
-        outgoing = self._schema.serialize_batch(batch, self._partitions.of)
-        self._sending(lambda: self._producer.send(outgoing))
+        self._producer.send(self._schema.serialize_batch(batch, self._partitions.of))
 
-    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+    def flush(self, end_of_input: bool) -> None:
         if self._waits or end_of_input:
-            self._sending(self._producer.flush)
-        return ()
-
-    def _sending(self, send: Any) -> None:
-        try:
-            send()
-        except KafkaError:
-            self._shared.pop(_PRODUCER, None)  # the next attempt begins with a new one
-            raise
+            self._producer.flush()

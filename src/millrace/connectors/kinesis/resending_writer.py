@@ -56,6 +56,7 @@ class ResendingWriter(SinkWriter[Any]):
     Args:
         advice: what may help if the service takes too few records.
         sleep: waits between retries; replaced by tests.
+        client: of the service; replaced by tests.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class ResendingWriter(SinkWriter[Any]):
         advice: str,
         context: WriterContext,
         sleep: Callable[[float], None] = time.sleep,
+        client: Any = None,
     ) -> None:
         self._target = target
         self._limits = limits
@@ -73,11 +75,7 @@ class ResendingWriter(SinkWriter[Any]):
         self._sleep = sleep
         self._sent = context.metrics.counter("numRecordsSend")
         self._errors = context.metrics.counter("numRecordsSendErrors")
-        name = f"{target.service.name}-client"
-        client = context.shared.get(name)
-        if client is None:
-            client = context.shared[name] = create_client(target.properties, target.service)
-        self._client: Any = client
+        self._client = client or create_client(target.properties, target.service)
         self._waiting: list[dict[str, Any]] = []
         self._size = 0
 
@@ -94,10 +92,12 @@ class ResendingWriter(SinkWriter[Any]):
         self._waiting.append(record)
         self._size += size
 
-    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+    def flush(self, end_of_input: bool) -> None:
         if self._waiting:
             self._flush()
-        return ()
+
+    def close(self) -> None:
+        self._client.close()
 
     def _flush(self) -> None:
         """Send what waits until all is in.

@@ -41,6 +41,7 @@ class KinesisWriter(ResendingWriter):
 
     Args:
         sleep: waits between retries; replaced by tests.
+        client: of the service; replaced by tests.
     """
 
     def __init__(
@@ -48,9 +49,10 @@ class KinesisWriter(ResendingWriter):
         writing: KinesisWriting,
         context: WriterContext,
         sleep: Callable[[float], None] = time.sleep,
+        client: Any = None,
     ) -> None:
         advice = "if it has too few shards, add some"
-        super().__init__(writing.target, writing.limits, advice, context, sleep)
+        super().__init__(writing.target, writing.limits, advice, context, sleep, client)
         self._writing = writing
         self._subtask = context.subtask_index
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,6 @@ from millrace.connectors.refused_writes import RefusedWrites
 
 __all__ = ["MongoWriter", "MongoWriting"]
 
-_CLIENT = "mongodb-client"
 _REASON_LENGTH = 300
 
 
@@ -60,10 +59,8 @@ class MongoWriter(SinkWriter[Any]):
         self._sent = context.metrics.counter("numRecordsSend")
         self._refused = RefusedWrites(writing.policy, MongoError, context.metrics, context.logger)
         place = writing.connection
-        client = context.shared.get(_CLIENT)
-        if client is None:
-            client = context.shared[_CLIENT] = connected(place)
-        database = client.get_database(place.database)
+        self._client = connected(place)
+        database = self._client.get_database(place.database)
         self._collection = database.get_collection(place.collection, codec_options=codec())
         self._waiting: dict[Any, Any] = {}
 
@@ -79,10 +76,12 @@ class MongoWriter(SinkWriter[Any]):
             if len(waiting) >= size:
                 self._flush()
 
-    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+    def flush(self, end_of_input: bool) -> None:
         if self._waiting:
             self._flush()
-        return ()
+
+    def close(self) -> None:
+        self._client.close()
 
     def _flush(self) -> None:
         operations = list(self._waiting.values())

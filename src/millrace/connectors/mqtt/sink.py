@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import SerializationSchema
-from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.common.sink import Sink, SinkWriter, WriterContext, WriterEpoch
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.mqtt.connection import MqttConnection, MqttError, require_url, shown_url
 
 __all__ = ["MqttSink", "MqttSinkBuilder"]
 
-_PUBLISHER = "mqtt-publisher"
 _PATIENCE_S = 60.0
 
 
@@ -56,14 +55,11 @@ class MqttSink(Sink[Any]):
         return f"MqttSink({shown_url(self._writing.url)})"
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
-        publisher = context.shared.pop(_PUBLISHER, None)
-        if publisher is None or publisher.failure:
-            publisher = _Publisher(self._writing.url)
-        return MqttWriter(publisher, self._writing, context)
+        return MqttWriter(self._writing)
 
 
 class _Publisher:
-    """A connection, open from epoch to epoch, and what the server has not acknowledged."""
+    """A connection, and what the server has not acknowledged."""
 
     def __init__(self, url: str) -> None:
         self.failure = ""
@@ -107,10 +103,15 @@ class _Publisher:
 class MqttWriter(SinkWriter[Any]):
     """Publishes as it is written to."""
 
-    def __init__(self, publisher: _Publisher, writing: MqttWriting, context: WriterContext) -> None:
-        self._publisher = publisher
+    def __init__(self, writing: MqttWriting) -> None:
         self._writing = writing
-        self._shared = context.shared
+        self._publisher = _Publisher(writing.url)
+
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        """Connect again if the connection was lost while there was nothing to publish."""
+        if self._publisher.failure:
+            self._publisher.close()
+            self._publisher = _Publisher(self._writing.url)
 
     def write(self, batch: RowBatch[Any]) -> None:
         """Publish a batch.
@@ -129,19 +130,16 @@ class MqttWriter(SinkWriter[Any]):
             except (TypeError, ValueError) as error:
                 raise MqttError(f"cannot publish to topic {chosen!r}: {error}") from error
 
-    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+    def flush(self, end_of_input: bool) -> None:
         """Wait until the server has acknowledged what the epoch has published.
 
         Raises:
             MqttError: the connection is lost.
         """
         self._publisher.wait()
-        self._shared[_PUBLISHER] = self._publisher  # one whose epoch failed is not used again
-        return ()
 
     def close(self) -> None:
-        if self._shared.get(_PUBLISHER) is not self._publisher:
-            self._publisher.close()
+        self._publisher.close()
 
 
 class MqttSinkBuilder:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace.common.serialization import SerializationSchema
-from millrace.common.sink import DeliveryGuarantee, SinkWriter, WriterContext
+from millrace.common.sink import DeliveryGuarantee, SinkWriter, WriterContext, WriterEpoch
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.pulsar.client import PulsarError, PulsarProperties, create_client
 from millrace.connectors.pulsar.message import Outgoing, PulsarSerializationSchema, outgoing
@@ -17,9 +17,6 @@ from millrace.connectors.staged_epoch import StagedEpoch
 
 __all__ = ["PulsarWriter", "PulsarWriting", "PulsarStagingWriter"]
 
-_CLIENT = "pulsar-client"
-_ROUTER = "pulsar-router"
-_PRODUCERS = "pulsar-producers"
 _LARGEST = 5 << 20
 """Bytes of a message that brokers take by default."""
 _TOGETHER_BYTES = 4 << 20
@@ -46,19 +43,24 @@ class _Outlet(SinkWriter[Any]):
 
     def __init__(self, writing: PulsarWriting, context: WriterContext) -> None:
         self._writing = writing
-        self._context = context
-        shared = context.shared
-        if _CLIENT not in shared:
-            client = shared[_CLIENT] = create_client(writing.properties)
-            shared[_ROUTER] = PartitionRouter(client, writing.topics, writing.router)
-        self._router: PartitionRouter = shared[_ROUTER]
+        self._subtask = context.subtask_index
+        self._run_id = context.run_id
+        self._epoch = self._now = 0
+        self._client = create_client(writing.properties)
+        self._router = PartitionRouter(self._client, writing.topics, writing.router)
         self._turn = context.subtask_index
         self._sent = context.metrics.counter("numRecordsSend")
 
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self._epoch, self._now = epoch.number, epoch.now
+        self._turn = self._subtask
+
+    def close(self) -> None:
+        self._client.close()
+
     def _outgoing(self, batch: RowBatch[Any]) -> Outgoing:
         writing = self._writing
-        now = self._context.now
-        at = None if writing.delay is None else now + writing.delay
+        at = None if writing.delay is None else self._now + writing.delay
         route = self._router.route(writing.mode, self._turn)
         self._turn += len(batch.values)
         self._sent.inc(len(batch.values))
@@ -70,27 +72,18 @@ class PulsarWriter(_Outlet):
 
     def __init__(self, writing: PulsarWriting, context: WriterContext) -> None:
         super().__init__(writing, context)
-        if _PRODUCERS not in context.shared:
-            client = context.shared[_CLIENT]
-            context.shared[_PRODUCERS] = Producers(client, sending_options(writing.properties))
-        self._producers: Producers = context.shared[_PRODUCERS]
+        self._producers = Producers(self._client, sending_options(writing.properties))
 
     def write(self, batch: RowBatch[Any]) -> None:
-        messages = self._outgoing(batch)
-        try:
-            self._producers.send(messages)
-        except PulsarError:
-            self._producers.close()  # the next attempt begins with new ones
-            raise
+        self._producers.send(self._outgoing(batch))
 
-    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+    def flush(self, end_of_input: bool) -> None:
         if self._writing.guarantee is DeliveryGuarantee.AT_LEAST_ONCE or end_of_input:
-            try:
-                self._producers.flush()
-            except PulsarError:
-                self._producers.close()
-                raise
-        return ()
+            self._producers.flush()
+
+    def close(self) -> None:
+        self._producers.close()
+        super().close()
 
 
 class PulsarStagingWriter(_Outlet):
@@ -120,9 +113,9 @@ class PulsarStagingWriter(_Outlet):
     def prepare_commit(self, end_of_input: bool) -> Sequence[tuple[Any, ...]]:
         if not self._messages:
             return ()
-        context = self._context
-        content = [context.subtask_index, self._together(), self._messages]
-        return (tuple(StagedEpoch.pack(context.run_id, context.epoch, content)),)
+        content = [self._subtask, self._together(), self._messages]
+        self._messages, self._largest = {}, 1
+        return (tuple(StagedEpoch.pack(self._run_id, self._epoch, content)),)
 
     def _together(self) -> int:
         """How many messages are sent together: the client would not do so with those that are to

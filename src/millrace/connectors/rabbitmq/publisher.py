@@ -29,7 +29,7 @@ Outgoing = tuple[bytes, str | None]
 
 
 class Publisher:
-    """A connection that confirms; open from epoch to epoch.
+    """A connection that confirms.
 
     Raises:
         RabbitMQError: the server cannot be reached, or the queue cannot be used.

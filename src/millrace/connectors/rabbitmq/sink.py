@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import SerializationSchema
-from millrace.common.sink import Sink, SinkWriter, WriterContext
+from millrace.common.sink import Sink, SinkWriter, WriterContext, WriterEpoch
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.rabbitmq.connection_config import RMQConnectionConfig
 from millrace.connectors.rabbitmq.publisher import Publisher
 
 __all__ = ["RMQSink"]
-
-_PUBLISHER = "rabbitmq-publisher"
 
 CorrelationId = Callable[[Any], str]
 
@@ -54,26 +52,30 @@ class RMQSink(Sink[Any]):
         self._correlation_id = correlation_id
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
-        publisher = context.shared.pop(_PUBLISHER, None)
-        if publisher is None or not publisher.is_open:
-            publisher = Publisher(self._config, self._queue)
-        return RabbitMQWriter(publisher, self._schema, self._correlation_id, context)
+        return RabbitMQWriter(self._config, self._queue, self._schema, self._correlation_id)
 
 
 class RabbitMQWriter(SinkWriter[Any]):
-    """Publishes as it is written to; its connection goes on from epoch to epoch."""
+    """Publishes as it is written to."""
 
     def __init__(
         self,
-        publisher: Publisher,
+        config: RMQConnectionConfig,
+        queue: str,
         schema: SerializationSchema[Any],
         correlation_id: CorrelationId | None,
-        context: WriterContext,
     ) -> None:
-        self._publisher = publisher
+        self._config = config
+        self._queue = queue
         self._schema = schema
         self._correlation_id = correlation_id
-        self._shared = context.shared
+        self._publisher = Publisher(config, queue)
+
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        """Connect again if the connection was lost while there was nothing to publish."""
+        if not self._publisher.is_open:
+            self._publisher.close()
+            self._publisher = Publisher(self._config, self._queue)
 
     def write(self, batch: RowBatch[Any]) -> None:
         """Publish a batch.
@@ -86,16 +88,13 @@ class RabbitMQWriter(SinkWriter[Any]):
         ids = [None] * len(bodies) if id_of is None else [id_of(value) for value in batch.values]
         self._publisher.publish(list(zip(bodies, ids, strict=True)))
 
-    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+    def flush(self, end_of_input: bool) -> None:
         """Wait until the server has stored what the epoch has published.
 
         Raises:
             RabbitMQError: it has not.
         """
         self._publisher.wait()
-        self._shared[_PUBLISHER] = self._publisher  # one whose epoch failed is not used again
-        return ()
 
     def close(self) -> None:
-        if self._shared.get(_PUBLISHER) is not self._publisher:
-            self._publisher.close()
+        self._publisher.close()

@@ -81,7 +81,7 @@ class RedisSink(Sink[Any]):
         if writing.exactly_once:
             return RedisStagingWriter(writing.mapper, context)
         refused = self._refused(context)
-        return RedisWriter(writing.url, writing.mapper, writing.pipeline, refused, context)
+        return RedisWriter(writing.url, writing.mapper, writing.pipeline, refused)
 
     def create_committer(self, context: CommitterContext) -> Committer | None:
         writing = self._writing

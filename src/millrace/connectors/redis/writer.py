@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.sink import SinkWriter, WriterContext, WriterEpoch
 from millrace.common.types.batch import RowBatch
 from millrace.connectors.redis.client import (
     Command,
@@ -19,11 +19,9 @@ from millrace.connectors.staged_epoch import StagedEpoch
 
 __all__ = ["RedisStagingWriter", "RedisWriter", "refusals"]
 
-_CLIENT = "redis-client"
-
 
 class RedisWriter(SinkWriter[Any]):
-    """Sends what it is given in pipelines; its connection goes on from epoch to epoch.
+    """Sends what it is given in pipelines.
 
     Args:
         pipeline: commands that are sent before answers are waited for.
@@ -35,15 +33,11 @@ class RedisWriter(SinkWriter[Any]):
         mapper: RedisMapper,
         pipeline: int,
         refused: RefusedWrites,
-        context: WriterContext,
     ) -> None:
         self._mapper = mapper
         self._pipeline = pipeline
         self._refused = refused
-        client = context.shared.get(_CLIENT)
-        if client is None:
-            client = context.shared[_CLIENT] = RedisClient(url)
-        self._client: RedisClient = client
+        self._client = RedisClient(url)
 
     def write(self, batch: RowBatch[Any]) -> None:
         """Write a batch.
@@ -57,14 +51,21 @@ class RedisWriter(SinkWriter[Any]):
             together = commands[start : start + self._pipeline]
             self._refused.take(refusals(together, self._client.run(together)))
 
+    def close(self) -> None:
+        self._client.close()
+
 
 class RedisStagingWriter(SinkWriter[Any]):
     """Keeps an epoch's commands for the committer."""
 
     def __init__(self, mapper: RedisMapper, context: WriterContext) -> None:
         self._mapper = mapper
-        self._context = context
+        self._run_id = context.run_id
+        self._epoch = 0
         self._commands: list[Command] = []
+
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self._epoch = epoch.number
 
     def write(self, batch: RowBatch[Any]) -> None:
         """Take a batch.
@@ -79,12 +80,12 @@ class RedisStagingWriter(SinkWriter[Any]):
     def prepare_commit(self, end_of_input: bool) -> Sequence[tuple[Any, ...]]:
         if not self._commands:
             return ()
-        context = self._context
+        commands, self._commands = self._commands, []
         try:
-            staged = StagedEpoch.pack(context.run_id, context.epoch, self._commands)
+            staged = StagedEpoch.pack(self._run_id, self._epoch, commands)
         except OverflowError:  # a whole number of more than 64 bits; Redis is sent digits anyway
-            commands = [tuple(map(_digits, command)) for command in self._commands]
-            staged = StagedEpoch.pack(context.run_id, context.epoch, commands)
+            commands = [tuple(map(_digits, command)) for command in commands]
+            staged = StagedEpoch.pack(self._run_id, self._epoch, commands)
         return (tuple(staged),)
 
 

@@ -14,6 +14,7 @@ from millrace.common.sink import (
     SinkWriter,
     SupportsOrphanSweep,
     WriterContext,
+    WriterEpoch,
 )
 from millrace.common.types.batch import BatchForm, ColumnBatch, RowBatch
 from millrace.common.types.composite_types import RowTypeInfo
@@ -95,15 +96,19 @@ class SparkSink(Sink[Any], SupportsOrphanSweep):
 
 
 class SparkSinkWriter(SinkWriter[Any]):
-    """Writes the records of one subtask in one epoch to a file of their own."""
+    """Writes what one subtask gets in an epoch to a file of its own."""
 
     def __init__(
         self, directory: str, factory: ParquetWriterFactory, context: WriterContext
     ) -> None:
-        self._location = f"{directory}/{context.attempt}.parquet"
-        self._about = origin(context)
+        self._directory = directory
+        self._context = context
         self._factory = factory
         self._file: StagedFile | None = None
+
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        self._location = f"{self._directory}/{epoch.attempt}.parquet"
+        self._about = origin(self._context, epoch.number)
 
     def _staged(self) -> StagedFile:
         self._file = self._file or StagedFile(self._location, self._factory)
@@ -120,6 +125,7 @@ class SparkSinkWriter(SinkWriter[Any]):
         if file is None or not file.rows:
             return []
         file.complete()
+        self._file = None
         return [{**self._about, "path": self._location}]
 
     def close(self) -> None:

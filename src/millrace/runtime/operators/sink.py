@@ -1,4 +1,4 @@
-"""The sink operator: one writer per epoch, committables for the engine."""
+"""The sink operator: it drives a writer through epochs and hands committables to the engine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from millrace.common.errors import JobExecutionError, SerializationError
+from millrace.common.errors import JobExecutionError, SerializationError, StateError
 from millrace.common.sink import (
     CommitMode,
     CommitRequest,
@@ -16,6 +16,7 @@ from millrace.common.sink import (
     SinkWriter,
     SupportsOrphanSweep,
     WriterContext,
+    WriterEpoch,
 )
 from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.runtime.committing import Committing
@@ -47,8 +48,13 @@ class SinkOperator(Operator):
     def open(self) -> None:
         self._place = (self.context.subtask_index, 0)
         self._writer: SinkWriter[Any] | None = None
-        self._shared: dict[str, Any] = {}
+        self._writing: SinkWriter[Any] | None = None
+        """The writer, in an epoch that it was told of."""
+        self._kept: bytes | None = None
+        """The encoded state of the writer, as far as the table is known to have it."""
         self._committables: list[bytes] = []
+        self._returned: Sequence[Any] = ()
+        """By `SinkWriter.prepare_commit` of the epoch before."""
         self._wakeup: int | None = None
         self._asked = False
         self._completed: int | None = None
@@ -62,6 +68,8 @@ class SinkOperator(Operator):
     def restore(self) -> None:
         # another worker may have opened or closed parts: ask when the next is due
         self._asked, self._wakeup = False, None
+        self._kept = None
+        self._drop_writer()
         self._told: tuple[str, ...] | None = None
 
     def begin_epoch(self, epoch: EpochContext) -> None:
@@ -90,7 +98,7 @@ class SinkOperator(Operator):
         context = CommitterContext(
             self.context.subtask_index,
             self.context.parallelism,
-            self._shared,
+            self._writer or self._create_writer(),
             self._metrics,
             self._logger,
         )
@@ -122,11 +130,11 @@ class SinkOperator(Operator):
         return None if table is None else table.data.get(self._place)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
-        writer = self._writer or self._create_writer()
+        writer = self._writing or self._begin_writing()
         writer.write(RowBatch(values, timestamps))
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
-        writer = self._writer or self._create_writer()
+        writer = self._writing or self._begin_writing()
         writer.write_columns(batch)
 
     def _create_writer(self) -> SinkWriter[Any]:
@@ -136,31 +144,61 @@ class SinkOperator(Operator):
             subtask_index=self.context.subtask_index,
             parallelism=self.context.parallelism,
             run_id=self.context.run_id,
-            attempt=f"{self._epoch.attempt}-{self.context.place}",
-            epoch=self._epoch.number,
-            now=self._epoch.now,
             directory=self._epoch.directory,
-            shared=self._shared,
             metrics=self._metrics,
             logger=self._logger,
             uid=self.context.uid,
         )
         self._writer = self._sink.create_writer(context, state)
-        if self._completed is not None:
-            self._writer.notify_checkpoint_complete(self._completed)
-            self._completed = None
         return self._writer
+
+    def _begin_writing(self) -> SinkWriter[Any]:
+        """The writer, told that an epoch has something for it."""
+        writer = self._writing = self._writer or self._create_writer()
+        epoch = self._epoch
+        attempt = f"{epoch.attempt}-{self.context.place}"
+        writer.begin_epoch(WriterEpoch(epoch.number, attempt, epoch.now))
+        if self._completed is not None:
+            writer.notify_checkpoint_complete(self._completed)
+            self._completed = None
+        return writer
+
+    def _drop_writer(self) -> None:
+        """Close the writer, and the committer, which may use the writer's connection."""
+        for part in (self._committing, self._writer):
+            if part is not None:
+                with suppress(Exception):
+                    part.close()
+        self._committing = self._writer = self._writing = None
+        self._returned = ()
 
     def end_epoch(self, ended: bool) -> None:
         ended = ended or self._epoch.leaves_nothing_open
-        if self._writer is None and not self._wanted(ended):
+        if self._writing is None and not self._wanted(ended):
             return
-        writer = self._writer or self._create_writer()
-        self._committables = [self._encoded(item) for item in writer.prepare_commit(ended)]
+        writer = self._writing or self._begin_writing()
+        writer.flush(ended)
+        committables = writer.prepare_commit(ended)
+        self._require_new(committables, writer)
+        self._committables = [self._encoded(item) for item in committables]
         self._keep(writer.snapshot_state())
         self._wakeup = writer.next_wakeup()
-        self._writer = None
-        writer.close()
+        self._writing = None
+
+    def _require_new(self, committables: Sequence[Any], writer: SinkWriter[Any]) -> None:
+        """Refuse what was handed over before: a writer that was made for one epoch only, and goes
+        on adding to its list, would have its records committed again and again."""
+        before, self._returned = self._returned, committables
+        if not committables or not before:
+            return
+        first = committables[0]
+        if committables is before or (isinstance(first, list | dict) and first is before[0]):
+            raise StateError(
+                f"{type(writer).__name__}.prepare_commit() of sink '{self.context.name}' returned "
+                "an object that it had returned for the epoch before. A writer lives for many "
+                "epochs: begin each with a new list, in begin_epoch() or when prepare_commit() "
+                "returns"
+            )
 
     def _encoded(self, committable: Any) -> bytes:
         if self._commits_here:
@@ -181,8 +219,13 @@ class SinkOperator(Operator):
             return
         if state is None:
             table.remove(self._place)
-        elif state != table.data.get(self._place):
-            table.put(self._place, state)
+            self._kept = None
+            return
+        # the writer may go on changing what it returned: the table gets a copy
+        encoded = encode(state)
+        if encoded != self._kept:
+            self._kept = encoded
+            table.put(self._place, decode(encoded))
 
     def _wanted(self, ended: bool) -> bool:
         """Whether a writer has something to do although no record came: it is due, the stream
@@ -205,11 +248,5 @@ class SinkOperator(Operator):
         return self._wakeup
 
     def close(self) -> None:
-        shared: dict[str, Any] = getattr(self, "_shared", {})
-        parts: list[Any] = [getattr(self, "_writer", None), getattr(self, "_committing", None)]
-        parts += reversed(shared.values())  # what was put in later may need what was there before
-        for part in parts:
-            if hasattr(part, "close"):
-                with suppress(Exception):
-                    part.close()
-        shared.clear()
+        if hasattr(self, "_writer"):  # it was opened
+            self._drop_writer()

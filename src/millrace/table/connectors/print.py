@@ -73,7 +73,8 @@ class _Writer(SinkWriter[Any]):
         self._lines += [prefix + line for line in row_text(batch, self._row_type)]
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[list[str]]:
-        return [self._lines] if self._lines else []
+        lines, self._lines = self._lines, []
+        return [lines] if lines else []
 
 
 class _Committer(Committer):

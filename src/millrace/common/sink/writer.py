@@ -1,0 +1,115 @@
+"""Sink writers: what one subtask writes, from epoch to epoch.
+
+Flink: ``SinkWriter``, ``StatefulSinkWriter`` and ``CommittingSinkWriter`` (FLIP-143, FLIP-191).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+
+from millrace.common.functions.metrics import MetricGroup, UnregisteredMetricGroup
+from millrace.common.types.batch import ColumnBatch, RowBatch
+
+__all__ = ["SinkWriter", "WriterContext", "WriterEpoch"]
+
+T = TypeVar("T")
+
+
+class WriterEpoch(NamedTuple):
+    """An epoch of a writer: what of its context changes from epoch to epoch."""
+
+    number: int
+    attempt: str
+    """Unique for this attempt of this epoch and operator (run, epoch, try, task attempt, place): a
+    name made with it can never be written by a zombie of another attempt, or by another sink."""
+    now: int
+    """Processing time at the start of the epoch, ms since the epoch."""
+
+
+_OF_EPOCHS = {"attempt": "attempt", "epoch": "number", "now": "now"}
+
+
+@dataclass
+class WriterContext:
+    """Subtask of a writer, its metrics and log."""
+
+    subtask_index: int
+    parallelism: int
+    run_id: str
+    """Identifies this run of the job; part of every visible name, so that forks never collide."""
+    directory: str = ""
+    """That of the job, whose checkpoints are below it: for files that wait to be committed."""
+    metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
+    logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.sink"))
+    uid: str = ""
+    """Of the operator: a `Sink` object may be that of several."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Tell authors of sinks for writers of one epoch where to find what has moved."""
+        if name in _OF_EPOCHS:
+            raise AttributeError(
+                f"a writer lives for many epochs, so WriterContext has no '{name}': take it from "
+                "the WriterEpoch that SinkWriter.begin_epoch(epoch) gets "
+                f"(epoch.{_OF_EPOCHS[name]})"
+            )
+        if name == "shared":
+            raise AttributeError(
+                "a writer lives as long as its subtask, so WriterContext has no 'shared': keep "
+                "the connection in an attribute of the writer, and close it in SinkWriter.close()"
+            )
+        raise AttributeError(f"a WriterContext has no attribute '{name}'")
+
+
+class SinkWriter(Generic[T]):
+    """Writes what one subtask gets, in the form that `Sink.takes` says.
+
+    It lives as long as its subtask: it keeps clients and connections in attributes. In each epoch
+    that has something for it, it is called in this order: `begin_epoch`, `write` or
+    `write_columns` (as often as batches come), `flush`, `prepare_commit`, `snapshot_state`. When
+    an epoch fails, `close` follows at once, and another writer begins with the state of the last
+    epoch that was accepted.
+    """
+
+    def begin_epoch(self, epoch: WriterEpoch) -> None:
+        """An epoch begins; the one before is part of a checkpoint with all that was prepared."""
+
+    def write(self, batch: RowBatch[T]) -> None:
+        """Take a batch of rows, unless the sink takes columns only."""
+        raise NotImplementedError
+
+    def write_columns(self, batch: ColumnBatch) -> None:
+        """Take a batch of columns, if the sink takes them."""
+        raise NotImplementedError
+
+    def flush(self, end_of_input: bool) -> None:
+        """Have the external system store all that was written: the checkpoint relies on it.
+
+        Args:
+            end_of_input: nothing may stay open: the input ends, or a savepoint is being made.
+        """
+
+    def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
+        """Make this epoch's work durable and return what the committer needs (picklable).
+
+        Args:
+            end_of_input: as for `flush`.
+        """
+        return ()
+
+    def snapshot_state(self) -> Any:
+        """State for the writer of a restarted job (picklable, small), or None."""
+        return None
+
+    def next_wakeup(self) -> int | None:
+        """When (ms since the epoch) this writer wants an epoch even without data, or None."""
+        return None
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint was completed since the last call; follows `begin_epoch`."""
+
+    def close(self) -> None:
+        """Release files and connections: the subtask ends, moves to another worker, or has failed.
+        What an unfinished epoch has written is discarded."""
