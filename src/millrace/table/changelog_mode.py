@@ -1,4 +1,4 @@
-"""`ChangelogMode`: which kinds of rows a changelog has. Flink: ``ChangelogMode``."""
+"""`ChangelogMode`: the kinds of rows in a changelog. Flink: ``ChangelogMode``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["ChangelogMode"]
 
 @dataclass(frozen=True)
 class ChangelogMode:
-    """Kinds of rows.
+    """Set of row kinds.
 
     Attributes:
         kinds: their short names.
@@ -23,15 +23,15 @@ class ChangelogMode:
 
     @staticmethod
     def insert_only() -> ChangelogMode:
-        """Rows that are inserted."""
+        """Inserts only."""
         return ChangelogMode(frozenset({"+I"}))
 
     @staticmethod
     def upsert() -> ChangelogMode:
-        """Rows after updates, by a key, and rows that are deleted."""
+        """Inserts, rows after updates by a key, and deletes."""
         return ChangelogMode(frozenset({"+I", "+U", "-D"}))
 
     @staticmethod
     def all() -> ChangelogMode:
-        """Rows of every kind: updates as a row before and a row after."""
+        """All kinds: updates are a row before and a row after."""
         return ChangelogMode(frozenset({"+I", "-U", "+U", "-D"}))

@@ -1,5 +1,4 @@
-"""Columns that the Table API chooses by name, position or range. Flink docs: "Table API", "Column
-Operations"."""
+"""Columns selected by name, position or range. Flink docs: "Table API", "Column Operations"."""
 
 from __future__ import annotations
 
@@ -22,13 +21,13 @@ class ColumnRange(exp.Expression, exp.Condition):
 
 
 class ColumnSelection(exp.Expression, exp.Condition):
-    """``with_columns(...)``, or with ``without`` the columns that are not chosen."""
+    """``with_columns(...)``, or with ``without`` all other columns."""
 
     arg_types = {"expressions": True, "without": True}  # noqa: RUF012  # as sqlglot declares it
 
 
 def with_selections_expanded(node: exp.Expr, columns: Sequence[str]) -> list[exp.Expr]:
-    """An expression with the columns that it chooses, also among the arguments of calls.
+    """An expression with its selections replaced by columns, also in arguments of calls.
 
     Raises:
         JobDefinitionError: there is no such column.
@@ -95,7 +94,7 @@ def _position(column: Any, columns: Sequence[str]) -> int:
 
 
 def no_such_column(name: str, columns: Sequence[str]) -> str:
-    """That an attribute of a table is neither a method nor a column.
+    """Error for an attribute of a table that is neither a method nor a column.
 
     Example:
         >>> no_such_column("prise", ["name", "price"])

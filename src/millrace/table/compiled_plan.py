@@ -1,4 +1,4 @@
-"""`CompiledPlan`: inserts as the optimiser left them, to be run now or by a later version.
+"""`CompiledPlan`: inserts in their optimised form, for execution now or by a later version.
 
 Semantics: Flink docs, "SQL Upgrades and Compiled Plans" and ``CompiledPlan``.
 """
@@ -33,8 +33,8 @@ _FORMAT = 1
 
 
 class CompiledPlan:
-    """Inserts as the optimiser left them: it runs without being planned again, so that a savepoint
-    of it is resumed by a later version, whatever that would make of the statement.
+    """Inserts in their optimised form. They run without being planned again, so that a later
+    version resumes a savepoint of them even if it would plan the statement differently.
 
     A plan has the schemas and options of the tables of catalogs; of temporary tables and of
     functions it has the names, and they must be there when it is run.
@@ -66,7 +66,7 @@ class CompiledPlan:
 
     @staticmethod
     def load(session: TableSession, reference: PlanReference) -> CompiledPlan:
-        """The plan of a file or text.
+        """The plan in a file or text.
 
         Raises:
             JobDefinitionError: it is none, or of another mode, or a table or function of it is gone
@@ -88,7 +88,7 @@ class CompiledPlan:
         return self.explain()
 
     def as_json_string(self) -> str:
-        """The plan as a text."""
+        """The plan as JSON text."""
         written = {
             "format": _FORMAT,
             "version": self._version,
@@ -98,11 +98,11 @@ class CompiledPlan:
         return json.dumps(written, indent=1)
 
     def print_json_string(self) -> None:
-        """Print it as a text."""
+        """Print the plan as JSON text."""
         print(self.as_json_string())
 
     def write_to_file(self, file: str | os.PathLike[str], ignore_if_exists: bool = False) -> None:
-        """Write it into a file, in any file system that checkpoints can be in.
+        """Write the plan to a file, in any file system that checkpoints may use.
 
         Args:
             ignore_if_exists: a file of this name stays as it is.
@@ -116,15 +116,15 @@ class CompiledPlan:
             reference.write(self.as_json_string(), forced)
 
     def get_flink_version(self) -> str:
-        """The version of Millrace that compiled it."""
+        """The version of Millrace that compiled the plan."""
         return self._version
 
     def execute(self) -> TableResult:
-        """Run it as a job."""
+        """Run the plan as a job."""
         return self._session.insert(self._roots, planned=True)
 
     def explain(self, *extra_details: ExplainDetail) -> str:
-        """Its tree, and the operators that it becomes."""
+        """The plan's tree, and its operators."""
         return explained_plan(self._session, self._roots, extra_details, planned=True)
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
@@ -135,7 +135,7 @@ class CompiledPlan:
 def compiled_into(
     session: TableSession, sinks: Sequence[LogicalSink], file: str, if_not_exists: bool
 ) -> CompiledPlan:
-    """The plan of inserts in a file: that which is there, or it is compiled and written."""
+    """The plan of inserts in a file: read if the file exists, else compiled and written."""
     reference = FilePlanReference(file)
     if if_not_exists and reference.exists():
         return CompiledPlan.load(session, reference)
@@ -152,7 +152,7 @@ def _sinks(roots: Sequence[RelNode]) -> list[LogicalSink]:
 
 
 class _SessionObjects:
-    """Tables and functions as a session's catalogs have them."""
+    """Tables and functions of a session's catalogs."""
 
     def __init__(self, session: TableSession) -> None:
         self._session = session

@@ -1,4 +1,4 @@
-"""Streams of a program as tables: their columns, declared or those of the records' type.
+"""Streams of a program as tables, with declared columns or those of the records' type.
 
 Flink docs: "DataStream API Integration" (``fromDataStream``, ``fromChangelogStream``).
 """
@@ -72,7 +72,7 @@ def declared_rows(
     bounded: bool,
     only_declared: bool = False,
 ) -> RelNode:
-    """The rows of a table without a name whose columns are known, and declared besides.
+    """The rows of an unnamed table with known columns and a declared schema.
 
     Args:
         known: columns that there are; they stand before those that are only declared.
@@ -99,7 +99,7 @@ def declared_rows(
 
 
 def _check_names(known: Mapping[str, LogicalType], declared: Schema) -> None:
-    """That columns of a schema are fields of the records, where those are known."""
+    """Check that the columns of a schema are fields of the records, if those are known."""
     for name in _physical(declared):
         if known and name not in known:
             raise JobDefinitionError(
@@ -113,8 +113,7 @@ def _physical(schema: Schema) -> list[str]:
 
 
 def known_columns(stream: DataStream[Any]) -> list[tuple[str, LogicalType]]:
-    """The columns of a stream's records by the type that the program declared; none if it did
-    not."""
+    """The columns of a stream's declared record type; empty if none is declared."""
     declared = stream.declared_type()
     kind = None if declared is None else declared.logical_type
     if kind is None:
@@ -125,8 +124,8 @@ def known_columns(stream: DataStream[Any]) -> list[tuple[str, LogicalType]]:
 
 
 def schema_of_fields(stream: DataStream[Any], fields: Sequence[Any]) -> Schema:
-    """The schema that names of columns stand for: ``col("a"), col("b").alias("c")`` by name or, if
-    there are no such names, by position; ``col("t").rowtime`` is the event time of the records and
+    """The schema for a list of fields: ``col("a"), col("b").alias("c")`` by name or, if there are
+    no such names, by position; ``col("t").rowtime`` is the event time of the records and
     ``col("p").proctime`` the processing time.
 
     Raises:

@@ -13,12 +13,12 @@ __all__ = ["DataTypes", "declared_type"]
 
 
 def declared_type(kind: LogicalType | str) -> LogicalType:
-    """The type that a program gives as one of `DataTypes`, or as text."""
+    """The type that a program declares with `DataTypes`, or as text."""
     return parse_type(kind) if isinstance(kind, str) else kind
 
 
 class DataTypes:
-    """Makes types of columns, fields and results.
+    """Factory of the types of columns, fields and results.
 
     Example:
         >>> DataTypes.ROW([DataTypes.FIELD("id", DataTypes.BIGINT().not_null())])
@@ -38,7 +38,7 @@ class DataTypes:
 
     @staticmethod
     def NULL() -> LogicalType:
-        """Of which only null is known."""
+        """Type of NULL only."""
         return logical.NullType()
 
     @staticmethod
@@ -63,12 +63,12 @@ class DataTypes:
 
     @staticmethod
     def BINARY(length: int, nullable: bool = True) -> LogicalType:
-        """Exactly ``length`` bytes."""
+        """Binary value of exactly ``length`` bytes."""
         return logical.BinaryType(length, nullable=nullable)
 
     @staticmethod
     def VARBINARY(length: int, nullable: bool = True) -> LogicalType:
-        """At most ``length`` bytes."""
+        """Binary value of at most ``length`` bytes."""
         return logical.VarBinaryType(length, nullable=nullable)
 
     @staticmethod
@@ -123,7 +123,7 @@ class DataTypes:
 
     @staticmethod
     def TIMESTAMP(precision: int = 6, nullable: bool = True) -> LogicalType:
-        """A wall-clock time, of no zone."""
+        """A wall-clock time without a zone."""
         return logical.TimestampType(precision, nullable=nullable)
 
     @staticmethod
@@ -151,7 +151,7 @@ class DataTypes:
 
     @staticmethod
     def YEAR(precision: int = 2) -> Resolution:
-        """Years with so many digits, for `INTERVAL`."""
+        """Years with a number of digits, for `INTERVAL`."""
         return Resolution(IntervalUnit.YEAR, precision)
 
     @staticmethod
@@ -161,7 +161,7 @@ class DataTypes:
 
     @staticmethod
     def DAY(precision: int = 2) -> Resolution:
-        """Days with so many digits, for `INTERVAL`."""
+        """Days with a number of digits, for `INTERVAL`."""
         return Resolution(IntervalUnit.DAY, precision)
 
     @staticmethod
@@ -176,7 +176,7 @@ class DataTypes:
 
     @staticmethod
     def SECOND(precision: int = 6) -> Resolution:
-        """Seconds with so many digits behind the point, for `INTERVAL`."""
+        """Seconds with a number of fraction digits, for `INTERVAL`."""
         return Resolution(IntervalUnit.SECOND, precision)
 
     @staticmethod
@@ -186,7 +186,7 @@ class DataTypes:
 
     @staticmethod
     def LIST_VIEW(element_type: LogicalType | str) -> LogicalType:
-        """Kept as an array."""
+        """A list in an accumulator, stored as an array."""
         return logical.ArrayType(declared_type(element_type))
 
     @staticmethod
@@ -200,7 +200,7 @@ class DataTypes:
 
     @staticmethod
     def MAP_VIEW(key_type: LogicalType | str, value_type: LogicalType | str) -> LogicalType:
-        """Kept as a map."""
+        """A map in an accumulator, stored as a map."""
         return logical.MapType(declared_type(key_type), declared_type(value_type))
 
     @staticmethod
@@ -217,7 +217,7 @@ class DataTypes:
     def ROW(
         row_fields: Sequence[RowField | LogicalType] = (), nullable: bool = True
     ) -> logical.RowType:
-        """A row of fields; types without names are called f0, f1, and so on."""
+        """A row of fields; fields without names are called f0, f1, and so on."""
         fields = (
             each if isinstance(each, RowField) else RowField(f"f{number}", each)
             for number, each in enumerate(row_fields)

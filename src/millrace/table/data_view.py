@@ -19,7 +19,7 @@ class DataView(ABC):
 
     @abstractmethod
     def clear(self) -> None:
-        """Remove all of it."""
+        """Remove all elements."""
 
 
 class ListView(DataView, Generic[T]):
@@ -37,15 +37,15 @@ class ListView(DataView, Generic[T]):
         self._list: list[T] = []
 
     def get(self) -> Iterable[T]:
-        """The elements, in their order."""
+        """The elements, in order."""
         return self._list
 
     def add(self, value: T) -> None:
-        """An element behind the others."""
+        """Append an element."""
         self._list.append(value)
 
     def add_all(self, values: Iterable[T]) -> None:
-        """Elements behind the others."""
+        """Append elements."""
         self._list.extend(values)
 
     def clear(self) -> None:
@@ -95,15 +95,15 @@ class MapView(DataView, Generic[K, V]):
         return self._dict[key]
 
     def put(self, key: K, value: V) -> None:
-        """The value of a key from now on."""
+        """Set the value of a key."""
         self._dict[key] = value
 
     def put_all(self, dict_value: Mapping[K, V]) -> None:
-        """The values of some keys from now on."""
+        """Set the values of some keys."""
         self._dict.update(dict_value)
 
     def remove(self, key: K) -> None:
-        """Without the value of a key.
+        """Remove a key.
 
         Raises:
             KeyError: there is none.
@@ -127,7 +127,7 @@ class MapView(DataView, Generic[K, V]):
         return self._dict.values()
 
     def is_empty(self) -> bool:
-        """Whether no key has a value."""
+        """Whether the map is empty."""
         return not self._dict
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""Tables of what a program has: Python objects."""
+"""Tables of Python objects of a program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Declared = LogicalType | Sequence[str] | Sequence[LogicalType] | None
 
 
 class ElementError(JobExecutionError, TypeError, ValueError):
-    """A value does not fit its column; PyFlink's errors for it are a TypeError and a ValueError."""
+    """A value does not fit its column. PyFlink raises a TypeError or a ValueError for it."""
 
 
 def elements_table(
@@ -87,7 +87,7 @@ def _inferred(elements: list[Any], names: Any) -> RowType:
 
 
 def _plain(element: Any) -> Any:
-    """A data class as the dict of its fields."""
+    """The dict of a data class's fields."""
     if is_dataclass(element) and not isinstance(element, type):
         return {field.name: getattr(element, field.name) for field in fields(element)}
     return element
@@ -118,7 +118,7 @@ _TYPES: dict[type, LogicalType] = {
 
 
 def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
-    """The type of a column, as PyFlink tells it of values."""
+    """The type of a column, as PyFlink infers it from values."""
     known = [_item(value) for value in values if value is not None]
     if not known:
         return logical.NullType()
@@ -147,5 +147,5 @@ def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
 
 
 def _item(value: Any) -> Any:
-    """A number of NumPy as Python's."""
+    """A Python number for one of NumPy."""
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value

@@ -1,4 +1,4 @@
-"""Whether queries run over streams or bounded data, and where names are looked up first."""
+"""Settings of a table environment: streaming or batch mode, and the default catalog."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["EnvironmentSettings"]
 
 
 class EnvironmentSettings:
-    """Settings of a `TableEnvironment` that cannot be changed later. Flink: the class of that name.
+    """Immutable settings of a `TableEnvironment`. Flink: the class of that name.
 
     Example:
         >>> EnvironmentSettings.in_batch_mode().is_streaming_mode()
@@ -25,33 +25,33 @@ class EnvironmentSettings:
     """
 
     class Builder:
-        """Makes settings step by step; begin with `EnvironmentSettings.new_instance`."""
+        """Builder of settings; begin with `EnvironmentSettings.new_instance`."""
 
         def __init__(self) -> None:
             self._configuration = Configuration()
 
         def in_streaming_mode(self) -> EnvironmentSettings.Builder:
-            """Queries give changes as their input comes (the default)."""
+            """Streaming mode, the default: queries emit changes as their input arrives."""
             self._configuration.set(options.RUNTIME_MODE, "STREAMING")
             return self
 
         def in_batch_mode(self) -> EnvironmentSettings.Builder:
-            """Queries read bounded tables and give their final result."""
+            """Batch mode: queries read bounded tables and emit their final result."""
             self._configuration.set(options.RUNTIME_MODE, "BATCH")
             return self
 
         def with_configuration(self, config: Configuration) -> EnvironmentSettings.Builder:
-            """Options of the session; ``execution.runtime-mode`` among them is its mode."""
+            """Options of the session; ``execution.runtime-mode`` sets its mode."""
             self._configuration.add_all(config)
             return self
 
         def with_built_in_catalog_name(self, name: str) -> EnvironmentSettings.Builder:
-            """Name of the catalog that is there from the beginning."""
+            """Set the name of the initial catalog."""
             self._configuration.set(BUILTIN_CATALOG, name)
             return self
 
         def with_built_in_database_name(self, name: str) -> EnvironmentSettings.Builder:
-            """Name of the database that is there from the beginning."""
+            """Set the name of the initial database."""
             self._configuration.set(BUILTIN_DATABASE, name)
             return self
 
@@ -74,12 +74,12 @@ class EnvironmentSettings:
 
     @staticmethod
     def in_streaming_mode() -> EnvironmentSettings:
-        """Queries give changes as their input comes."""
+        """Settings of streaming mode: queries emit changes as their input arrives."""
         return EnvironmentSettings.new_instance().in_streaming_mode().build()
 
     @staticmethod
     def in_batch_mode() -> EnvironmentSettings:
-        """Queries read bounded tables and give their final result."""
+        """Settings of batch mode: queries read bounded tables and emit their final result."""
         return EnvironmentSettings.new_instance().in_batch_mode().build()
 
     def is_streaming_mode(self) -> bool:
@@ -87,13 +87,13 @@ class EnvironmentSettings:
         return self._configuration.get(options.RUNTIME_MODE) == "STREAMING"
 
     def get_configuration(self) -> Configuration:
-        """Options of the session; its mode is ``execution.runtime-mode``."""
+        """Options of the session; ``execution.runtime-mode`` is its mode."""
         return self._configuration
 
     def get_built_in_catalog_name(self) -> str:
-        """Name of the catalog that is there from the beginning."""
+        """Name of the initial catalog."""
         return self._configuration.get(BUILTIN_CATALOG)
 
     def get_built_in_database_name(self) -> str:
-        """Name of the database that is there from the beginning."""
+        """Name of the initial database."""
         return self._configuration.get(BUILTIN_DATABASE)

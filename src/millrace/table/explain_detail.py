@@ -1,4 +1,4 @@
-"""What EXPLAIN tells beside the plans. Flink: ``ExplainDetail``."""
+"""Additional details of EXPLAIN. Flink: ``ExplainDetail``."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ __all__ = [
 
 
 def unaliased(node: exp.Expr) -> exp.Expr:
-    """The tree of an expression without another name."""
+    """The tree of an expression without its alias."""
     return node.this if isinstance(node, exp.Alias) else node
 
 
@@ -117,7 +117,7 @@ class Expression(
         self.alias_names = alias_names
 
     def alias(self, name: str, *extra_names: str) -> Self:
-        """The same under another name; of a table function, with names of its columns."""
+        """The expression under another name; for a table function, with names of its columns."""
         made = exp.Alias(this=unaliased(self.node), alias=identifier(name))
         return type(self)(made, (name, *extra_names))
 

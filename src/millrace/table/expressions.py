@@ -1,4 +1,4 @@
-"""Expressions of the Table API: ``col``, ``lit``, ``call`` and functions that start one.
+"""Expressions of the Table API: ``col``, ``lit``, ``call`` and other functions that begin one.
 
 Flink: class ``Expressions``; PyFlink: ``pyflink.table.expressions``. Flink docs: "Table API",
 "System (Built-in) Functions".
@@ -122,7 +122,7 @@ def _call(name: str, *arguments: Any) -> Expression:
 
 
 def _call_with(name: str, *arguments: Any) -> Expression:
-    """A call with those arguments that are given: up to the first that is None."""
+    """A call with the arguments up to the first that is None."""
     return _call(name, *given(arguments))
 
 
@@ -131,12 +131,12 @@ def _word(name: str) -> Expression:
 
 
 def col(name: str) -> Expression:
-    """A column of the table that takes the expression; ``*``: all of them."""
+    """A column of the table to which the expression is applied; ``*`` means all of them."""
     return Expression(column_node(name))
 
 
 def lit(v: Any, data_type: LogicalType | str | None = None) -> Expression:
-    """A constant, of the type that its Python value has, or of another one.
+    """A constant, of the type of its Python value or of a given type.
 
     Raises:
         JobDefinitionError: there is no constant of its type.
@@ -154,7 +154,7 @@ def null_of(data_type: LogicalType | str) -> Expression:
 
 
 def range_(start: str | int, end: str | int) -> Expression:
-    """The columns from one to another, by names or positions from 1, in `with_columns`."""
+    """The columns from one to another, by names or positions (from 1), in `with_columns`."""
     return Expression(ColumnRange(this=start, expression=end))
 
 
@@ -164,7 +164,7 @@ def with_all_columns() -> Expression:
 
 
 def with_columns(head: Any, *tails: Any) -> Expression:
-    """Some columns: `col`, names, positions from 1, and `range_` of them.
+    """Some columns: `col`, names, positions (from 1), and `range_` of them.
 
     >>> with_columns(range_("b", "c"), "a").node.args["without"]
     False
@@ -173,7 +173,7 @@ def with_columns(head: Any, *tails: Any) -> Expression:
 
 
 def without_columns(head: Any, *tails: Any) -> Expression:
-    """All columns but some: `col`, names, positions from 1, and `range_` of them."""
+    """All columns except some: `col`, names, positions (from 1), and `range_` of them."""
     return _selection((head, *tails), without=True)
 
 
@@ -202,7 +202,7 @@ def not_(expression: Expression) -> Expression:
 
 
 def current_database() -> Expression:
-    """The database in which names are looked up."""
+    """Name of the current database."""
     return _call("CURRENT_DATABASE")
 
 
@@ -217,7 +217,7 @@ def current_time() -> Expression:
 
 
 def current_timestamp() -> Expression:
-    """Now, as a TIMESTAMP_LTZ."""
+    """The current time, as a TIMESTAMP_LTZ."""
     return _word("CURRENT_TIMESTAMP")
 
 
@@ -233,7 +233,7 @@ def local_time() -> Expression:
 
 
 def local_timestamp() -> Expression:
-    """Now, as a TIMESTAMP of the session's time zone."""
+    """The current time, as a TIMESTAMP of the session's time zone."""
     return _word("LOCALTIMESTAMP")
 
 
@@ -243,12 +243,12 @@ def source_watermark() -> Expression:
 
 
 def to_date(date_str: Any, format: Any = None) -> Expression:
-    """The DATE of a text, as a format of Java says."""
+    """The DATE of a text in a format of Java."""
     return _call_with("TO_DATE", date_str, format)
 
 
 def to_timestamp(timestamp_str: Any, format: Any = None) -> Expression:
-    """The TIMESTAMP of a text, as a format of Java says."""
+    """The TIMESTAMP of a text in a format of Java."""
     return _call_with("TO_TIMESTAMP", timestamp_str, format)
 
 
@@ -260,7 +260,7 @@ def to_timestamp_ltz(*args: Any) -> Expression:
 def temporal_overlaps(
     left_time_point: Any, left_temporal: Any, right_time_point: Any, right_temporal: Any
 ) -> Expression:
-    """Whether two spans, each of a start and an end or a length, have a moment in common."""
+    """Whether two time spans overlap, each given by a start and an end or a length."""
     periods = ((left_time_point, left_temporal), (right_time_point, right_temporal))
     rows = [
         nodes.RowConstructor(expressions=list(map(node_of, each)), implicit=True)
@@ -270,14 +270,14 @@ def temporal_overlaps(
 
 
 def date_format(timestamp: Any, format: Any) -> Expression:
-    """A time as text, as a format of Java says."""
+    """A time as text in a format of Java."""
     return _call("DATE_FORMAT", timestamp, format)
 
 
 def timestamp_diff(
     time_point_unit: TimePointUnit, time_point1: Any, time_point2: Any
 ) -> Expression:
-    """How many whole units lie between two times."""
+    """Number of whole units between two times."""
     unit = unit_node(time_point_unit.name)
     arguments = [unit, node_of(time_point1), node_of(time_point2)]
     return Expression(call_node("TIMESTAMPDIFF", arguments))
@@ -294,7 +294,7 @@ def from_unixtime(unixtime: Any, format: Any = None) -> Expression:
 
 
 def unix_timestamp(date_str: Any = None, format: Any = None) -> Expression:
-    """Seconds since 1970: of a text, or now."""
+    """Seconds since 1970 of a text, or of the current time."""
     return _call_with("UNIX_TIMESTAMP", date_str, format)
 
 
@@ -319,12 +319,12 @@ def object_of(class_name: str, *args: Any) -> Expression:
 
 
 def map_(key: Any, value: Any, *tail: Any) -> Expression:
-    """A map: keys and values take turns."""
+    """A map of alternating keys and values."""
     return Expression(nodes.MapConstructor(expressions=list(map(node_of, (key, value, *tail)))))
 
 
 def map_from_arrays(key: Any, value: Any) -> Expression:
-    """A map of an array of keys and one of values."""
+    """A map of an array of keys and an array of values."""
     return _call("MAP_FROM_ARRAYS", key, value)
 
 
@@ -364,22 +364,22 @@ def rand_integer(bound: Any, seed: Any = None) -> Expression:
 
 
 def atan2(y: Any, x: Any) -> Expression:
-    """The angle of a point."""
+    """The angle of a point, in radians."""
     return _call("ATAN2", y, x)
 
 
 def negative(v: Any) -> Expression:
-    """A number with the other sign."""
+    """The negated number."""
     return Expression(exp.Neg(this=node_of(v)))
 
 
 def concat(first: Any, *others: Any) -> Expression:
-    """Texts, one behind the other."""
+    """The concatenation of texts."""
     return _call("CONCAT", first, *others)
 
 
 def concat_ws(separator: Any, first: Any, *others: Any) -> Expression:
-    """Texts, joined by a separator; NULL is passed over."""
+    """Texts joined by a separator; NULL is skipped."""
     return _call("CONCAT_WS", separator, first, *others)
 
 
@@ -394,7 +394,7 @@ def log(v: Any, base: Any = None) -> Expression:
 
 
 def if_then_else(condition: Any, if_true: Any, if_false: Any) -> Expression:
-    """One value if a condition is true, else the other."""
+    """One value if a condition is true, else another."""
     return Expression(node_of(condition)).then(if_true, if_false)
 
 
@@ -404,7 +404,7 @@ def coalesce(*args: Any) -> Expression:
 
 
 def json(value: Any) -> Expression:
-    """A text that is JSON already, inside `json_object` and `json_array`."""
+    """A text that is JSON already, for use inside `json_object` and `json_array`."""
     return _call("JSON", value)
 
 
@@ -414,7 +414,7 @@ def json_string(value: Any) -> Expression:
 
 
 def json_object(on_null: JsonOnNull = JsonOnNull.NULL, *args: Any) -> Expression:
-    """A JSON object: keys and values take turns.
+    """A JSON object of alternating keys and values.
 
     >>> json_object(JsonOnNull.NULL, "a", col("b"))
     JSON_OBJECT(KEY 'a' VALUE b NULL ON NULL)
@@ -445,23 +445,23 @@ def json_array_agg(on_null: JsonOnNull, item_expr: Any) -> Expression:
 
 
 def lag(expr: Any, offset: Any = 1, default: Any = None) -> Expression:
-    """The value of a row before, for OVER."""
+    """The value of an earlier row, for OVER."""
     return _call_with("LAG", expr, offset, default)
 
 
 def lead(expr: Any, offset: Any = 1, default: Any = None) -> Expression:
-    """The value of a row behind, for OVER."""
+    """The value of a later row, for OVER."""
     return _call_with("LEAD", expr, offset, default)
 
 
 def call(f: Any, *args: Any) -> Expression:
-    """A call of a function: of a name that is built in or registered, or of a Python function
-    that `millrace.table.udf` has made."""
+    """A call of a function: by the name of a built-in or registered one, or of a Python function
+    from `millrace.table.udf`."""
     return _call(f, *args) if isinstance(f, str) else f(*args)
 
 
 def call_sql(sql_expression: str) -> Expression:
-    """An expression of SQL.
+    """An expression written in SQL.
 
     Raises:
         SqlParserError: the text is no expression; the error shows where.

@@ -1,4 +1,4 @@
-"""`final_rows`: what a changelog of columns leaves in the end, as an Arrow table."""
+"""`final_rows`: the final rows of a changelog in columns, as an Arrow table."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _TAKES_BACK = (1, 3)
 
 
 def final_rows(changes: Iterable[tuple[Any, Any]], row_type: RowType) -> pyarrow.Table:
-    """The rows that were added and not taken back, in the order in which they came. Of equal rows
-    the last one is taken back first.
+    """Rows that were added and not retracted, in the order of their arrival. Of equal rows the last
+    one is retracted first.
 
     Args:
         changes: batches of columns by position, and the numbers of their rows' kinds (or None: all
@@ -58,7 +58,7 @@ def final_rows(changes: Iterable[tuple[Any, Any]], row_type: RowType) -> pyarrow
 
 
 def _left(numbers: npt.NDArray[Any], sign: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Positions of the rows that are left, where each takes back the last equal one before it.
+    """Positions of the remaining rows, where each retraction removes the last equal row before it.
 
     Per distinct row, the number of those there are is a walk up and down; a row is left if the walk
     never comes below its height again.

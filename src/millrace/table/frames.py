@@ -1,4 +1,4 @@
-"""Frames of other libraries as columns of tables, and back: Arrow, pandas, Polars."""
+"""Conversion of frames of other libraries to columns of tables and back: Arrow, pandas, Polars."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["arrow_of_pandas", "arrow_of_polars", "frame_batch", "pandas_of", "po
 def frame_batch(
     data: Any, schema: LogicalType | Sequence[str] | Sequence[LogicalType] | None
 ) -> tuple[RowType, pyarrow.RecordBatch]:
-    """The row type and columns of what has Arrow's columns.
+    """The row type and columns of an object with Arrow columns.
 
     Args:
         data: an Arrow table, record batch or reader, or any object that exports a stream of them
@@ -76,7 +76,7 @@ def _one_batch(data: Any) -> pyarrow.RecordBatch:
 
 
 def arrow_of_pandas(frame: Any) -> pyarrow.RecordBatch:
-    """The columns of a DataFrame of pandas, without its index.
+    """The columns of a pandas DataFrame, without its index.
 
     Raises:
         JobDefinitionError: a column has values of different types.
@@ -92,7 +92,7 @@ def arrow_of_pandas(frame: Any) -> pyarrow.RecordBatch:
 
 
 def arrow_of_polars(frame: Any) -> pyarrow.Table:
-    """The columns of a DataFrame or LazyFrame of Polars; the latter is computed.
+    """The columns of a Polars DataFrame or LazyFrame; a LazyFrame is computed.
 
     Raises:
         JobDefinitionError: it is neither.
@@ -107,14 +107,14 @@ def arrow_of_polars(frame: Any) -> pyarrow.Table:
 
 
 def pandas_of(table: pyarrow.Table) -> Any:
-    """A DataFrame of pandas. Integers of which some are NULL stay integers (``Int64``); maps and
-    rows are dicts."""
+    """A pandas DataFrame. Integer columns with NULLs stay integers (``Int64``); maps and rows
+    are dicts."""
     _library("pandas", "to_pandas")
     return pandas_frame(_one_batch(table), maps_as_pydicts="strict")
 
 
 def polars_of(table: pyarrow.Table) -> Any:
-    """A DataFrame of Polars.
+    """A Polars DataFrame.
 
     Raises:
         JobDefinitionError: Polars is not installed.

@@ -1,4 +1,4 @@
-"""Rows as a table of HTML, for notebooks. All that comes from data is escaped."""
+"""Rows as an HTML table for notebooks. All data is escaped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 200
 
 
 def html_rows(rows: Iterable[Any], row_type: RowType, time_zone: str) -> list[list[str]]:
-    """Rows as the texts that `TableResult.print` shows of their values."""
+    """Rows as the texts that `TableResult.print` shows for their values."""
     return [
         [
             cells([value], field.type, time_zone)[0]

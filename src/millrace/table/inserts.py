@@ -1,4 +1,4 @@
-"""Ends of queries that are written into tables: their columns, casts and static partitions.
+"""Sinks of queries that are written to tables: columns, casts and static partitions.
 
 Semantics: Flink docs, "INSERT Statement".
 """
@@ -28,7 +28,7 @@ __all__ = ["arranged", "insert_sink", "literal_text", "sink_of", "sink_to", "wri
 
 
 def insert_sink(session: TableSession, statement: Insert) -> LogicalSink:
-    """The end that an INSERT makes.
+    """The sink of an INSERT.
 
     Raises:
         CatalogError: there is no such table or column, or types do not fit.
@@ -59,7 +59,7 @@ def sink_of(
     overwrite: bool = False,
     columns: Sequence[str] = (),
 ) -> LogicalSink:
-    """The end of a query that writes into a table: into some columns, or all by position."""
+    """The sink of a query that writes to a table: to some columns, or to all by position."""
     table = written_table(session, path)
     return LogicalSink(arranged(node, table, columns, {}), table, overwrite=overwrite)
 
@@ -70,8 +70,8 @@ def sink_to(
     node: RelNode,
     overwrite: bool = False,
 ) -> LogicalSink:
-    """The end of a query that writes into a table of a name, or one without a name: a descriptor
-    that says no columns has those of the query."""
+    """The sink of a query that writes to a named table, or to a descriptor; a descriptor without
+    columns gets the query's."""
     if isinstance(target, str):
         return sink_of(session, parts_of(target), node, overwrite)
     described = described_table(_with_columns(target, node))
@@ -91,7 +91,7 @@ def _with_columns(descriptor: TableDescriptor, node: RelNode) -> TableDescriptor
 
 
 def written_table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable:
-    """The table of a name.
+    """The table with a name.
 
     Raises:
         CatalogError: there is none, or it is a view.
@@ -112,7 +112,7 @@ def literal_text(value: exp.Expr) -> str:
 def arranged(
     node: RelNode, table: ResolvedTable, columns: Sequence[str], static: dict[str, str]
 ) -> RelNode:
-    """The rows with the columns of the sink, in its order and of its types.
+    """The rows with the columns of the sink, in its order and types.
 
     Raises:
         CatalogError: a type does not fit, or a column gets nothing or two values.

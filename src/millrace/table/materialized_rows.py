@@ -1,4 +1,4 @@
-"""`MaterializedRows`: the rows that a changelog leaves, as it comes."""
+"""`MaterializedRows`: the current rows of a changelog."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _TAKES_BACK = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 
 class MaterializedRows:
-    """Each row that was added and not taken back, in the order in which they came. Of equal rows
-    the last one is taken back first.
+    """Rows that were added and not retracted, in the order of their arrival. Of equal rows the last
+    one is retracted first.
 
     Args:
         most: rows that are kept; the oldest ones beyond it are only counted. None: all are kept.
@@ -46,11 +46,11 @@ class MaterializedRows:
         return iter(self._left.values())
 
     def last(self, count: int) -> list[Row]:
-        """The last rows that are there, at most so many."""
+        """The last rows, at most ``count``."""
         return list(islice(reversed(self._left.values()), count))[::-1]
 
     def add(self, row: Row) -> None:
-        """Take a row of the changelog, of whatever kind."""
+        """Apply a row of the changelog, of any kind."""
         key = _key(row)
         if row.get_row_kind() in _TAKES_BACK:
             self._take_back(key, row)

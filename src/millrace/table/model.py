@@ -1,4 +1,4 @@
-"""`Model`: a model that tables are given to. Flink: interface ``Model``."""
+"""`Model`: a model that makes predictions for tables. Flink: interface ``Model``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Model"]
 
 
 class Model:
-    """A model of a catalog, or without a name, made by `TableEnvironment.from_model`.
+    """A model of a catalog, or an unnamed one, made by `TableEnvironment.from_model`.
 
     Example:
         >>> from millrace.table import EnvironmentSettings, ModelDescriptor, Schema
@@ -48,7 +48,8 @@ class Model:
 
     @property
     def version(self) -> str:
-        """What savepoints record: the option ``version``, or a hash of the model's content."""
+        """Version that savepoints record: the option ``version``, or a hash of the model's
+        content."""
         return str(self._resolved.scorer.version)
 
     def predict(
@@ -57,7 +58,7 @@ class Model:
         input_columns: Sequence[str | Expression],
         options: Mapping[str, str] | None = None,
     ) -> Table:
-        """The rows of a table, and beside them what the model says of each.
+        """The rows of a table with the model's predictions.
 
         Args:
             input_columns: that the model gets, in the order of its input.
@@ -79,12 +80,12 @@ class Model:
             raise JobDefinitionError(str(error)) from None
 
     def get_resolved_input_schema(self) -> ResolvedSchema:
-        """Names and types of the columns that it takes."""
+        """Names and types of the input columns."""
         kind = self._resolved.input_type
         return ResolvedSchema.physical(kind.names, kind.children())
 
     def get_resolved_output_schema(self) -> ResolvedSchema:
-        """Names and types of the columns that it gives."""
+        """Names and types of the output columns."""
         kind = self._resolved.output_type
         return ResolvedSchema.physical(kind.names, kind.children())
 

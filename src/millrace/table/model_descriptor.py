@@ -1,4 +1,4 @@
-"""`ModelDescriptor`: a model as a program declares it: provider, columns and options."""
+"""`ModelDescriptor`: a model that a program declares: provider, columns and options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ModelDescriptor", "described_model"]
 
 @dataclass(frozen=True)
 class ModelDescriptor:
-    """A model without a name. Flink: ``ModelDescriptor``.
+    """An unnamed model. Flink: ``ModelDescriptor``.
 
     Example:
         >>> from millrace.table import Schema
@@ -38,15 +38,15 @@ class ModelDescriptor:
         return dict(self.options)
 
     def get_input_schema(self) -> Schema | None:
-        """Columns that it takes."""
+        """Columns of the input."""
         return self.input_schema
 
     def get_output_schema(self) -> Schema | None:
-        """Columns that it gives."""
+        """Columns of the output."""
         return self.output_schema
 
     def get_comment(self) -> str | None:
-        """Its comment."""
+        """The model's comment."""
         return self.comment
 
     @staticmethod
@@ -56,7 +56,7 @@ class ModelDescriptor:
 
     @staticmethod
     def for_model(model: Any) -> ModelDescriptor.Builder:
-        """A builder of a model that the program has. Not in Flink.
+        """A builder of a model object of the program. Not in Flink.
 
         Args:
             model: a fitted model of Spark ML, or any object with ``predict(batch)``.
@@ -75,12 +75,12 @@ class ModelDescriptor:
             self._comment: str | None = None
 
         def input_schema(self, input_schema: Schema) -> ModelDescriptor.Builder:
-            """Columns that it takes."""
+            """Set the columns of the input."""
             self._input = input_schema
             return self
 
         def output_schema(self, output_schema: Schema) -> ModelDescriptor.Builder:
-            """Columns that it gives."""
+            """Set the columns of the output."""
             self._output = output_schema
             return self
 
@@ -90,7 +90,7 @@ class ModelDescriptor:
             return self
 
         def comment(self, comment: str) -> ModelDescriptor.Builder:
-            """What the model is."""
+            """Set the model's comment."""
             self._comment = comment
             return self
 

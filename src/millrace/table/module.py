@@ -12,11 +12,11 @@ class ModuleEntry:
         self._name, self._used = name, used
 
     def name(self) -> str:
-        """Its name."""
+        """Name of the module."""
         return self._name
 
     def used(self) -> bool:
-        """Whether its functions are found."""
+        """Whether the module's functions can be called."""
         return self._used
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""`OperationTreeBuilder`: what the Table API does to a table, as a typed relational tree.
+"""`OperationTreeBuilder`: operations of the Table API as typed relational trees.
 
 Each operation is the query of SQL that does the same, as a syntax tree over a table that is bound
 already. Flink: ``OperationTreeBuilder``.
@@ -47,15 +47,15 @@ class OperationTreeBuilder:
         self._rows = rows
 
     def project(self, fields: Fields) -> RelNode:
-        """SELECT: also of aggregates over all rows."""
+        """SELECT, also with aggregates over all rows."""
         return self._select(self._items(fields))
 
     def windowed(self, windows: Sequence[OverWindow], fields: Fields) -> RelNode:
-        """SELECT with windows of OVER that have names."""
+        """SELECT with named windows of OVER."""
         return self._select(self._items(fields), windows=[each.node() for each in windows])
 
     def grouped(self, keys: Fields, fields: Fields, window: GroupWindow | None = None) -> RelNode:
-        """SELECT with GROUP BY, by columns and perhaps a window."""
+        """SELECT with GROUP BY, by columns and optionally a window."""
         if window is not None and window.rows is not None:
             return self._counted(keys, fields, window)
         groups = self._expanded(keys)
@@ -80,7 +80,7 @@ class OperationTreeBuilder:
         return self._select(items, group=exp.Group(expressions=groups))
 
     def _counted(self, keys: Fields, fields: Fields, window: GroupWindow) -> RelNode:
-        """SELECT with GROUP BY columns and a window of a number of rows."""
+        """SELECT with GROUP BY columns and a window with a number of rows."""
         assert window.rows is not None
         time = names_of(window.call.arguments[0]) or ("",)
         columns = self._rows.row_type.names
@@ -107,7 +107,7 @@ class OperationTreeBuilder:
     def aggregated(
         self, keys: Fields, call: Any, names: Sequence[str], fields: Fields, window: Any = None
     ) -> RelNode:
-        """SELECT of the columns that an aggregate function makes of each group, and of the group's.
+        """SELECT of the group's columns and of an aggregate function's result per group.
 
         Args:
             call: of the function; a row that it gives has a column per field.
@@ -134,8 +134,8 @@ class OperationTreeBuilder:
     def flat_aggregated(
         self, keys: Fields, call: Any, names: Sequence[str], fields: Fields, window: Any = None
     ) -> RelNode:
-        """SELECT of the rows that a table aggregate function makes of each group, each with the
-        columns of its group.
+        """SELECT of the group's columns and of the rows that a table aggregate function returns per
+        group.
 
         Args:
             call, names: as of `aggregated`.
@@ -180,7 +180,7 @@ class OperationTreeBuilder:
         return [name for name in map(_written_name, self._expanded(keys)) if name is not None]
 
     def _beside(self, keys: Fields, names: Sequence[str]) -> list[str]:
-        """Names of a function's columns that are none of the group's: ``a`` is ``a0`` then."""
+        """Names of a function's columns that differ from the group's: ``a`` becomes ``a0``."""
         taken = {*self._group_names(keys)}
         found: list[str] = []
         for name in names:
@@ -195,7 +195,7 @@ class OperationTreeBuilder:
     def _expanded_over(
         self, fields: Fields, keys: Fields, window: GroupWindow | None, made: Sequence[str]
     ) -> list[exp.Expr]:
-        """What is selected of groups: ``*`` is their columns and those of the function."""
+        """The selection over groups, where ``*`` means the group's and the function's columns."""
         groups = [name for name in self._group_names(keys) if window is None or name != window.name]
         columns = [*groups, *made]
         found: list[exp.Expr] = []
@@ -222,7 +222,7 @@ class OperationTreeBuilder:
         return self._select([exp.Star()], order=exp.Order(expressions=ordered))
 
     def limit(self, offset: int, fetch: int | None) -> RelNode:
-        """OFFSET and FETCH, in the order that the rows have."""
+        """OFFSET and FETCH, in the order of the rows."""
         for name, value in (("offset", offset), ("fetch", fetch)):
             if value is not None and (not isinstance(value, int) or value < 0):
                 raise JobDefinitionError(f"{name}() takes a whole number from 0, not {value!r}")
@@ -232,7 +232,7 @@ class OperationTreeBuilder:
         return Sort(rows, (), offset, fetch)
 
     def join(self, right: RelNode, kind: str, condition: Any) -> RelNode:
-        """A join with another table, which must have other names of columns."""
+        """A join with another table, whose column names must differ."""
         names = self._rows.row_type.names
         twice = [name for name in right.row_type.names if name in names]
         if twice:
@@ -243,7 +243,7 @@ class OperationTreeBuilder:
         return self._joined(_relation(right), kind, condition)
 
     def join_lateral(self, call: Any, names: Sequence[str], kind: str, condition: Any) -> RelNode:
-        """A join with the rows that a table function makes of each row.
+        """A join with the rows that a table function returns for each row.
 
         Raises:
             JobDefinitionError: a column of the function is called like one of the table.
@@ -272,7 +272,7 @@ class OperationTreeBuilder:
         return joined
 
     def flat_mapped(self, call: Any, names: Sequence[str]) -> RelNode:
-        """The rows that a table function makes of each row, in place of it."""
+        """The rows that a table function returns for each row, without the row itself."""
         joined = self._lateral(call, names, "INNER", None)
         first = len(joined.left.row_type)
         made = range(first, len(joined.row_type))
@@ -304,7 +304,7 @@ class OperationTreeBuilder:
         return self._with_names(changed)
 
     def with_added_columns(self, fields: Fields, replace: bool) -> RelNode:
-        """All columns and others; with ``replace`` also in place of those of the same name."""
+        """All columns and others; with ``replace``, others replace columns of the same name."""
         added = {_name(item): item for item in self._items(fields)}
         columns = self._rows.row_type.names
         twice = [name for name in added if name in columns]
@@ -316,7 +316,7 @@ class OperationTreeBuilder:
         return self._select([*kept, *added.values()])
 
     def without_columns(self, fields: Fields) -> RelNode:
-        """All columns but some."""
+        """All columns except some."""
         dropped = {self._known(_name(node)) for node in self._expanded(fields)}
         columns = self._rows.row_type.names
         kept = [column_node(name) for name in columns if name not in dropped]
@@ -325,14 +325,14 @@ class OperationTreeBuilder:
         return self._select(kept)
 
     def mapped(self, call: exp.Expr) -> RelNode:
-        """The values of a call as the columns: a column per field of a row."""
+        """The values of a call as columns: one column per field of a row."""
         made = OperationTreeBuilder(self._session, self._select([_aliased(call, "_c0")]))
         return made.project([Flattened(this=column_node("_c0"))])
 
     # -- parts -------------------------------------------------------------------------
 
     def _expanded(self, fields: Fields) -> list[exp.Expr]:
-        """The trees of expressions, for one query alone, with the columns that they choose."""
+        """The trees of expressions, copied for one query, with selections replaced by columns."""
         columns = self._rows.row_type.names
         return [
             each for field in fields for each in with_selections_expanded(_copy(field), columns)
@@ -364,7 +364,7 @@ class OperationTreeBuilder:
         return self._session.bind_query(query, "")
 
     def _items(self, fields: Fields) -> list[exp.Expr]:
-        """Columns of a SELECT, each with a name that no other has."""
+        """Columns of a SELECT with unique names."""
         columns = self._rows.row_type.names
         given = self._expanded(fields)
         items = list(self._named([part for each in given for part in self._flattened(each)]))
@@ -380,7 +380,8 @@ class OperationTreeBuilder:
         return items
 
     def _named(self, given: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
-        """With Flink's names: EXPR$0 of the first aggregate, _c2 of the third expression."""
+        """Expressions with Flink's names: EXPR$0 for the first aggregate, _c2 for the third
+        expression."""
         aggregates: list[exp.Expr] = []
         for each in given:
             for call in self._aggregates(each):
@@ -410,7 +411,7 @@ class OperationTreeBuilder:
         return found is not None and str(found.kind.value) == "AGGREGATE"
 
     def _flattened(self, node: exp.Expr) -> list[exp.Expr]:
-        """A column per field of a row, ``r$a``, for `Flattened`."""
+        """One column per field of a row, ``r$a``, for `Flattened`."""
         if not isinstance(node, Flattened):
             return [node]
         inner = node.this
@@ -435,7 +436,7 @@ def _relation(rows: RelNode) -> exp.Expr:
 
 
 def _copy(field: Any) -> exp.Expr:
-    """The tree of an expression, or of a Python value, for one query alone.
+    """The tree of an expression, or of a Python value, copied for one query.
 
     Raises:
         JobDefinitionError: it is a text, which a column's name would be meant by.
@@ -487,7 +488,7 @@ def _property(node: exp.Expr, window: GroupWindow | None) -> exp.Expr | None:
 
 
 def _replaced(node: exp.Expr, meant: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
-    """A column in which some nodes stand for others; it keeps its name."""
+    """A column in which some nodes are replaced; it keeps its name."""
     name = _written_name(node)
     found = meant(node)
     if found is not None:

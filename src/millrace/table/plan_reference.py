@@ -1,4 +1,4 @@
-"""`PlanReference`: where a compiled plan is. PyFlink: ``pyflink.table.plan_reference``."""
+"""`PlanReference`: the place of a compiled plan. PyFlink: ``pyflink.table.plan_reference``."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class PlanReference(ABC):
 
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> FilePlanReference:
-        """The plan in a file, in any file system that checkpoints can be in."""
+        """The plan in a file, in any file system that checkpoints may use."""
         return FilePlanReference(os.fspath(path))
 
     @staticmethod
     def from_json_string(json_string: str) -> JsonContentPlanReference:
-        """The plan that a text is, as `CompiledPlan.as_json_string` gave it."""
+        """The plan in a text from `CompiledPlan.as_json_string`."""
         return JsonContentPlanReference(json_string)
 
     @abstractmethod
@@ -51,11 +51,11 @@ class FilePlanReference(PlanReference):
         return Path(self.path)
 
     def exists(self) -> bool:
-        """Whether there is such a file."""
+        """Whether the file exists."""
         return file_system_of(self.path).status(resolved(self.path)) is not None
 
     def write(self, text: str, replaced: bool) -> None:
-        """Make it this plan's file.
+        """Write the plan's file.
 
         Raises:
             JobDefinitionError: there is one, which is not to be replaced.

@@ -1,4 +1,4 @@
-"""EXPLAIN: the tree of a query, and the operators that it becomes."""
+"""EXPLAIN: the tree of a query, and its operators."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def explained_plan(
     details: Iterable[ExplainDetail] = (),
     planned: bool = False,
 ) -> str:
-    """The text of EXPLAIN: the syntax tree, and the operators with their exchanges. Nothing runs.
+    """The text of EXPLAIN: the syntax tree, and the operators with their exchanges, without running
+    the query.
 
     Args:
         planned: whether the trees are optimised already.
@@ -67,7 +68,7 @@ def _numbered(node: RelNode) -> Iterator[tuple[int, str]]:
 
 
 class _Tree:
-    """The operators below some roots; who is read several times is written out once."""
+    """The operators below some roots; an operator with several readers is written out once."""
 
     def __init__(self, roots: Sequence[Transformation], mode: _Mode | None) -> None:
         self._mode = mode
@@ -78,7 +79,7 @@ class _Tree:
         self._written: set[Transformation] = set()
 
     def lines(self, transformation: Transformation, depth: int) -> list[str]:
-        """A transformation and what is below it."""
+        """A transformation and the operators below it."""
         number = self._numbers.get(transformation)
         if transformation in self._written:
             return [_indented(f"Reused(reference_id=[{number}])", depth)]

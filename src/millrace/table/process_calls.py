@@ -24,7 +24,7 @@ __all__ = ["PartitionedTable", "called_rows", "table_argument"]
 
 
 def called_rows(session: TableSession, function: Any, arguments: Sequence[Any]) -> RelNode:
-    """The rows that a process table function gives.
+    """The output rows of a process table function.
 
     Args:
         function: what `udptf` has made, or the name of one.
@@ -74,7 +74,7 @@ def _column(field: Any) -> exp.Expr:
 
 
 class PartitionedTable:
-    """A table whose rows are in partitions, as `Table.partition_by` makes it."""
+    """A table with partitions, made by `Table.partition_by`."""
 
     def __init__(
         self,
@@ -88,8 +88,8 @@ class PartitionedTable:
         self._partition, self._order = partition, order
 
     def order_by(self, *fields: Any) -> PartitionedTable:
-        """The rows of each partition in an order, which begins with a time attribute: they come
-        when the watermark has passed them, and those behind it are dropped."""
+        """The rows of each partition in an order that begins with a time attribute. Rows arrive
+        when the watermark has passed them, and late rows are dropped."""
         return PartitionedTable(self._session, self._rows, self._made, self._partition, fields)
 
     def as_argument(self, name: str) -> Expression:
@@ -97,7 +97,7 @@ class PartitionedTable:
         return table_argument(self._rows, self._partition, self._order).as_argument(name)
 
     def process(self, function: Any, *arguments: Any) -> Any:
-        """The rows that a process table function makes of this table, its first argument.
+        """The output of a process table function with this table as its first argument.
 
         Args:
             function: what `udptf` has made, or the name of one.

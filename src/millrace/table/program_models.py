@@ -1,4 +1,4 @@
-"""`ProgramModels`: the part of a `TableEnvironment` that knows models."""
+"""`ProgramModels`: the part of a `TableEnvironment` with models."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["ProgramModels"]
 
 
 class ProgramModels:
-    """Models of catalogs and of the program."""
+    """Operations on models of catalogs and of the program."""
 
     _session: TableSession
 
     def from_model(self, path_or_descriptor: str | ModelDescriptor) -> Model:
-        """A model of a catalog, or one without a name.
+        """A model of a catalog, or an unnamed one.
 
         Raises:
             CatalogError: there is none of that name.
@@ -36,7 +36,7 @@ class ProgramModels:
     def create_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool = False
     ) -> bool:
-        """Add a model to a catalog; False: there is one of this name already, and stays.
+        """Add a model to a catalog; False if one of this name exists, which stays.
 
         Raises:
             CatalogError: the name is taken, or the catalog keeps no models.
@@ -48,7 +48,7 @@ class ProgramModels:
     def create_temporary_model(
         self, model_path: str, model_descriptor: ModelDescriptor, ignore_if_exists: bool = False
     ) -> None:
-        """Make a model known, as long as the session lives.
+        """Add a temporary model, which exists as long as the session.
 
         Raises:
             CatalogError: the name is taken.
@@ -58,7 +58,7 @@ class ProgramModels:
         models.create(parts_of(model_path), model, True, ignore_if_exists)
 
     def drop_model(self, model_path: str, ignore_if_not_exists: bool = True) -> bool:
-        """Drop a model of a catalog; False: there is none of that name.
+        """Drop a model of a catalog; False if there is none.
 
         Raises:
             CatalogError: there is none, and it may not be missing.
@@ -67,11 +67,11 @@ class ProgramModels:
         return models.drop(parts_of(model_path), False, ignore_if_not_exists)
 
     def drop_temporary_model(self, model_path: str) -> bool:
-        """Forget a temporary model; False: there is none of that name."""
+        """Drop a temporary model; False if there is none."""
         return self._session.catalogs.models.drop(parts_of(model_path), True, True)
 
     def list_models(self) -> list[str]:
-        """Names of models of the current database, temporary ones too."""
+        """Names of models of the current database, including temporary ones."""
         catalogs = self._session.catalogs
         return catalogs.models.names(*catalogs.place)
 

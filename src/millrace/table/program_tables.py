@@ -1,4 +1,4 @@
-"""`ProgramTables`: tables of what a program has: objects, and frames of other libraries."""
+"""`ProgramTables`: tables made from a program's objects, and from frames of other libraries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Declared = LogicalType | Sequence[str] | Sequence[LogicalType] | None
 
 
 class ProgramTables:
-    """The part of a `TableEnvironment` that makes tables of objects and frames.
+    """The part of a `TableEnvironment` that makes tables from objects and frames.
 
     Columns of frames stay columns all the way.
     """
@@ -43,7 +43,7 @@ class ProgramTables:
         schema: Declared = None,
         verify_schema: bool = True,
     ) -> Table:
-        """A table of Python objects: rows, tuples, dicts, values of one column; or of expressions.
+        """A table of Python objects (rows, tuples, dicts, values of one column), or of expressions.
 
         Args:
             schema: a row type, the type of the one column, or names of the columns, whose types
@@ -61,7 +61,7 @@ class ProgramTables:
         return self._of_batch(row_type, data, kinds)
 
     def from_pandas(self, pdf: Any, schema: Declared = None, splits_num: int = 1) -> Table:
-        """A table of the rows of a DataFrame of pandas, without its index.
+        """A table of a pandas DataFrame's rows, without its index.
 
         Args:
             schema: a row type, or names of the columns, or their types.
@@ -75,7 +75,7 @@ class ProgramTables:
         return self._of_batch(row_type, data, None, splits_num)
 
     def from_arrow(self, data: Any, schema: Declared = None, splits_num: int = 1) -> Table:
-        """A table of Arrow columns. They travel with the program, so they should be small; for
+        """A table of Arrow columns. They are shipped with the program, so they should be small; for
         large ones there are [files](../sql/connectors.md) and `from_spark`.
 
         Args:
@@ -101,7 +101,7 @@ class ProgramTables:
         return self._of_batch(row_type, batch, None, splits_num)
 
     def from_polars(self, frame: Any, schema: Declared = None, splits_num: int = 1) -> Table:
-        """A table of the rows of a DataFrame of Polars, or of a LazyFrame, which is computed.
+        """A table of the rows of a Polars DataFrame, or of a LazyFrame, which is computed.
 
         Args:
             schema: a row type, or names of the columns.
@@ -121,8 +121,8 @@ class ProgramTables:
         repeatable: bool = False,
         trigger: Mapping[str, Any] | None = None,
     ) -> Table:
-        """A table of the rows of a DataFrame of Spark, bounded or streaming. Spark computes them in
-        its workers, and they stay there; only the columns that the query wants are read.
+        """A table of a Spark DataFrame's rows, bounded or streaming. Spark computes them in its
+        workers, where they stay; only the query's columns are read.
 
         Args:
             schema: if it declares columns, those of the table, by name and with the types that are
@@ -164,7 +164,7 @@ class ProgramTables:
         return self._of_columns(row_type, schema or Schema(), access, "dataframe", not streaming)
 
     def _of_expressions(self, rows: list[Expression], schema: Declared) -> Table:
-        """A row of each expression, which is a row itself, cast to the row type if there is one."""
+        """One row per expression, which is a row itself, cast to the row type if there is one."""
         row_type, data, kinds = elements_table([(True,)], ["_"])
         one = self._of_batch(row_type, data, kinds)
         if isinstance(schema, LogicalType):
@@ -194,7 +194,7 @@ class ProgramTables:
 
 @dataclass(frozen=True)
 class _SourceAccess:
-    """A table that has a source and cannot be written.
+    """Access to a table with a source, which cannot be written.
 
     Attributes:
         make: the source of some columns, by names; it may give all.
@@ -211,5 +211,5 @@ class _SourceAccess:
         return self.make(request.columns.names)
 
     def create_sink(self, request: Any) -> Any:
-        """There is none."""
+        """Not available."""
         raise JobDefinitionError(f"a table of {self.what} cannot be written")

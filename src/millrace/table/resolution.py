@@ -21,7 +21,7 @@ class IntervalUnit(Enum):
 
 @dataclass(frozen=True)
 class Resolution:
-    """A unit of an interval, as `DataTypes.DAY` and its kin make it.
+    """A unit of an interval, made by `DataTypes.DAY` and the like.
 
     Attributes:
         unit: of the interval.

@@ -1,4 +1,4 @@
-"""Expressions whose names are found and types known, as a `ResolvedSchema` has them. PyFlink:
+"""Expressions with resolved names and types, as in a `ResolvedSchema`. PyFlink:
 ``pyflink.table.resolved_expression``."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What kind of result a statement has. Flink: ``ResultKind``."""
+"""Kind of a statement's result. Flink: ``ResultKind``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["ResultKind"]
 
 
 class ResultKind(IntEnum):
-    """Whether there is more to a result than that the statement was carried out."""
+    """Whether a result has more content than the statement's success."""
 
     SUCCESS = 0
     """As of DDL, USE and SET; printed as ``OK``."""

@@ -1,4 +1,4 @@
-"""The one argument of a function that is called with whole rows, as `Table.map` calls it."""
+"""The single argument of a function over whole rows, as `Table.map` calls it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Schema`: columns, watermark and primary key of a table, as a program declares them.
+"""`Schema`: columns, watermark and primary key of a table that a program declares.
 
 Names are found and types derived when the table is used: expressions are kept as SQL text. Flink:
 class ``Schema`` (PyFlink: ``pyflink.table.Schema``).
@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class UnresolvedColumn:
-    """A column as it was declared.
+    """A column as declared.
 
     Attributes:
         type: of physical and metadata columns.
@@ -62,7 +62,7 @@ class UnresolvedColumn:
 
 @dataclass(frozen=True)
 class UnresolvedWatermark:
-    """A watermark as it was declared: a column, and an expression as SQL."""
+    """A watermark as declared: a column, and an SQL expression."""
 
     column: str
     expression: str
@@ -73,7 +73,7 @@ class UnresolvedWatermark:
 
 @dataclass(frozen=True)
 class UnresolvedKey:
-    """A primary key as it was declared."""
+    """A primary key as declared."""
 
     columns: tuple[str, ...]
     name: str = ""
@@ -117,11 +117,11 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all columns."""
+        """Names of all columns."""
         return tuple(column.name for column in self.columns)
 
     def parts(self) -> list[str]:
-        """Its clauses as SQL."""
+        """Clauses of the schema in SQL."""
         parts = [str(column) for column in self.columns]
         parts += [str(each) for each in (self.watermark, self.primary_key) if each is not None]
         return parts
@@ -130,7 +130,7 @@ class Schema:
         return "(\n  " + ",\n  ".join(self.parts()) + "\n)" if self.columns else "()"
 
     class Builder:
-        """Makes a schema column by column."""
+        """Builder of a schema, column by column."""
 
         def __init__(self) -> None:
             self._columns: list[UnresolvedColumn] = []
@@ -143,7 +143,7 @@ class Schema:
             return self._add(UnresolvedColumn(column_name, ColumnKind.PHYSICAL, kind))
 
         def column_by_expression(self, column_name: str, expr: str) -> Schema.Builder:
-            """A column that is computed of the others, as SQL; it is not written."""
+            """A column computed from others by an SQL expression; it is not written."""
             return self._add(
                 UnresolvedColumn(column_name, ColumnKind.COMPUTED, expression=str(expr))
             )
@@ -155,7 +155,7 @@ class Schema:
             metadata_key: str | None = None,
             is_virtual: bool = False,
         ) -> Schema.Builder:
-            """What the connector knows of a row beside its columns, such as Kafka's offset."""
+            """A column with metadata of a row from the connector, such as Kafka's offset."""
             return self._add(
                 UnresolvedColumn(
                     column_name,
@@ -167,7 +167,7 @@ class Schema:
             )
 
         def with_comment(self, comment: str) -> Schema.Builder:
-            """Of the last column."""
+            """Set the comment of the last column."""
             if not self._columns:
                 raise JobDefinitionError("with_comment() goes behind the column that it is about")
             from dataclasses import replace
@@ -176,18 +176,18 @@ class Schema:
             return self
 
         def watermark(self, column_name: str, watermark_expr: str) -> Schema.Builder:
-            """Make a column the event time, with a watermark expression as SQL."""
+            """Make a column the event time, with an SQL expression for its watermark."""
             if self._watermark is not None:
                 raise JobDefinitionError("a table has one watermark at most")
             self._watermark = UnresolvedWatermark(column_name, str(watermark_expr))
             return self
 
         def primary_key(self, *column_names: str) -> Schema.Builder:
-            """Columns by which rows are unique; nothing checks that they are."""
+            """Set the primary key. Its uniqueness is not checked."""
             return self.primary_key_named("PK_" + "_".join(column_names), *column_names)
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
-            """The primary key, with a name for the constraint."""
+            """Set the primary key, with a name for the constraint."""
             if self._key is not None:
                 raise JobDefinitionError("a table has one primary key at most")
             name = "" if constraint_name.startswith("PK_") else constraint_name
@@ -203,7 +203,7 @@ class Schema:
             return self
 
         def from_row_data_type(self, data_type: LogicalType) -> Schema.Builder:
-            """Physical columns of a row's fields."""
+            """Physical columns for a row's fields."""
             if not isinstance(data_type, RowType):
                 raise JobDefinitionError(f"from_row_data_type() takes a row type, got {data_type}")
             for field in data_type.fields:
@@ -211,7 +211,7 @@ class Schema:
             return self
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
-            """All of another schema."""
+            """All parts of another schema."""
             self._columns += unresolved_schema.columns
             self._watermark = unresolved_schema.watermark or self._watermark
             self._key = unresolved_schema.primary_key or self._key
@@ -232,7 +232,7 @@ class Schema:
 
 
 def checked(schema: Schema) -> Schema:
-    """The schema, if its names fit together.
+    """The schema, if its names are consistent.
 
     Raises:
         CatalogError: two columns have one name, or the key has a column that there is not.

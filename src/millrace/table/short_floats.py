@@ -1,4 +1,4 @@
-"""Values of FLOAT for a program, whose floats have twice the bits.
+"""Values of FLOAT as Python floats, which have twice the bits.
 
 The number of 64 bits that is shown as the number of 32 bits is: 1.23, not 1.2300000190734863. So
 do Flink's results reach Python, too: as text.
@@ -15,7 +15,7 @@ __all__ = ["with_short_floats"]
 
 
 def with_short_floats(batch: Any, row_type: RowType) -> Any:
-    """The record batch with columns of FLOAT, at any depth, as columns of 64 bits."""
+    """The record batch with FLOAT columns, at any depth, converted to 64 bits."""
     if not _has_floats(row_type):
         return batch
     import pyarrow as pa
@@ -42,7 +42,7 @@ def _shortened(column: Any) -> Any:
 
 
 def _replaced(kind: Any, wanted: Any) -> Any:
-    """The Arrow type with another in place of numbers of 32 bits."""
+    """The Arrow type with another type in place of 32-bit floats."""
     import pyarrow as pa
 
     if pa.types.is_float32(kind):

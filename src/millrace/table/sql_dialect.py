@@ -8,8 +8,8 @@ __all__ = ["SqlDialect"]
 
 
 class SqlDialect(Enum):
-    """The grammar of statements: Flink's is the one there is. ``HIVE`` is PyFlink's other name, and
-    refused by `TableConfig.set_sql_dialect`."""
+    """The grammar of statements: only Flink's is supported. ``HIVE`` is PyFlink's other value,
+    which `TableConfig.set_sql_dialect` refuses."""
 
     DEFAULT = "default"
     HIVE = "hive"

@@ -20,7 +20,7 @@ __all__ = ["StatementSet"]
 
 
 class StatementSet:
-    """Collects inserts; what they have in common is computed once. Made by
+    """Inserts that run as one job, in which common parts are computed once. Made by
     `TableEnvironment.create_statement_set`."""
 
     def __init__(self, session: TableSession) -> None:
@@ -45,18 +45,18 @@ class StatementSet:
         table: Table,
         overwrite: bool = False,
     ) -> StatementSet:
-        """Add writing a table's rows into another one."""
+        """Add an insert of a table's rows into another table."""
         sink = sink_to(self._session, target_path_or_descriptor, table.node, overwrite)
         self._sinks.append(sink)
         return self
 
     def add(self, table_pipeline: TablePipeline) -> StatementSet:
-        """Add what `Table.insert_into` has made."""
+        """Add a pipeline that `Table.insert_into` made."""
         self._sinks.append(table_pipeline.sink)
         return self
 
     def attach_as_datastream(self) -> None:
-        """Let the environment's next job run the inserts, and forget them.
+        """Add the inserts to the environment's next job, and clear the set.
 
         Raises:
             JobDefinitionError: there are none, or there is no environment of streams.
@@ -67,7 +67,7 @@ class StatementSet:
         self._session.attach(sinks)
 
     def compile_plan(self) -> CompiledPlan:
-        """The plan of the inserts, to be kept.
+        """Compile the plan of the inserts.
 
         Raises:
             JobDefinitionError: there are none, or they read or call what is in this program only.
@@ -75,15 +75,15 @@ class StatementSet:
         return CompiledPlan.of(self._session, self._sinks)
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
-        """Print how the job would run."""
+        """Print the plan of the job."""
         print(self.explain(*extra_details))
 
     def explain(self, *extra_details: ExplainDetail) -> str:
-        """How the job would run."""
+        """The plan of the job."""
         return explained_plan(self._session, self._sinks, extra_details)
 
     def execute(self) -> TableResult:
-        """Run the inserts as one job, and forget them.
+        """Run the inserts as one job, and clear the set.
 
         Raises:
             JobDefinitionError: there are none.

@@ -1,4 +1,4 @@
-"""`StreamTableEnvironment`: SQL beside the DataStream API, in one job."""
+"""`StreamTableEnvironment`: SQL together with the DataStream API, in one job."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["StreamTableEnvironment"]
 
 
 class StreamTableEnvironment(TableEnvironment):
-    """A `TableEnvironment` over an environment of streams: tables become streams of its jobs.
+    """A `TableEnvironment` on a stream execution environment: tables become streams of its jobs.
 
     Example:
         >>> from millrace.testing import run_local
@@ -45,7 +45,7 @@ class StreamTableEnvironment(TableEnvironment):
         stream_execution_environment: StreamExecutionEnvironment,
         environment_settings: EnvironmentSettings | None = None,
     ) -> StreamTableEnvironment:
-        """An environment whose jobs are those of an environment of streams.
+        """A table environment for the jobs of a stream execution environment.
 
         Args:
             environment_settings: their mode is that of the jobs. Without one it is the mode of the
@@ -58,7 +58,7 @@ class StreamTableEnvironment(TableEnvironment):
         return StreamTableEnvironment(TableSession(settings, stream_execution_environment))
 
     def from_data_stream(self, data_stream: DataStream[Any], *fields_or_schema: Any) -> Table:
-        """The records of a stream as rows that are inserted.
+        """A table of a stream's records, all inserted.
 
         Args:
             fields_or_schema: a `Schema`: its columns by name, computed ones, the records' event
@@ -95,7 +95,7 @@ class StreamTableEnvironment(TableEnvironment):
         schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
     ) -> Table:
-        """The rows of a stream as changes of a table, each with its kind (`Row.of_kind`).
+        """A table of a stream's rows as changes, each with its kind (`Row.of_kind`).
 
         Args:
             schema: as of `from_data_stream`.
@@ -116,7 +116,7 @@ class StreamTableEnvironment(TableEnvironment):
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Table | DataStream[Any], *fields_or_schema: Any
     ) -> None:
-        """Give a query or a stream a name, as long as the session lives.
+        """Register a query or a stream under a name, for as long as the session exists.
 
         Args:
             fields_or_schema: of a stream, as of `from_data_stream`.
@@ -130,7 +130,7 @@ class StreamTableEnvironment(TableEnvironment):
         super().create_temporary_view(view_path, table)
 
     def to_data_stream(self, table: Table) -> DataStream[Row]:
-        """The rows of a query as a stream. It is run with the environment's next job.
+        """The rows of a query as a stream, which runs with the environment's next job.
 
         Raises:
             JobDefinitionError: the query updates or deletes rows.
@@ -143,7 +143,7 @@ class StreamTableEnvironment(TableEnvironment):
         target_schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
     ) -> DataStream[Row]:
-        """The rows of a query as a stream, each with its kind (`Row.get_row_kind`). It is run with
+        """The rows of a query as a stream, each with its kind (`Row.get_row_kind`). It runs with
         the environment's next job.
 
         Args:
@@ -164,8 +164,8 @@ class StreamTableEnvironment(TableEnvironment):
         return rows.filter(_is_no_former_row) if mode == ChangelogMode.upsert() else rows
 
     def to_append_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
-        """The rows of a query that only inserts, as records of a type: rows or tuples. An older
-        form of `to_data_stream`.
+        """The rows of an insert-only query, as records of a type: rows or tuples. An older form of
+        `to_data_stream`.
 
         Raises:
             JobDefinitionError: the query updates or deletes rows.
@@ -173,8 +173,8 @@ class StreamTableEnvironment(TableEnvironment):
         return self.to_data_stream(table).map(_made_of(type_info), type_info)
 
     def to_retract_stream(self, table: Table, type_info: TypeInformation[Any]) -> DataStream[Any]:
-        """The changes of a query as pairs: True with a row that comes, False with one that goes. An
-        older form of `to_changelog_stream`."""
+        """The changes of a query as pairs: True with an added row, False with a retracted one.
+        An older form of `to_changelog_stream`."""
         pairs = Types.TUPLE([Types.BOOLEAN(), type_info])
         return self.to_changelog_stream(table).map(partial(_signed, _made_of(type_info)), pairs)
 
@@ -199,7 +199,7 @@ def _is_no_former_row(row: Row) -> bool:
 
 
 def _made_of(type_info: TypeInformation[Any]) -> Callable[[Row], Any]:
-    """Makes of a row what a type has as values: tuples, or rows with its names."""
+    """Converter from rows to the values of a type: tuples, or rows with its names."""
     if isinstance(type_info, TupleTypeInfo):
         return tuple
     names = getattr(type_info, "get_field_names", lambda: None)()

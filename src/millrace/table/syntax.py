@@ -1,4 +1,4 @@
-"""Syntax trees of what the Table API says: the trees that the SQL parser would make of it."""
+"""Syntax trees for the Table API, the same as the SQL parser's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 def identifier(name: str) -> exp.Identifier:
-    """A name, taken as it is."""
+    """A name, unchanged."""
     return exp.Identifier(this=name, quoted=not name.isidentifier())
 
 
@@ -37,7 +37,7 @@ def column_node(name: str) -> exp.Expr:
 
 
 def call_node(name: str, arguments: Iterable[exp.Expr], **parts: Any) -> nodes.FunctionCall:
-    """A call of a function; a name with dots is that of a function in a database."""
+    """A call of a function; a name with dots names a function in a database."""
     *path, last = parts_of(name)
     return nodes.FunctionCall(
         this=exp.Identifier(this=last),
@@ -48,7 +48,7 @@ def call_node(name: str, arguments: Iterable[exp.Expr], **parts: Any) -> nodes.F
 
 
 def cast_node(operand: exp.Expr, kind: LogicalType, safe: bool = False) -> exp.Expr:
-    """CAST, or TRY_CAST."""
+    """CAST or TRY_CAST."""
     made = exp.TryCast if safe else exp.Cast
     return made(this=operand, to=nodes.TypeName(this=kind))
 
@@ -69,7 +69,7 @@ def interval_node(amount: str, unit: str) -> exp.Expr:
 
 
 def literal_node(value: Any) -> exp.Expr:
-    """The constant that a Python value is.
+    """The constant of a Python value.
 
     Raises:
         JobDefinitionError: there is no constant of its type.

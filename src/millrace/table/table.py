@@ -1,4 +1,4 @@
-"""`Table`: a query, not run yet. Flink: interface ``Table``; Flink docs: "Table API"."""
+"""`Table`: a query that has not run yet. Flink: interface ``Table``; Flink docs: "Table API"."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ __all__ = [
 
 
 class Table(TableFrames, TablePicture, TableVersions):
-    """A query or a table of a catalog, made by a `TableEnvironment`. Its methods make others.
+    """A query, or a table of a catalog, made by a `TableEnvironment`. Its methods return new
+    tables.
 
     Names and types are looked at as soon as a method is called. ``table.a`` is ``col("a")``, and a
     table stands for itself in the text of a query: ``f"SELECT * FROM {table}"``.
@@ -101,7 +102,7 @@ class Table(TableFrames, TablePicture, TableVersions):
     # -- columns -----------------------------------------------------------------------
 
     def select(self, *fields: Expression) -> Table:
-        """Columns made of this table's columns, or of aggregates over all rows.
+        """Expressions over this table's columns, or aggregates over all rows.
 
         Raises:
             JobDefinitionError: a name is unknown or there twice, or types do not fit.
@@ -120,27 +121,28 @@ class Table(TableFrames, TablePicture, TableVersions):
         return self._made(self._operations.project(fields))
 
     def alias(self, field: str, *fields: str) -> Table:
-        """The same rows, with other names of the first columns."""
+        """The same rows with other names for the first columns."""
         return self._made(self._operations.renamed((field, *fields)))
 
     def add_columns(self, *fields: Expression) -> Table:
-        """All columns, and others behind them, whose names must be new."""
+        """All columns, followed by others, whose names must be new."""
         return self._made(self._operations.with_added_columns(fields, replace=False))
 
     def add_or_replace_columns(self, *fields: Expression) -> Table:
-        """All columns, with others in place of those of the same name, or behind them."""
+        """All columns, where others replace columns of the same name or follow the existing
+        ones."""
         return self._made(self._operations.with_added_columns(fields, replace=True))
 
     def rename_columns(self, *fields: Expression) -> Table:
-        """Some columns under other names: ``col("old").alias("new")``."""
+        """All columns, some under other names: ``col("old").alias("new")``."""
         return self._made(self._operations.with_renamed_columns(fields))
 
     def drop_columns(self, *fields: Expression) -> Table:
-        """All columns but some."""
+        """All columns except some."""
         return self._made(self._operations.without_columns(fields))
 
     def map(self, func: Any) -> Table:
-        """The values of a function, a column per field if they are rows.
+        """The values of a function, with one column per field if they are rows.
 
         Args:
             func: made by `millrace.table.udf.udf`: it gets each row as a `Row`; or a call of a
@@ -151,7 +153,7 @@ class Table(TableFrames, TablePicture, TableVersions):
         return made.alias(*call.alias_names) if call.alias_names else made
 
     def flat_map(self, func: Any) -> Table:
-        """The rows that a table function makes of each row, in place of it.
+        """The rows that a table function returns for each row, without the row itself.
 
         Args:
             func: made by `millrace.table.udf.udtf`: it gets each row as a `Row`; or a call of
@@ -161,7 +163,7 @@ class Table(TableFrames, TablePicture, TableVersions):
         return self._made(self._operations.flat_mapped(call, call.alias_names))
 
     def aggregate(self, func: Any) -> AggregatedTable:
-        """What an aggregate function makes of all rows, for ``select()``.
+        """The result of an aggregate function over all rows, for ``select()``.
 
         Args:
             func: made by `millrace.table.udf.udaf`, whose `accumulate` gets each row as a `Row`; or
@@ -170,7 +172,7 @@ class Table(TableFrames, TablePicture, TableVersions):
         return self.group_by().aggregate(func)
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """The rows that a table aggregate function makes of all rows, for ``select()``.
+        """The rows that a table aggregate function returns for all rows, for ``select()``.
 
         Args:
             func: made by `millrace.table.udf.udtaf`; otherwise as of `aggregate`.
@@ -186,30 +188,31 @@ class Table(TableFrames, TablePicture, TableVersions):
     where = filter
 
     def distinct(self) -> Table:
-        """Each row once. Keeps the rows as state, as long as ``table.exec.state.ttl`` says."""
+        """Each distinct row once. The rows are kept as state, for the time of
+        ``table.exec.state.ttl``."""
         return self._made(self._operations.distinct())
 
     def order_by(self, *fields: Expression) -> Table:
-        """Sorted: ``col("a").asc``, ``col("b").desc``. In a stream, by a time attribute first, or
-        with `fetch`."""
+        """The rows sorted: ``col("a").asc``, ``col("b").desc``. In a stream, by a time attribute
+        first, or with `fetch`."""
         return self._made(self._operations.order_by(fields))
 
     def offset(self, offset: int) -> Table:
-        """Without the first rows."""
+        """The rows without the first ones."""
         return self._made(self._operations.limit(offset, None))
 
     def fetch(self, fetch: int) -> Table:
-        """Only the first rows."""
+        """The first rows only."""
         return self._made(self._operations.limit(0, fetch))
 
     def limit(self, fetch: int, offset: int = 0) -> Table:
-        """Only the first rows, after those that `offset` passes over."""
+        """The first rows only, after those that `offset` skips."""
         return self._made(self._operations.limit(offset, fetch))
 
     # -- groups and windows ------------------------------------------------------------
 
     def group_by(self, *fields: Expression) -> GroupedTable:
-        """Rows with equal values together, for ``select()`` of aggregates."""
+        """Rows grouped by equal values, for ``select()`` with aggregates."""
         return GroupedTable(self._operations, self._made, fields, self._called)
 
     def window(self, window: GroupWindow) -> GroupWindowedTable:
@@ -233,7 +236,7 @@ class Table(TableFrames, TablePicture, TableVersions):
     # -- other tables ------------------------------------------------------------------
 
     def join(self, right: Table, join_predicate: Expression | None = None) -> Table:
-        """Pairs of rows for which a condition is true, or which `where` chooses afterwards.
+        """Pairs of rows for which a condition is true, or which a later `where` selects.
 
         Raises:
             JobDefinitionError: both tables have a column of the same name.
@@ -241,51 +244,51 @@ class Table(TableFrames, TablePicture, TableVersions):
         return self._made(self._operations.join(right.node, "INNER", join_predicate))
 
     def left_outer_join(self, right: Table, join_predicate: Expression | None = None) -> Table:
-        """`join`, and each left row without a partner once, with NULLs."""
+        """The rows of `join`, and each left row without a partner once, with NULLs."""
         return self._made(self._operations.join(right.node, "LEFT", join_predicate))
 
     def right_outer_join(self, right: Table, join_predicate: Expression) -> Table:
-        """`join`, and each right row without a partner once, with NULLs."""
+        """The rows of `join`, and each right row without a partner once, with NULLs."""
         return self._made(self._operations.join(right.node, "RIGHT", join_predicate))
 
     def full_outer_join(self, right: Table, join_predicate: Expression) -> Table:
-        """`join`, and each row of both without a partner once, with NULLs."""
+        """The rows of `join`, and each row of either side without a partner once, with NULLs."""
         return self._made(self._operations.join(right.node, "FULL", join_predicate))
 
     def join_lateral(
         self, table_function_call: Expression, join_predicate: Expression | None = None
     ) -> Table:
-        """Each row with each of those that a table function makes of it."""
+        """Each row joined with the rows that a table function returns for it."""
         return self._lateral(table_function_call, "INNER", join_predicate)
 
     def left_outer_join_lateral(
         self, table_function_call: Expression, join_predicate: Expression | None = None
     ) -> Table:
-        """`join_lateral`, and each row of which the function makes none once, with NULLs."""
+        """The rows of `join_lateral`, and each row without a result once, with NULLs."""
         return self._lateral(table_function_call, "LEFT", join_predicate)
 
     def union(self, right: Table) -> Table:
-        """The rows of both, each once."""
+        """The distinct rows of both tables."""
         return self._combined(right, exp.Union, every=False)
 
     def union_all(self, right: Table) -> Table:
-        """The rows of both."""
+        """The rows of both tables."""
         return self._combined(right, exp.Union, every=True)
 
     def intersect(self, right: Table) -> Table:
-        """The rows that both have, each once."""
+        """The distinct rows that both tables have."""
         return self._combined(right, exp.Intersect, every=False)
 
     def intersect_all(self, right: Table) -> Table:
-        """The rows that both have, as often as both have them."""
+        """The rows that both tables have, as often as both have them."""
         return self._combined(right, exp.Intersect, every=True)
 
     def minus(self, right: Table) -> Table:
-        """The rows that the other table lacks, each once."""
+        """The distinct rows that the other table does not have."""
         return self._combined(right, exp.Except, every=False)
 
     def minus_all(self, right: Table) -> Table:
-        """The rows, without one for each equal row of the other table."""
+        """The rows of this table, each equal row of the other table removing one."""
         return self._combined(right, exp.Except, every=True)
 
     # -- results -----------------------------------------------------------------------
@@ -295,22 +298,22 @@ class Table(TableFrames, TablePicture, TableVersions):
         return TableSchema.of(self.node.row_type)
 
     def get_resolved_schema(self) -> ResolvedSchema:
-        """Names and types of the columns, which of them are time attributes, and, of a table of a
-        catalog, how they were declared."""
+        """Names and types of the columns, their time attributes, and for a table of a catalog
+        their declarations."""
         return resolved_schema(self.node, self._declared)
 
     def print_schema(self) -> None:
-        """Print the columns as `get_resolved_schema` has them."""
+        """Print the columns of `get_resolved_schema`."""
         print(self.get_resolved_schema())
 
     def execute(self) -> TableResult:
-        """Run the query; its rows come as they are made."""
+        """Run the query; its rows are available as they arrive."""
         return self._session.collect(self.node)
 
     def execute_insert(
         self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
     ) -> TableResult:
-        """Write the rows into a table, as a job of its own.
+        """Write the rows to a table, as a job of its own.
 
         Raises:
             JobDefinitionError: there is no such table, or its columns are of other types.
@@ -320,7 +323,7 @@ class Table(TableFrames, TablePicture, TableVersions):
     def insert_into(
         self, table_path_or_descriptor: str | TableDescriptor, overwrite: bool = False
     ) -> TablePipeline:
-        """Writing the rows into a table, not run yet.
+        """A pipeline that writes the rows to a table, without running it.
 
         Raises:
             JobDefinitionError: there is no such table, or its columns are of other types.
@@ -329,11 +332,11 @@ class Table(TableFrames, TablePicture, TableVersions):
         return TablePipeline(self._session, sink)
 
     def explain(self, *extra_details: ExplainDetail) -> str:
-        """How the query would run: its tree, and the operators that it becomes."""
+        """The plan of the query: its tree, and its operators."""
         return explained_plan(self._session, [self.node], extra_details)
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
-        """Print how the query would run."""
+        """Print the plan of the query."""
         print(self.explain(*extra_details))
 
     def as_query(self) -> exp.Expr:
@@ -343,11 +346,12 @@ class Table(TableFrames, TablePicture, TableVersions):
     # -- process table functions -------------------------------------------------------
 
     def partition_by(self, *fields: Any) -> PartitionedTable:
-        """The rows in partitions, for a process table function; by no columns: all in one."""
+        """The rows in partitions, for a process table function; without columns there is one
+        partition."""
         return PartitionedTable(self._session, self.node, self._made, fields)
 
     def process(self, function: Any, *arguments: Any) -> Table:
-        """The rows that a process table function makes of each row of this table.
+        """The output of a process table function for each row of this table.
 
         Args:
             function: what `udptf` has made, or the name of one; its first argument is this table.
@@ -381,7 +385,7 @@ class Table(TableFrames, TablePicture, TableVersions):
         return self._made(node)
 
     def _called(self, func: Any, lateral: bool = False) -> Expression:
-        """A call of a function, which gets all columns as one row if it is no call already.
+        """A call of a function, with all columns as one row unless it is a call already.
 
         Args:
             lateral: as a table function beside the table sees them.
@@ -402,7 +406,7 @@ _Called = Callable[[Any], Expression]
 
 
 class _Groups:
-    """Groups of rows: by columns, and perhaps in windows."""
+    """Groups of rows, by columns and optionally by windows."""
 
     def __init__(
         self,
@@ -416,7 +420,7 @@ class _Groups:
         self._called, self._window = called, window
 
     def aggregate(self, func: Any) -> AggregatedTable:
-        """What an aggregate function makes of each group, for ``select()``.
+        """The result of an aggregate function for each group, for ``select()``.
 
         Args:
             func: as of `Table.aggregate`.
@@ -426,7 +430,7 @@ class _Groups:
         return AggregatedTable(self._made, partial(select, window=self._window))
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """The rows that a table aggregate function makes of each group, for ``select()``.
+        """The rows that a table aggregate function returns for each group, for ``select()``.
 
         Args:
             func: as of `Table.flat_aggregate`.
@@ -437,15 +441,15 @@ class _Groups:
 
 
 class GroupedTable(_Groups):
-    """A table whose rows are grouped by columns, as `Table.group_by` makes it."""
+    """A table grouped by columns, made by `Table.group_by`."""
 
     def select(self, *fields: Expression) -> Table:
-        """A row per group: of its columns and of aggregates of its rows."""
+        """One row per group, with its columns and aggregates of its rows."""
         return self._made(self._operations.grouped(self._keys, fields))
 
 
 class GroupWindowedTable:
-    """A table whose rows are in windows, as `Table.window` makes it."""
+    """A table with windows, made by `Table.window`."""
 
     def __init__(
         self, operations: OperationTreeBuilder, made: _Made, window: GroupWindow, called: _Called
@@ -454,36 +458,37 @@ class GroupWindowedTable:
         self._window, self._called = window, called
 
     def group_by(self, *fields: Expression) -> WindowGroupedTable:
-        """Grouped by the window, which must be among the columns, and others."""
+        """Rows grouped by the window, which must be among the columns, and others."""
         return WindowGroupedTable(self._operations, self._made, fields, self._called, self._window)
 
 
 class WindowGroupedTable(_Groups):
-    """A table whose rows are grouped by a window and perhaps columns."""
+    """A table grouped by a window and optionally by columns."""
 
     def select(self, *fields: Expression) -> Table:
-        """A row per group and window: ``col("w").start``, ``col("w").end``, columns, aggregates."""
+        """One row per group and window: ``col("w").start``, ``col("w").end``, columns,
+        aggregates."""
         return self._made(self._operations.grouped(self._keys, fields, self._window))
 
 
 class AggregatedTable:
-    """A value or a row per group, as ``aggregate()`` makes it."""
+    """A value or a row per group, made by ``aggregate()``."""
 
     def __init__(self, made: _Made, select: Callable[[Sequence[Expression]], RelNode]) -> None:
         self._made, self._select = made, select
 
     def select(self, *fields: Expression) -> Table:
-        """Columns of the groups and of what the function gives: under the names of its alias, or of
-        the fields of its row, or ``f0``."""
+        """Columns of the groups and of the function's result, under the names of its alias, the
+        fields of its row, or ``f0``."""
         return self._made(self._select(fields))
 
 
 class FlatAggregateTable(AggregatedTable):
-    """Any number of rows per group, as ``flat_aggregate()`` makes it."""
+    """Any number of rows per group, made by ``flat_aggregate()``."""
 
 
 class OverWindowedTable:
-    """A table with windows of rows around each row, as `Table.over_window` makes it."""
+    """A table with windows of rows around each row, made by `Table.over_window`."""
 
     def __init__(
         self, operations: OperationTreeBuilder, made: _Made, windows: Sequence[OverWindow]
@@ -491,7 +496,7 @@ class OverWindowedTable:
         self._operations, self._made, self._windows = operations, made, windows
 
     def select(self, *fields: Expression) -> Table:
-        """A row per row: of its columns and of aggregates ``col("a").sum.over(col("w"))``."""
+        """One row per row, with its columns and aggregates ``col("a").sum.over(col("w"))``."""
         return self._made(self._operations.windowed(self._windows, fields))
 
 

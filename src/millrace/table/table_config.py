@@ -21,7 +21,7 @@ _OFFSET = re.compile(r"GMT(?P<sign>[+-])(?P<hours>\d|0\d|1[0-2])(:00)?")
 
 
 class TableConfig:
-    """What SET sets: options of SQL and of the jobs that queries become.
+    """Options that SET changes: of SQL, and of the jobs of queries.
 
     Example:
         >>> config = TableConfig().set("table.exec.state.ttl", "1 h")
@@ -54,7 +54,7 @@ class TableConfig:
         return self
 
     def reset(self, key: str | None = None) -> None:
-        """Set an option, or all of them, back to what the session began with."""
+        """Reset an option, or all of them, to the initial value of the session."""
         if key is None:
             self._configuration = Configuration(self._initial)
             return
@@ -63,7 +63,7 @@ class TableConfig:
             self._configuration.set_string(key, self._initial.get_string(key) or "")
 
     def get_configuration(self) -> Configuration:
-        """The options that are set."""
+        """The options of the session."""
         return self._configuration
 
     def add_configuration(self, configuration: Configuration) -> None:
@@ -76,7 +76,7 @@ class TableConfig:
             self.set(key, value)
 
     def get_local_timezone(self) -> str:
-        """Zone of the session; that of an offset such as GMT-08:00 is ``Etc/GMT+8``."""
+        """Time zone of the session; an offset such as GMT-08:00 is ``Etc/GMT+8``."""
         name = self._configuration.get(table_options.LOCAL_TIME_ZONE)
         offset = _OFFSET.fullmatch(name)
         if offset is None:
@@ -85,7 +85,7 @@ class TableConfig:
         return f"Etc/GMT{'-' if offset['sign'] == '+' else '+'}{hours}" if hours else "UTC"
 
     def set_local_timezone(self, timezone_id: str) -> None:
-        """Set the zone of the session.
+        """Set the time zone of the session.
 
         Raises:
             ConfigurationError: there is no such zone.
@@ -93,15 +93,15 @@ class TableConfig:
         self.set(table_options.LOCAL_TIME_ZONE.key, timezone_id)
 
     def set_idle_state_retention(self, duration: Any) -> None:
-        """How long state is kept that nothing has touched: ``table.exec.state.ttl``."""
+        """Set the retention of idle state: ``table.exec.state.ttl``."""
         self._configuration.set(table_options.STATE_TTL, Duration.of_millis(_millis(duration)))
 
     def get_idle_state_retention(self) -> Duration:
-        """How long state is kept that nothing has touched."""
+        """Retention of idle state."""
         return self._configuration.get(table_options.STATE_TTL)
 
     def session(self) -> SessionSettings:
-        """What expressions take from the session."""
+        """Settings of the session that expressions use."""
         legacy = self._configuration.get(table_options.LEGACY_CAST) == "ENABLED"
         parameters = self._configuration.get(options.GLOBAL_JOB_PARAMETERS)
         return SessionSettings(
@@ -122,7 +122,7 @@ class TableConfig:
         )
 
     def get_python_executable(self) -> str | None:
-        """The interpreter of the workers; None: the driver's."""
+        """The interpreter of the workers; None for the driver's."""
         return self._configuration.get(options.PYTHON_EXECUTABLE)
 
     def set_python_executable(self, python_exec: str) -> None:
@@ -131,7 +131,7 @@ class TableConfig:
 
     @staticmethod
     def get_default() -> TableConfig:
-        """Options that nobody has set."""
+        """A configuration with default options only."""
         return TableConfig()
 
     def get_sql_dialect(self) -> SqlDialect:
@@ -139,7 +139,7 @@ class TableConfig:
         return SqlDialect.DEFAULT
 
     def set_sql_dialect(self, sql_dialect: SqlDialect) -> None:
-        """Take the grammar of statements: there is Flink's.
+        """Set the grammar of statements: only Flink's is supported.
 
         Raises:
             ConfigurationError: it is another.
@@ -148,11 +148,11 @@ class TableConfig:
             raise ConfigurationError(f"statements are Flink SQL; there is no {sql_dialect}")
 
     def to_map(self) -> dict[str, str]:
-        """All options that are set, in order of their keys."""
+        """All set options, sorted by key."""
         return dict(self.to_dict())
 
     def to_dict(self) -> Mapping[str, str]:
-        """All options that are set, in order of their keys."""
+        """All set options, sorted by key."""
         return dict(sorted(self._configuration.to_dict().items()))
 
 

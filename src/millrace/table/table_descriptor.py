@@ -1,4 +1,4 @@
-"""`TableDescriptor`: a table as a program declares it: schema, connector and options."""
+"""`TableDescriptor`: a table that a program declares: schema, connector and options."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class FormatDescriptor:
         return f"{self.format}[{{{pairs}}}]"
 
     def get_format(self) -> str:
-        """Its name."""
+        """Name of the format."""
         return self.format
 
     def get_options(self) -> dict[str, str]:
-        """Its options, without its name before them."""
+        """Options of the format, without its name as a prefix."""
         return dict(self.options)
 
     @staticmethod
@@ -56,7 +56,7 @@ class FormatDescriptor:
             self._options: dict[str, str] = {}
 
         def option(self, key: ConfigOption[Any] | str, value: Any) -> FormatDescriptor.Builder:
-            """Set an option, without the format's name before it."""
+            """Set an option, without the format's name as a prefix."""
             self._options[_key(key)] = as_text(value)
             return self
 
@@ -67,7 +67,7 @@ class FormatDescriptor:
 
 @dataclass(frozen=True)
 class TableDescriptor:
-    """A table without a name. Flink: ``TableDescriptor``.
+    """An unnamed table. Flink: ``TableDescriptor``.
 
     Example:
         >>> table = TableDescriptor.for_connector("datagen").option("number-of-rows", "3").build()
@@ -81,7 +81,7 @@ class TableDescriptor:
     comment: str | None = None
 
     def get_schema(self) -> Schema | None:
-        """Columns, watermark and primary key, as they were declared."""
+        """Columns, watermark and primary key, as declared."""
         return self.schema
 
     def get_options(self) -> dict[str, str]:
@@ -89,11 +89,11 @@ class TableDescriptor:
         return dict(self.options)
 
     def get_partition_keys(self) -> list[str]:
-        """Names of the columns that it is partitioned by."""
+        """Names of the partition columns."""
         return list(self.partition_keys)
 
     def get_comment(self) -> str | None:
-        """Its comment."""
+        """The table's comment."""
         return self.comment
 
     @staticmethod
@@ -111,7 +111,7 @@ class TableDescriptor:
             self._comment: str | None = None
 
         def schema(self, schema: Schema) -> TableDescriptor.Builder:
-            """Columns, watermark and primary key."""
+            """Set columns, watermark and primary key."""
             self._schema = schema
             return self
 
@@ -134,12 +134,12 @@ class TableDescriptor:
             return self
 
         def partitioned_by(self, *partition_keys: str) -> TableDescriptor.Builder:
-            """Columns whose values are a directory each."""
+            """Set the partition columns."""
             self._partition_keys = partition_keys
             return self
 
         def comment(self, comment: str) -> TableDescriptor.Builder:
-            """What the table is."""
+            """Set the table's comment."""
             self._comment = comment
             return self
 

@@ -1,4 +1,4 @@
-"""`TableEnvironment`: where statements are executed, and tables and catalogs are."""
+"""`TableEnvironment`: execution of statements, with tables and catalogs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
     # -- statements --------------------------------------------------------------------
 
     def execute_sql(self, stmt: str) -> TableResult:
-        """Execute one statement. A query's and an INSERT's job runs on in the background.
+        """Execute one statement. Jobs of queries and INSERTs run in the background.
 
         Raises:
             SqlParserError: the text is no statement; the error shows where.
@@ -93,7 +93,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return execute_statement(self._session, parse_statement(stmt))
 
     def sql_query(self, query: str) -> Table:
-        """A query as a table, not run yet.
+        """A query as a table, which has not run yet.
 
         Raises:
             SqlParserError, SqlValidationError: the text is wrong; the error shows where.
@@ -101,7 +101,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return Table(self._session, self._session.bind_query(parse_query(query), query))
 
     def compile_plan_sql(self, stmt: str) -> CompiledPlan:
-        """The plan of an INSERT or a statement set, to be kept.
+        """Compile the plan of an INSERT or a statement set.
 
         Raises:
             JobDefinitionError: it is another statement, or reads or calls what is in this program
@@ -110,7 +110,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return CompiledPlan.of(self._session, sinks_of(self._session, parse_statement(stmt)))
 
     def load_plan(self, plan_reference: PlanReference) -> CompiledPlan:
-        """The plan of a file or text.
+        """The plan in a file or text.
 
         Raises:
             JobDefinitionError: it is none, or a table or function of it is gone or another one now.
@@ -118,11 +118,11 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return CompiledPlan.load(self._session, plan_reference)
 
     def execute_plan(self, plan_reference: PlanReference) -> TableResult:
-        """Run the plan of a file or text: as `load_plan` and `CompiledPlan.execute`."""
+        """Run the plan in a file or text: `load_plan` and `CompiledPlan.execute`."""
         return self.load_plan(plan_reference).execute()
 
     def explain_sql(self, stmt: str, *extra_details: ExplainDetail) -> str:
-        """How a query or an INSERT would run."""
+        """The plan of a query or an INSERT."""
         statement = parse_statement(stmt)
         names = tuple(detail.name for detail in extra_details)
         result = execute_statement(self._session, Explain(statement, names, text=stmt))
@@ -130,7 +130,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return text
 
     def create_statement_set(self) -> StatementSet:
-        """Inserts that run as one job."""
+        """A set of inserts that run as one job."""
         return StatementSet(self._session)
 
     # -- tables ------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return Table(self._session, _scan(found), declared)
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
-        """A table without a name.
+        """An unnamed table.
 
         Raises:
             JobDefinitionError: it has no schema, or the schema is wrong.
@@ -162,7 +162,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return Table(self._session, _scan(found), found)
 
     def from_call(self, function: Any, *arguments: Any) -> Table:
-        """The rows that a process table function makes.
+        """The output rows of a process table function.
 
         Args:
             function: what `udptf` has made, or the name of one.
@@ -177,7 +177,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Table, *fields_or_schema: Any
     ) -> None:
-        """Give a query a name, as long as the session lives.
+        """Register a query under a name, for as long as the session exists.
 
         Args:
             fields_or_schema: of a stream, which a `StreamTableEnvironment` takes.
@@ -189,7 +189,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         self._session.catalogs.create_temporary(path, CatalogView("", table_or_data_stream.node))
 
     def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:
-        """Add a query to a catalog as a view; False: there is one of this name already, and stays.
+        """Add a query to a catalog as a view; False if one of this name exists, which stays.
 
         Raises:
             CatalogError: the name is taken, or the catalog keeps text only.
@@ -199,7 +199,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
     def create_temporary_table(
         self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool = False
     ) -> None:
-        """Make a table known, as long as the session lives.
+        """Add a temporary table, which exists as long as the session.
 
         Args:
             ignoreIfExists: a temporary table of this name stays (the name is PyFlink's).
@@ -214,7 +214,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
     def create_table(
         self, path: str, descriptor: TableDescriptor, ignoreIfExists: bool = False
     ) -> bool:
-        """Add a table to a catalog; False: there is one of this name already, and stays.
+        """Add a table to a catalog; False if one of this name exists, which stays.
 
         Args:
             ignoreIfExists: whether one may be there (the name is PyFlink's).
@@ -233,7 +233,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return True
 
     def drop_table(self, table_path: str, ignore_if_not_exists: bool = True) -> bool:
-        """Drop a table of a catalog; False: there is none of that name.
+        """Drop a table of a catalog; False if there is none.
 
         Raises:
             CatalogError: there is none and it may not be missing, or a temporary one hides it.
@@ -241,7 +241,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return self._drop(DropTable(parts_of(table_path), if_exists=ignore_if_not_exists))
 
     def drop_view(self, view_path: str, ignore_if_not_exists: bool = True) -> bool:
-        """Drop a view of a catalog; False: there is none of that name.
+        """Drop a view of a catalog; False if there is none.
 
         Raises:
             CatalogError: there is none and it may not be missing, or a temporary one hides it.
@@ -254,19 +254,20 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return there is not None
 
     def drop_temporary_table(self, table_path: str) -> bool:
-        """Forget a temporary table; False: there is none of that name."""
+        """Drop a temporary table; False if there is none."""
         name = self._session.catalogs.qualified(parts_of(table_path))
         return self._session.catalogs.drop_temporary(name, CatalogTable)
 
     def drop_temporary_view(self, view_path: str) -> bool:
-        """Forget a temporary view; False: there is none of that name."""
+        """Drop a temporary view; False if there is none."""
         name = self._session.catalogs.qualified(parts_of(view_path))
         return self._session.catalogs.drop_temporary(name, CatalogView)
 
     # -- functions ---------------------------------------------------------------------
 
     def create_temporary_function(self, path: str, function: UserDefinedFunctionWrapper) -> None:
-        """Give a function a name in a catalog and database, as long as the session lives.
+        """Register a temporary function in a catalog and database, for as long as the session
+        exists.
 
         Args:
             function: made by `millrace.table.udf.udf` or its kin, or by
@@ -280,7 +281,8 @@ class TableEnvironment(ProgramTables, ProgramModels):
     def create_temporary_system_function(
         self, name: str, function: UserDefinedFunctionWrapper
     ) -> None:
-        """Give a function a name that goes before all others, as long as the session lives.
+        """Register a temporary function that precedes all others, for as long as the session
+        exists.
 
         Args:
             function: made by `millrace.table.udf.udf` or its kin, or by
@@ -292,15 +294,15 @@ class TableEnvironment(ProgramTables, ProgramModels):
         self._session.catalogs.register_system_function(name, _registered(function))
 
     def drop_temporary_function(self, path: str) -> bool:
-        """Forget a temporary function; False: there is none of that name."""
+        """Drop a temporary function; False if there is none."""
         return self._session.catalogs.drop_temporary_function(parts_of(path))
 
     def drop_temporary_system_function(self, name: str) -> bool:
-        """Forget a temporary system function; False: there is none of that name."""
+        """Drop a temporary system function; False if there is none."""
         return self._session.catalogs.system_functions.pop(name.lower(), None) is not None
 
     def drop_function(self, path: str) -> bool:
-        """Drop a function of a catalog; False: there is none of that name."""
+        """Drop a function of a catalog; False if there is none."""
         name = self._session.catalogs.qualified(parts_of(path))
         catalog = self._session.catalogs.catalog(name.catalog)
         if catalog.function(name.path) is None:
@@ -320,7 +322,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         self._session.catalogs.register_catalog(catalog_name, catalog)
 
     def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
-        """Add a catalog under a name, as CREATE CATALOG does: the option ``type`` says which.
+        """Add a catalog under a name, as CREATE CATALOG does; the option ``type`` names its kind.
 
         Raises:
             CatalogError: the name is taken, or there is no such type.
@@ -330,23 +332,23 @@ class TableEnvironment(ProgramTables, ProgramModels):
         execute_statement(self._session, statement)
 
     def get_catalog(self, catalog_name: str) -> Catalog:
-        """The catalog of a name."""
+        """The catalog with a name."""
         return self._session.catalogs.catalog(catalog_name)
 
     def use_catalog(self, catalog_name: str) -> None:
-        """Look up names in a catalog first."""
+        """Make a catalog the current one."""
         self._session.catalogs.use_catalog(catalog_name)
 
     def use_database(self, database_name: str) -> None:
-        """Look up names in a database of the current catalog first."""
+        """Make a database of the current catalog the current one."""
         self._session.catalogs.use_database((database_name,))
 
     def get_current_catalog(self) -> str:
-        """The catalog in which names are looked up."""
+        """Name of the current catalog."""
         return self._session.catalogs.current_catalog
 
     def get_current_database(self) -> str:
-        """The database in which names are looked up."""
+        """Name of the current database."""
         return self._session.catalogs.current_database
 
     def list_catalogs(self) -> list[str]:
@@ -359,11 +361,11 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return catalogs.catalog(catalogs.current_catalog).list_databases()
 
     def list_tables(self) -> list[str]:
-        """Names of tables and views of the current database, temporary ones too."""
+        """Names of tables and views of the current database, including temporary ones."""
         return self._session.catalogs.list_tables()
 
     def list_views(self) -> list[str]:
-        """Names of views of the current database, temporary ones too."""
+        """Names of views of the current database, including temporary ones."""
         return self._session.catalogs.list_views()
 
     def list_temporary_tables(self) -> list[str]:
@@ -379,7 +381,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         return self._session.catalogs.list_functions()
 
     def list_materialized_tables(self) -> list[str]:
-        """Names of materialized tables, of which there are none here."""
+        """Names of materialized tables; always empty here."""
         return []
 
     # -- modules -----------------------------------------------------------------------
@@ -401,7 +403,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         execute_statement(self._session, UseModules(module_names))
 
     def unload_module(self, module_name: str) -> None:
-        """Always refused: ``core`` stays, and there is no other module.
+        """Always refused: ``core`` is the only module, and cannot be unloaded.
 
         Raises:
             JobDefinitionError: says so.
@@ -415,7 +417,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         self._dependencies().add_python_file(file_path)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Unpack an archive in the working directory of the workers, in ``target_dir`` or in a
+        """Unpack an archive in the working directory of the workers, into ``target_dir`` or a
         directory with the archive's name."""
         self._dependencies().add_python_archive(archive_path, target_dir)
 

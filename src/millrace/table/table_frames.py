@@ -1,4 +1,4 @@
-"""`TableFrames`: what a query leaves in the end, as frames of other libraries."""
+"""`TableFrames`: the final rows of a query, as frames of other libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TableFrames"]
 
 
 class TableFrames(ABC):
-    """A query that becomes a frame: it is run, and the frame has what it leaves in the end.
+    """A query that runs and becomes a frame of its final rows.
 
     Columns stay columns all the way. The query has to end: one over an unbounded source is waited
     for until somebody cancels its job.
@@ -22,19 +22,19 @@ class TableFrames(ABC):
 
     @abstractmethod
     def execute(self) -> TableResult:
-        """Run the query; its rows come as they are made."""
+        """Run the query; its rows are available as they arrive."""
 
     def to_pandas(self) -> Any:
-        """Run the query and wait; what it leaves as a DataFrame of pandas. Integers of which some
-        are NULL stay integers (``Int64``); maps and rows become dicts."""
+        """Run the query and return its final rows as a pandas DataFrame. Integer columns with
+        NULLs stay integers (``Int64``); maps and rows become dicts."""
         return self.execute().to_pandas()
 
     def to_arrow(self) -> pyarrow.Table:
-        """Run the query and wait; what it leaves as an Arrow table."""
+        """Run the query and return its final rows as an Arrow table."""
         return self.execute().to_arrow()
 
     def to_polars(self) -> Any:
-        """Run the query and wait; what it leaves as a DataFrame of Polars.
+        """Run the query and return its final rows as a Polars DataFrame.
 
         Raises:
             JobDefinitionError: Polars is not installed.
@@ -42,8 +42,8 @@ class TableFrames(ABC):
         return self.execute().to_polars()
 
     def to_dataframe(self) -> Any:
-        """Run the query and wait; what it leaves as a DataFrame of Spark. The rows pass through
-        this process.
+        """Run the query and return its final rows as a Spark DataFrame. The rows pass through this
+        process.
 
         Raises:
             JobDefinitionError: Spark has no type for a column.

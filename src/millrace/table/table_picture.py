@@ -1,4 +1,4 @@
-"""`TablePicture`: a query in a notebook: its first rows as a table of HTML."""
+"""`TablePicture`: display of a query in a notebook, as an HTML table of its first rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["TablePicture", "ends"]
 
 
 class TablePicture:
-    """A query that shows itself. One that ends is run for it, for its first rows only."""
+    """A query with a display. A bounded query runs for it, for its first rows only."""
 
     _session: TableSession
     node: RelNode
@@ -36,7 +36,7 @@ class TablePicture:
 
 
 def ends(node: RelNode) -> bool:
-    """Whether all tables that a query reads end."""
+    """Whether all tables that a query reads are bounded."""
     if isinstance(node, TableScan):
         return bool(node.table.bounded)
     return all(map(ends, node.inputs))

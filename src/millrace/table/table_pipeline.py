@@ -1,4 +1,4 @@
-"""`TablePipeline`: a query and the table that it is written into. Flink: ``TablePipeline``."""
+"""`TablePipeline`: a query and its target table. Flink: ``TablePipeline``."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ __all__ = ["TablePipeline"]
 
 
 class TablePipeline:
-    """Writing a query's rows into a table, as `Table.insert_into` makes it."""
+    """A pipeline that writes a query's rows to a table, made by `Table.insert_into`."""
 
     def __init__(self, session: TableSession, sink: LogicalSink) -> None:
         self._session = session
         self.sink = sink
 
     def execute(self) -> TableResult:
-        """Run it as a job of its own."""
+        """Run the pipeline as a job of its own."""
         return self._session.insert([self.sink])
 
     def get_sink_identifier(self) -> ObjectIdentifier | None:
-        """The table that is written; None: it has no name."""
+        """The target table; None if it has no name."""
         path = self.sink.table.path
         named = len(path) == 3 and not path[-1].startswith("*anonymous_")
         return ObjectIdentifier(*path) if named else None
 
     def compile_plan(self) -> CompiledPlan:
-        """Its plan, to be kept.
+        """Compile the pipeline's plan.
 
         Raises:
             JobDefinitionError: it reads or calls what is in this program only.
@@ -39,9 +39,9 @@ class TablePipeline:
         return CompiledPlan.of(self._session, [self.sink])
 
     def explain(self, *extra_details: ExplainDetail) -> str:
-        """How the job would run."""
+        """The plan of the job."""
         return explained_plan(self._session, [self.sink], extra_details)
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
-        """Print how the job would run."""
+        """Print the plan of the job."""
         print(self.explain(*extra_details))

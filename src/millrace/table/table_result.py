@@ -1,4 +1,4 @@
-"""`TableResult`: what a statement gives: rows, as they come, or that it was carried out."""
+"""`TableResult`: the result of a statement: rows as they arrive, or its success."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class RowIterator:
-    """Iterates over the rows of a result; closing it cancels the job that makes them.
+    """Iterator over the rows of a result; closing it cancels the job that makes them.
 
     A row is seen once the epoch that gave it has been committed.
     """
@@ -69,7 +69,7 @@ class RowIterator:
             self._rows = iter(python_rows(data, kinds, self._row_type))
 
     def batches(self) -> Iterator[tuple[Any, Any]]:
-        """The rows that are left in columns: record batches, and the numbers of the kinds."""
+        """The remaining rows in columns: record batches, and the numbers of the kinds."""
         rows = list(self._rows)
         if rows:
             columns = ColumnConversion(self._row_type)(RowBatch(rows))
@@ -82,7 +82,7 @@ class RowIterator:
         return next(self)
 
     def close(self) -> None:
-        """Cancel the job unless it has ended, and wait until it has."""
+        """Cancel the job unless it has ended, and wait for its end."""
         if self._job is not None:
             self._job.close()
 
@@ -125,18 +125,18 @@ class TableResult:
 
     @staticmethod
     def ok() -> TableResult:
-        """Of a statement that has no rows."""
+        """Result of a statement without rows."""
         row_type = RowType.of(("result", VarCharType()))
         return TableResult(row_type, ResultKind.SUCCESS, [named_row(("result",), ("OK",))])
 
     @staticmethod
     def of_rows(row_type: RowType, rows: Sequence[Sequence[Any]]) -> TableResult:
-        """Of a statement that lists something."""
+        """Result of a statement that lists objects."""
         return TableResult(row_type, rows=[named_row(row_type.names, row) for row in rows])
 
     @staticmethod
     def of_text(text: str) -> TableResult:
-        """Of EXPLAIN and SHOW CREATE: a text, which is printed as it is."""
+        """Result of EXPLAIN and SHOW CREATE: a text, which is printed unchanged."""
         row_type = RowType.of(("result", VarCharType()))
         result = TableResult(row_type, rows=[named_row(("result",), (text,))])
         result._raw = True
@@ -150,7 +150,7 @@ class TableResult:
         return f"<TableResult ({columns}) of {self._client!r}>"
 
     def _repr_html_(self) -> str | None:
-        """What a statement without a job lists, for notebooks."""
+        """Display of a statement without a job, for notebooks."""
         if self._client is not None:
             return None
         if self._raw:
@@ -161,15 +161,15 @@ class TableResult:
 
     @property
     def time_zone(self) -> str:
-        """The zone in which points in time are shown."""
+        """Time zone in which points in time are shown."""
         return self._time_zone
 
     def get_job_client(self) -> EmbeddedJobClient | None:
-        """The job of a query or an INSERT; None: there is none."""
+        """Client of the job of a query or an INSERT; None if there is no job."""
         return self._client
 
     def wait(self, timeout_ms: int | None = None) -> None:
-        """Wait until the job has ended. The rows of a query must be read beside.
+        """Wait for the end of the job. The rows of a query must be read meanwhile.
 
         Raises:
             TimeoutError: it has not, after that many ms.
@@ -188,16 +188,15 @@ class TableResult:
         return ResolvedSchema.physical(self._row_type.names, self._row_type.children())
 
     def get_result_kind(self) -> ResultKind:
-        """Whether there are rows."""
+        """Whether the result has rows."""
         return self._kind
 
     def collect(self) -> RowIterator:
-        """The rows, as they come; those of a changelog have their kind
-        (`Row.get_row_kind`)."""
+        """The rows, as they arrive; rows of a changelog have their kind (`Row.get_row_kind`)."""
         return self._iterator
 
     def print(self) -> None:
-        """Print the rows as a table, as they come; of a stream with their kind in ``op``."""
+        """Print the rows as a table, as they arrive; in a stream with their kind in ``op``."""
         if self._kind is ResultKind.SUCCESS:
             print("OK")
             return
@@ -226,22 +225,22 @@ class TableResult:
             yield shown
 
     def to_arrow(self) -> pyarrow.Table:
-        """All rows as an Arrow table; of a changelog what is left in the end.
+        """All rows as an Arrow table; for a changelog, the final rows.
 
         Waits until the job has ended.
         """
         return final_rows(self._iterator.batches(), self._row_type)
 
     def to_pandas(self) -> Any:
-        """All rows as a DataFrame of pandas; of a changelog what is left in the end. Integers of
-        which some are NULL stay integers (``Int64``); maps and rows become dicts.
+        """All rows as a pandas DataFrame; for a changelog, the final rows. Integer columns with
+        NULLs stay integers (``Int64``); maps and rows become dicts.
 
         Waits until the job has ended.
         """
         return pandas_of(self.to_arrow())
 
     def to_polars(self) -> Any:
-        """All rows as a DataFrame of Polars; of a changelog what is left in the end.
+        """All rows as a Polars DataFrame; for a changelog, the final rows.
 
         Waits until the job has ended.
 
@@ -251,8 +250,8 @@ class TableResult:
         return polars_of(self.to_arrow())
 
     def to_dataframe(self) -> Any:
-        """All rows as a DataFrame of Spark; of a changelog what is left in the end. They pass
-        through this process: an INSERT into files is the way for results larger than its memory.
+        """All rows as a Spark DataFrame; for a changelog, the final rows. They pass through this
+        process: use an INSERT into files for results larger than its memory.
 
         Waits until the job has ended.
 
@@ -265,7 +264,7 @@ class TableResult:
 
 
 def materialized(rows: Iterator[Row]) -> list[Row]:
-    """What a changelog leaves: each row that was added and not taken back."""
+    """The final rows of a changelog: those added and not retracted."""
     left = MaterializedRows()
     for row in rows:
         left.add(row)

@@ -17,12 +17,12 @@ __all__ = [
 
 
 class ColumnReferenceError(JobDefinitionError, TypeError):
-    """What asks for a column is neither name nor number; PyFlink's error for it is a TypeError."""
+    """A reference to a column is neither a name nor a number; PyFlink raises a TypeError."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class TableSchema:
-    """Names and types of columns, in their order.
+    """Names and types of columns, in order.
 
     Args:
         field_names: of the columns.
@@ -53,12 +53,12 @@ class TableSchema:
 
     @classmethod
     def of(cls, row_type: RowType) -> TableSchema:
-        """The schema of rows."""
+        """The schema of a row type."""
         return cls(row_type.names, row_type.children())
 
     @classmethod
     def builder(cls) -> TableSchema.Builder:
-        """Makes a schema column by column."""
+        """A builder of a schema, column by column."""
         return cls.Builder()
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class TableSchema:
         return "\n".join(["root", *(f" |-- {each.name}: {each.type}" for each in self.row_type)])
 
     def copy(self) -> TableSchema:
-        """The same schema: it cannot be changed."""
+        """The same schema, because it is immutable."""
         return self
 
     def get_field_count(self) -> int:
@@ -80,7 +80,7 @@ class TableSchema:
         return list(self.row_type.names)
 
     def get_field_name(self, field_index: int) -> str | None:
-        """Name of the column at a position from 0; None: there is none."""
+        """Name of the column at a position from 0; None if there is none."""
         names = self.row_type.names
         return names[field_index] if 0 <= field_index < len(names) else None
 
@@ -89,7 +89,7 @@ class TableSchema:
         return list(self.row_type.children())
 
     def get_field_data_type(self, field: int | str) -> LogicalType | None:
-        """Type of the column of a name, or at a position from 0; None: there is none."""
+        """Type of the column with a name, or at a position from 0; None if there is none."""
         kinds = dict(enumerate(self.row_type.children()))
         if not isinstance(field, (int, str)):
             raise ColumnReferenceError(f"a column has a name and a number, which {field!r} is not")
@@ -97,18 +97,18 @@ class TableSchema:
         return by_name.get(field) if isinstance(field, str) else kinds.get(field)
 
     def to_row_data_type(self) -> RowType:
-        """The type of rows that have these columns; a row itself is never NULL."""
+        """The type of rows with these columns; a row itself is never NULL."""
         return self.row_type.not_null()
 
     @dataclass
     class Builder:
-        """Takes the columns of a `TableSchema` one by one."""
+        """Builder of a `TableSchema`, column by column."""
 
         _names: list[str] = field(default_factory=list)
         _types: list[LogicalType | str] = field(default_factory=list)
 
         def field(self, name: str, data_type: LogicalType | str) -> TableSchema.Builder:
-            """Another column, behind the others."""
+            """Add a column."""
             self._names.append(name)
             self._types.append(data_type)
             return self

@@ -1,4 +1,4 @@
-"""`TableSession`: what statements and tables share: catalogs, options, and how trees are run."""
+"""`TableSession`: the shared context of statements and tables: catalogs, options, execution."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ANONYMOUS = "*anonymous_"
 
 
 class TableSession:
-    """Catalogs, options and the environment in which jobs run."""
+    """Catalogs, options and the environment of jobs."""
 
     def __init__(
         self, settings: EnvironmentSettings, env: StreamExecutionEnvironment | None = None
@@ -69,8 +69,8 @@ class TableSession:
 
     @property
     def streaming(self) -> bool:
-        """Whether queries run over streams: the option ``execution.runtime-mode`` of the session,
-        or else of the environment of its jobs.
+        """Whether queries run over streams, by the session's option ``execution.runtime-mode``,
+        else by the mode of the environment of its jobs.
 
         Raises:
             ConfigurationError: it leaves the mode open.
@@ -122,11 +122,11 @@ class TableSession:
         return RowType(tuple(replace(field, name=name) for name, field in fields))
 
     def resolved(self, name: Sequence[str], table: CatalogTable) -> ResolvedTable:
-        """A table that is in no catalog."""
+        """An unnamed table, resolved."""
         return resolved_table(self.catalogs.qualified(name), table, self.bind_expression)
 
     def check(self, name: ObjectIdentifier, table: CatalogTable) -> None:
-        """Look at the expressions of a table that is made; its connector is not asked.
+        """Check the expressions of a new table, without asking its connector.
 
         Raises:
             JobDefinitionError: one is wrong.
@@ -134,14 +134,14 @@ class TableSession:
         resolved_columns(name, table, self.bind_expression)
 
     def anonymous_name(self, kind: str) -> str:
-        """A name for a table that the program gives none."""
+        """A name for a table without one."""
         self._anonymous += 1
         return f"{ANONYMOUS}{kind}${self._anonymous}*"
 
     # -- running -----------------------------------------------------------------------
 
     def collect(self, node: RelNode) -> TableResult:
-        """Run a query whose rows the client wants."""
+        """Run a query whose rows go to the client."""
         [end] = self.transformations([CollectSink(node)])
         self._configure()
         job = collect(self.env, end, self._job_name("collect"))
@@ -154,7 +154,7 @@ class TableSession:
         )
 
     def insert(self, sinks: Sequence[LogicalSink], planned: bool = False) -> TableResult:
-        """Run inserts as one job; ``planned``: they are optimised already."""
+        """Run inserts as one job; with ``planned`` they are optimised already."""
         names = [".".join(sink.table.path) for sink in sinks]
         self.attach(sinks, planned)
         self._configure()
@@ -172,7 +172,7 @@ class TableSession:
             self.env.add_sink_transformation(end)
 
     def transformations(self, nodes: Sequence[RelNode]) -> list[Transformation]:
-        """What trees become: nothing is run.
+        """The transformations of trees, without running them.
 
         Raises:
             JobDefinitionError: a query cannot run over streams, or not here.
@@ -180,7 +180,7 @@ class TableSession:
         return self.translated(nodes)[1]
 
     def optimized(self, nodes: Sequence[RelNode]) -> list[RelNode]:
-        """The trees that are run, for trees that were bound.
+        """The optimised trees of bound trees.
 
         Raises:
             JobDefinitionError: a query cannot run over streams, or not here.
@@ -199,7 +199,7 @@ class TableSession:
     def translated(
         self, nodes: Sequence[RelNode], planned: bool = False
     ) -> tuple[Translator, list[Transformation]]:
-        """`transformations`, and what knows their changelog modes."""
+        """`transformations`, with the knowledge of their changelog modes."""
         # operators of streams do not say when they are done: a job has one mode
         self.env.set_runtime_mode(self._mode())
         roots = nodes if planned else self.optimized(nodes)
@@ -211,7 +211,7 @@ class TableSession:
         return translator, [translator.translate(root) for root in roots]
 
     def graph(self, ends: Sequence[Transformation]) -> JobGraph:
-        """The plan of the job that would run."""
+        """The plan of the job."""
         return self.env.launcher.graph(ends, self.config.get_configuration(), "explain")
 
     def _translator(self, modes: ChangelogModes) -> Translator:
@@ -238,12 +238,12 @@ class TableSession:
         )
 
     def _instant(self) -> int | None:
-        """The one instant that CURRENT_TIMESTAMP and its kin have in batch mode: that of the
-        beginning. A stream has none."""
+        """The value of CURRENT_TIMESTAMP and the like in batch mode: the time of the start. None
+        in a stream."""
         return None if self.streaming else self.env.launcher.clock.now()
 
     def _configure(self) -> None:
-        """Give the environment the options of the session."""
+        """Pass the options of the session to the environment."""
         self.env.configure(Configuration(self.config.get_configuration()))
 
     def _job_name(self, default: str) -> str:
@@ -252,7 +252,7 @@ class TableSession:
 
 
 def _replacing(sink: LogicalSink) -> Callable[[], None]:
-    """What removes the rows that an INSERT OVERWRITE replaces, once it has ended."""
+    """Action that removes the rows that an INSERT OVERWRITE replaces, after it has ended."""
     table = sink.table
     access: TableAccess = table.source
     options = {**table.options, **dict(sink.options)}
@@ -262,7 +262,8 @@ def _replacing(sink: LogicalSink) -> Callable[[], None]:
 
 
 def inserted(names: Sequence[str], client: EmbeddedJobClient) -> TableResult:
-    """The result of inserts: a column per table, of which -1 rows are known, as in Flink."""
+    """The result of inserts: a column per table with -1 for an unknown number of rows, as in
+    Flink."""
     from millrace.common.types.logical.logical_type import BigIntType, RowField
     from millrace.common.types.row import named_row
     from millrace.table.result_kind import ResultKind

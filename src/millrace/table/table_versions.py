@@ -1,4 +1,4 @@
-"""`TableVersions`: a table as a history, from which others take what held at their time."""
+"""`TableVersions`: a table as a history, for joins with the row that was valid at a time."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["TableVersions"]
 
 
 class TableVersions:
-    """A table whose rows are versions: of each key the last one holds."""
+    """A table whose rows are versions: the last row of each key is valid."""
 
     node: RelNode
 
     def create_temporal_table_function(
         self, time_attribute: Expression | str, primary_key: Expression | str
     ) -> TemporalTableFunction:
-        """This table as a history: a function that gives, at a time, the last row of each key.
+        """This table as a history: a function that returns the last row of each key at a time.
 
         It is called in `join_lateral` with the time attribute of the other table, or, registered,
         as ``LATERAL TABLE (name(o.ts))``; the condition has an equality of the key. In event time

@@ -20,7 +20,7 @@ OP_WIDTH = 2
 
 
 def column_width(name: str, kind: LogicalType) -> int:
-    """The width of a column of a stream, whose values are not known yet."""
+    """The width of a stream's column, whose values are not known in advance."""
     widths: dict[type[LogicalType], int] = {
         logical.TinyIntType: 4,
         logical.SmallIntType: 6,
@@ -99,5 +99,5 @@ def _cell(text: str, width: int) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal that a text takes."""
+    """Number of terminal columns that a text takes."""
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)

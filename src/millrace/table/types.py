@@ -94,7 +94,7 @@ ListViewType, MapViewType = ArrayType, MapType
 
 
 class AtomicType(DataType, ABC):
-    """What types without types inside are instances of: all but arrays, maps, rows and RAW.
+    """Class of types without inner types: all but arrays, maps, rows and RAW.
 
     Example:
         >>> isinstance(DataTypes.INT(), AtomicType)

@@ -1,4 +1,4 @@
-"""Functions of the user in SQL and the Table API. PyFlink: ``pyflink.table.udf``."""
+"""User-defined functions in SQL and the Table API. PyFlink: ``pyflink.table.udf``."""
 
 from __future__ import annotations
 

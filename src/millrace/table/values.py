@@ -1,4 +1,4 @@
-"""Columns as Python values, as text of a row, and as cells of a printed table."""
+"""Columns as Python values, as text of rows, and as cells of a printed table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def python_rows(data: Any, kinds: Any, row_type: RowType) -> list[Row]:
 
 
 def row_text(batch: ColumnBatch, row_type: RowType) -> Iterator[str]:
-    """Rows as Flink's ``Row`` prints itself: ``+I[1, a]``."""
+    """Rows as text in the form of Flink's ``Row``: ``+I[1, a]``."""
     for row in python_rows(batch.data, batch.row_kinds, row_type):
         yield _of_row(row, row_type)
 
@@ -51,7 +51,7 @@ def _of_row(row: Row, row_type: RowType) -> str:
 
 
 def _java_text(value: Any, kind: LogicalType) -> str:
-    """As the Java object of Flink that holds such a value prints itself."""
+    """Text of a value, as its Java object in Flink prints it."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -94,7 +94,7 @@ def _without_zero_seconds(value: datetime | time_of_day) -> str:
 
 
 def _with_nanos(value: datetime, shown: datetime) -> str:
-    """A time with nine digits of a second if it has so many; otherwise nothing."""
+    """A time with nine fraction digits if it has nanoseconds; otherwise an empty text."""
     rest = getattr(value, "nanosecond", 0)
     return f"{shown.isoformat(timespec='microseconds')}{rest:03d}" if rest else ""
 
@@ -117,8 +117,8 @@ NULL_CELL = "<NULL>"
 
 
 def cells(values: Sequence[Any], kind: LogicalType, time_zone: str) -> list[str]:
-    """The values of a column (of `python_values`) as TableResult.print shows them: cast to text,
-    points in time in a zone."""
+    """The values of a column (of `python_values`) as `TableResult.print` shows them: cast to
+    text, points in time in a time zone."""
     zone = ZoneInfo(time_zone)
     return [NULL_CELL if value is None else _cell(value, kind, zone) for value in values]
 

@@ -69,7 +69,7 @@ def _named(name: str, function: str, time: Expression, *spans: Expression) -> Gr
 
 
 def _row_count(span: exp.Expr) -> int | None:
-    """How many rows ``row_interval()`` says."""
+    """Number of rows in ``row_interval()``."""
     if not isinstance(span, nodes.WindowFrame):
         return None
     count = int(span.args["start"].this.name)
@@ -79,7 +79,7 @@ def _row_count(span: exp.Expr) -> int | None:
 
 
 class Tumble:
-    """Windows of one length, one behind the other.
+    """Consecutive windows of one length.
 
     Example:
         >>> from millrace.table.expressions import col, lit
@@ -89,8 +89,9 @@ class Tumble:
 
     @classmethod
     def over(cls, size: Expression) -> TumbleWithSize:
-        """With their length, ``lit(10).minutes``; or a number of rows, ``row_interval(10)``, which
-        come in the order of processing time: a window is given when its last row has come."""
+        """Set the length, ``lit(10).minutes``, or a number of rows, ``row_interval(10)``.
+        Windows of rows follow processing time: a window is emitted when its last row has
+        arrived."""
         return TumbleWithSize(size)
 
 
@@ -101,7 +102,7 @@ class TumbleWithSize:
     size: Expression
 
     def on(self, time_field: Expression) -> TumbleWithSizeOnTime:
-        """With the time attribute that says which window a row is in."""
+        """Set the time attribute that determines the window of a row."""
         return TumbleWithSizeOnTime(self.size, time_field)
 
 
@@ -113,16 +114,16 @@ class TumbleWithSizeOnTime:
     time: Expression
 
     def alias(self, alias: str) -> GroupWindow:
-        """With a name."""
+        """Set the window's name."""
         return _named(alias, "TUMBLE", self.time, self.size)
 
 
 class Slide:
-    """Windows of one length, a new one after each slide: they overlap."""
+    """Overlapping windows of one length, one per slide."""
 
     @classmethod
     def over(cls, size: Expression) -> SlideWithSize:
-        """With their length."""
+        """Set the length."""
         return SlideWithSize(size)
 
 
@@ -133,7 +134,7 @@ class SlideWithSize:
     size: Expression
 
     def every(self, slide: Expression) -> SlideWithSizeAndSlide:
-        """With the time from the start of one to the start of the next."""
+        """Set the slide: the time from the start of one window to the start of the next."""
         return SlideWithSizeAndSlide(self.size, slide)
 
 
@@ -145,7 +146,7 @@ class SlideWithSizeAndSlide:
     slide: Expression
 
     def on(self, time_field: Expression) -> SlideWithSizeAndSlideOnTime:
-        """With the time attribute that says which windows a row is in."""
+        """Set the time attribute that determines the windows of a row."""
         return SlideWithSizeAndSlideOnTime(self.size, self.slide, time_field)
 
 
@@ -158,16 +159,16 @@ class SlideWithSizeAndSlideOnTime:
     time: Expression
 
     def alias(self, alias: str) -> GroupWindow:
-        """With a name."""
+        """Set the window's name."""
         return _named(alias, "HOP", self.time, self.slide, self.size)
 
 
 class Session:
-    """Windows that end when no row came for a while."""
+    """Windows that end after a time without rows."""
 
     @classmethod
     def with_gap(cls, gap: Expression) -> SessionWithGap:
-        """With the time without rows that ends one."""
+        """Set the time without rows that ends a window."""
         return SessionWithGap(gap)
 
 
@@ -178,7 +179,7 @@ class SessionWithGap:
     gap: Expression
 
     def on(self, time_field: Expression) -> SessionWithGapOnTime:
-        """With the time attribute of the rows."""
+        """Set the time attribute of the rows."""
         return SessionWithGapOnTime(self.gap, time_field)
 
 
@@ -190,19 +191,19 @@ class SessionWithGapOnTime:
     time: Expression
 
     def alias(self, alias: str) -> GroupWindow:
-        """With a name."""
+        """Set the window's name."""
         return _named(alias, "SESSION", self.time, self.gap)
 
 
 @dataclass(frozen=True)
 class OverWindow:
-    """A window of OVER with a name, for `Table.over_window`."""
+    """A named window of OVER, for `Table.over_window`."""
 
     name: str
     specification: nodes.WindowSpecification
 
     def node(self) -> nodes.NamedWindow:
-        """As it stands behind WINDOW."""
+        """The window in a WINDOW clause."""
         return nodes.NamedWindow(this=identifier(self.name), expression=self.specification)
 
 
@@ -218,12 +219,12 @@ class Over:
 
     @classmethod
     def order_by(cls, order_by: Expression) -> OverWindowPartitionedOrdered:
-        """Of all rows, in an order: a time attribute, in a stream."""
+        """Window over all rows, in an order: in a stream, by a time attribute."""
         return OverWindowPartitionedOrdered((), order_by)
 
     @classmethod
     def partition_by(cls, *partition_by: Expression) -> OverWindowPartitioned:
-        """Of the rows with equal values of some columns."""
+        """Window over the rows with equal values of some columns."""
         return OverWindowPartitioned(partition_by)
 
 
@@ -234,7 +235,7 @@ class OverWindowPartitioned:
     partition: tuple[Expression, ...]
 
     def order_by(self, order_by: Expression) -> OverWindowPartitionedOrdered:
-        """In an order: a time attribute, in a stream."""
+        """Set the order: in a stream, a time attribute."""
         return OverWindowPartitionedOrdered(self.partition, order_by)
 
 
@@ -246,12 +247,12 @@ class OverWindowPartitionedOrdered:
     order: Expression
 
     def preceding(self, preceding: Expression) -> OverWindowPartitionedOrderedPreceding:
-        """From a number of rows, or a time, before: ``row_interval(2)``, ``lit(1).minutes``,
-        ``UNBOUNDED_ROW``, ``UNBOUNDED_RANGE``."""
+        """Set the start: a number of rows, or a time, before the row: ``row_interval(2)``,
+        ``lit(1).minutes``, ``UNBOUNDED_ROW``, ``UNBOUNDED_RANGE``."""
         return OverWindowPartitionedOrderedPreceding(self.partition, self.order, preceding)
 
     def alias(self, alias: str) -> OverWindow:
-        """With a name."""
+        """Set the window's name."""
         return OverWindow(alias, _specification(self.partition, self.order, None))
 
 
@@ -265,11 +266,12 @@ class OverWindowPartitionedOrderedPreceding:
     end: Expression | None = None
 
     def following(self, following: Expression) -> OverWindowPartitionedOrderedPreceding:
-        """Up to a number of rows, or a time, behind: ``CURRENT_ROW``, ``CURRENT_RANGE``, ..."""
+        """Set the end: a number of rows, or a time, after the row: ``CURRENT_ROW``,
+        ``CURRENT_RANGE``, ..."""
         return replace(self, end=following)
 
     def alias(self, alias: str) -> OverWindow:
-        """With a name."""
+        """Set the window's name."""
         start, end = _frame(self.start), None if self.end is None else _frame(self.end)
         bounds = {"start": start.args["start"]}
         if end is not None:
@@ -303,7 +305,7 @@ def _specification(
 
 
 def group_window(window: Any) -> GroupWindow:
-    """What `Table.window` is given, if it is complete.
+    """The argument of `Table.window`, if it is complete.
 
     Raises:
         JobDefinitionError: it lacks its time or its name.
@@ -317,7 +319,7 @@ def group_window(window: Any) -> GroupWindow:
 
 
 def over_window(window: Any) -> OverWindow:
-    """What `Table.over_window` is given, if it is complete.
+    """The argument of `Table.over_window`, if it is complete.
 
     Raises:
         JobDefinitionError: it lacks its order or its name.

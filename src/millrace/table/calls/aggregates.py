@@ -1,4 +1,4 @@
-"""Aggregate functions, and how they are windowed by OVER."""
+"""Aggregate functions, and their windows with OVER."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["AggregateFunctions"]
 
 
 class AggregateFunctions(CallBuilder):
-    """Functions of a group's or a window's rows."""
+    """Functions over the rows of a group or a window."""
 
     __slots__ = ()
 
@@ -39,32 +39,32 @@ class AggregateFunctions(CallBuilder):
 
     @property
     def sum(self) -> Self:
-        """Sum; NULL of no values."""
+        """Sum of the values; NULL if there are none."""
         return self._call("SUM")
 
     @property
     def sum0(self) -> Self:
-        """Sum; 0 of no values."""
+        """Sum of the values; 0 if there are none."""
         return self._call("SUM0")
 
     @property
     def min(self) -> Self:
-        """The least value."""
+        """Least value."""
         return self._call("MIN")
 
     @property
     def max(self) -> Self:
-        """The greatest value."""
+        """Greatest value."""
         return self._call("MAX")
 
     @property
     def count(self) -> Self:
-        """How many values are not NULL."""
+        """Number of values that are not NULL."""
         return self._call("COUNT")
 
     @property
     def avg(self) -> Self:
-        """Mean."""
+        """Mean of the values."""
         return self._call("AVG")
 
     @property
@@ -78,27 +78,27 @@ class AggregateFunctions(CallBuilder):
         return self._call("LAST_VALUE")
 
     def list_agg(self, separator: Any = None) -> Self:
-        """Texts, joined by a separator, a comma if none is given."""
+        """Texts joined by a separator, by default a comma."""
         return self._call_with("LISTAGG", separator)
 
     @property
     def stddev_pop(self) -> Self:
-        """Standard deviation of the values."""
+        """Population standard deviation."""
         return self._call("STDDEV_POP")
 
     @property
     def stddev_samp(self) -> Self:
-        """Standard deviation that the values, a sample, tell of."""
+        """Sample standard deviation."""
         return self._call("STDDEV_SAMP")
 
     @property
     def var_pop(self) -> Self:
-        """Variance of the values."""
+        """Population variance."""
         return self._call("VAR_POP")
 
     @property
     def var_samp(self) -> Self:
-        """Variance that the values, a sample, tell of."""
+        """Sample variance."""
         return self._call("VAR_SAMP")
 
     @property
@@ -112,5 +112,5 @@ class AggregateFunctions(CallBuilder):
         return self._call("ARRAY_AGG")
 
     def percentile(self, percentage: Any, frequency: Any = None) -> Self:
-        """The value that a share of the others, from 0 to 1, is below."""
+        """Percentile of the values, for a percentage from 0 to 1."""
         return self._call_with("PERCENTILE", percentage, frequency)

@@ -1,4 +1,4 @@
-"""`CallBuilder`: an expression of the Table API as the syntax tree that it stands for."""
+"""`CallBuilder`: an expression of the Table API, with its syntax tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CallBuilder", "given", "node_of"]
 
 
 class CallBuilder:
-    """An expression, and how calls of functions on it are made.
+    """An expression, and the construction of function calls on it.
 
     Args:
         node: its syntax tree.
@@ -28,16 +28,17 @@ class CallBuilder:
         return type(self)(node)
 
     def _call(self, name: str, *arguments: Any) -> Self:
-        """A call of a function: its first argument is this expression."""
+        """A call of a function whose first argument is this expression."""
         return self._made(call_node(name, [self.node, *map(node_of, arguments)]))
 
     def _call_with(self, name: str, *arguments: Any) -> Self:
-        """`_call` with those arguments that are given: up to the first that is None."""
+        """`_call` with the arguments up to the first that is None."""
         return self._call(name, *given(arguments))
 
 
 def given(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments before the first that is None; ``==`` of expressions is no comparison."""
+    """The arguments before the first that is None; ``==`` of expressions would make a new
+    expression."""
     return tuple(takewhile(lambda each: each is not None, arguments))
 
 

@@ -1,4 +1,4 @@
-"""Arrays, maps and rows."""
+"""Functions of arrays, maps and rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["CollectionFunctions", "Flattened"]
 
 
 class Flattened(exp.Expression, exp.Condition):
-    """``col("r").flatten``: a column per field of a row."""
+    """``col("r").flatten``: one column per field of a row."""
 
     arg_types = {"this": True}  # noqa: RUF012  # as sqlglot declares it
 
@@ -23,66 +23,66 @@ class CollectionFunctions(CallBuilder):
     __slots__ = ()
 
     def at(self, index: Any) -> Self:
-        """The element of an array at a position from 1, or of a map by its key."""
+        """The element of an array at a position (from 1), or of a map with a key."""
         return self._made(exp.Bracket(this=self.node, expressions=[node_of(index)]))
 
     @property
     def flatten(self) -> Self:
-        """A column per field of a row, in `Table.select`; other values stay as they are."""
+        """One column per field of a row, in `Table.select`; other values stay unchanged."""
         return self._made(Flattened(this=self.node))
 
     @property
     def cardinality(self) -> Self:
-        """The number of elements."""
+        """Number of elements."""
         return self._call("CARDINALITY")
 
     @property
     def element(self) -> Self:
-        """The only element; NULL of none."""
+        """The only element; NULL if the array is empty."""
         return self._call("ELEMENT")
 
     def array_append(self, addition: Any) -> Self:
-        """With an element behind the others."""
+        """The array with an element added at its end."""
         return self._call("ARRAY_APPEND", addition)
 
     def array_contains(self, needle: Any) -> Self:
-        """Whether an element is there."""
+        """Whether the array contains an element."""
         return self._call("ARRAY_CONTAINS", needle)
 
     def array_distinct(self) -> Self:
-        """Without elements that were there before."""
+        """The array without duplicates."""
         return self._call("ARRAY_DISTINCT")
 
     def array_position(self, needle: Any) -> Self:
-        """Where an element is first, from 1; 0: nowhere."""
+        """Position of the first equal element, from 1; 0 if there is none."""
         return self._call("ARRAY_POSITION", needle)
 
     def array_prepend(self, addition: Any) -> Self:
-        """With an element before the others."""
+        """The array with an element added at its start."""
         return self._call("ARRAY_PREPEND", addition)
 
     def array_remove(self, needle: Any) -> Self:
-        """Without the elements that equal one."""
+        """The array without the elements that equal a value."""
         return self._call("ARRAY_REMOVE", needle)
 
     def array_reverse(self) -> Self:
-        """From the last element to the first."""
+        """The array in reverse order."""
         return self._call("ARRAY_REVERSE")
 
     def array_slice(self, start_offset: Any, end_offset: Any = None) -> Self:
-        """From one position to another, both from 1 and included."""
+        """The elements from one position to another, both from 1 and included."""
         return self._call_with("ARRAY_SLICE", start_offset, end_offset)
 
     def array_sort(self, ascending_order: Any = None, null_first: Any = None) -> Self:
-        """Sorted, from the least element if not told otherwise."""
+        """The array sorted, by default in ascending order."""
         return self._call_with("ARRAY_SORT", ascending_order, null_first)
 
     def array_union(self, array: Any) -> Self:
-        """The distinct elements of both."""
+        """The distinct elements of both arrays."""
         return self._call("ARRAY_UNION", array)
 
     def array_concat(self, *arrays: Any) -> Self:
-        """The elements of all."""
+        """The elements of all arrays."""
         return self._call("ARRAY_CONCAT", *arrays)
 
     def array_max(self) -> Self:
@@ -94,38 +94,38 @@ class CollectionFunctions(CallBuilder):
         return self._call("ARRAY_MIN")
 
     def array_join(self, delimiter: Any, null_replacement: Any = None) -> Self:
-        """Texts, joined by another one."""
+        """The elements as one text, joined by a delimiter."""
         return self._call_with("ARRAY_JOIN", delimiter, null_replacement)
 
     def array_except(self, array: Any) -> Self:
-        """The elements that another array lacks."""
+        """The elements that another array does not contain."""
         return self._call("ARRAY_EXCEPT", array)
 
     def array_intersect(self, array: Any) -> Self:
-        """The elements that another array has, too."""
+        """The elements that another array also contains."""
         return self._call("ARRAY_INTERSECT", array)
 
     @property
     def map_keys(self) -> Self:
-        """The keys, in no order."""
+        """The keys of a map, in no order."""
         return self._call("MAP_KEYS")
 
     @property
     def map_values(self) -> Self:
-        """The values, in no order."""
+        """The values of a map, in no order."""
         return self._call("MAP_VALUES")
 
     @property
     def map_entries(self) -> Self:
-        """Rows of key and value, in no order."""
+        """Rows of key and value of a map, in no order."""
         return self._call("MAP_ENTRIES")
 
     def map_union(self, *maps: Any) -> Self:
-        """The entries of all; a later one wins."""
+        """The entries of all maps; later ones replace earlier ones."""
         return self._call("MAP_UNION", *maps)
 
     # -- structured objects ------------------------------------------------------------
 
     def object_update(self, *kv: Any) -> Self:
-        """The object with other values of some fields, each given by name and value."""
+        """The object with new values of some fields, given as names and values."""
         return self._call("OBJECT_UPDATE", *kv)

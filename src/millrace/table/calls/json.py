@@ -1,4 +1,4 @@
-"""JSON in texts, by paths of SQL/JSON."""
+"""JSON functions of texts, with paths of SQL/JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 
 class JsonType(Enum):
-    """What `Expression.is_json` looks for."""
+    """Kinds of JSON for `Expression.is_json`."""
 
     VALUE = 0
     SCALAR = 1
@@ -33,7 +33,7 @@ class JsonType(Enum):
 
 
 class JsonExistsOnError(Enum):
-    """What ``json_exists`` gives where it cannot tell."""
+    """Result of ``json_exists`` for an error."""
 
     TRUE = 0
     FALSE = 1
@@ -42,7 +42,7 @@ class JsonExistsOnError(Enum):
 
 
 class JsonValueOnEmptyOrError(Enum):
-    """What ``json_value`` gives where there is no value."""
+    """Result of ``json_value`` where there is no value, or an error."""
 
     NULL = 0
     ERROR = 1
@@ -50,7 +50,7 @@ class JsonValueOnEmptyOrError(Enum):
 
 
 class JsonQueryWrapper(Enum):
-    """Whether ``json_query`` puts what it finds into an array."""
+    """Whether ``json_query`` wraps its result into an array."""
 
     WITHOUT_ARRAY = 0
     CONDITIONAL_ARRAY = 1
@@ -58,7 +58,7 @@ class JsonQueryWrapper(Enum):
 
 
 class JsonQueryOnEmptyOrError(Enum):
-    """What ``json_query`` gives where it finds nothing."""
+    """Result of ``json_query`` where there is no value, or an error."""
 
     NULL = 0
     ERROR = 1
@@ -67,7 +67,7 @@ class JsonQueryOnEmptyOrError(Enum):
 
 
 class JsonOnNull(Enum):
-    """What becomes of NULL in a JSON object or array: a null, or nothing."""
+    """Treatment of NULL in a JSON object or array: a null, or left out."""
 
     NULL = 0
     ABSENT = 1
@@ -80,7 +80,7 @@ def behavior(on: str, what: Any, value: Any = None) -> exp.Expr:
 
 
 class JsonFunctions(CallBuilder):
-    """Functions of texts that hold JSON."""
+    """Functions of texts with JSON."""
 
     __slots__ = ()
 
@@ -90,12 +90,12 @@ class JsonFunctions(CallBuilder):
         return made
 
     def is_json(self, json_type: JsonType | None = None) -> Self:
-        """Whether it is JSON, of a kind."""
+        """Whether the text is JSON, optionally of a kind."""
         kind = (json_type or JsonType.VALUE).name
         return self._made(nodes.IsJson(this=self.node, kind=kind))
 
     def json_exists(self, path: str, on_error: JsonExistsOnError | None = None) -> Self:
-        """Whether there is something at a path."""
+        """Whether a path has a value."""
         clauses = [] if on_error is None else [behavior("ERROR", on_error.name)]
         return self._json("JSON_EXISTS", path, *clauses)
 
@@ -108,7 +108,7 @@ class JsonFunctions(CallBuilder):
         on_error: JsonValueOnEmptyOrError = JsonValueOnEmptyOrError.NULL,
         default_on_error: Any = None,
     ) -> Self:
-        """The number, text or truth at a path, as a type: a STRING if none is given."""
+        """The number, text or boolean at a path, by default as a STRING."""
         kind = VarCharType() if returning_type is None else declared_type(returning_type)
         return self._json(
             "JSON_VALUE",
@@ -135,9 +135,9 @@ class JsonFunctions(CallBuilder):
         )
 
     def json_quote(self) -> Self:
-        """A text as JSON writes it."""
+        """The text as a JSON string."""
         return self._call("JSON_QUOTE")
 
     def json_unquote(self) -> Self:
-        """The text that JSON writes so."""
+        """The text of a JSON string."""
         return self._call("JSON_UNQUOTE")

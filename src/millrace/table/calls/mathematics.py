@@ -16,7 +16,7 @@ class MathematicalFunctions(CallBuilder):
 
     @property
     def exp(self) -> Self:
-        """e to the power of it."""
+        """e to the power of the number."""
         return self._call("EXP")
 
     @property
@@ -90,12 +90,12 @@ class MathematicalFunctions(CallBuilder):
 
     @property
     def degrees(self) -> Self:
-        """Radians as degrees."""
+        """The angle in degrees, from radians."""
         return self._call("DEGREES")
 
     @property
     def radians(self) -> Self:
-        """Degrees as radians."""
+        """The angle in radians, from degrees."""
         return self._call("RADIANS")
 
     @property
@@ -105,30 +105,30 @@ class MathematicalFunctions(CallBuilder):
 
     @property
     def abs(self) -> Self:
-        """The number without its sign."""
+        """Absolute value."""
         return self._call("ABS")
 
     @property
     def sign(self) -> Self:
-        """-1, 0 or 1."""
+        """Sign of the number: -1, 0 or 1."""
         return self._call("SIGN")
 
     def round(self, places: Any) -> Self:
-        """Rounded to a number of places after the point."""
+        """The number rounded to a number of decimal places."""
         return self._call("ROUND", places)
 
     def truncate(self, n: Any = 0) -> Self:
-        """Cut off after a number of places behind the point."""
+        """The number cut off after a number of decimal places."""
         return self._call("TRUNCATE", n)
 
     @property
     def bin(self) -> Self:
-        """A whole number in binary digits."""
+        """The whole number in binary digits."""
         return self._call("BIN")
 
     @property
     def hex(self) -> Self:
-        """A whole number or text in hexadecimal digits."""
+        """The whole number or text in hexadecimal digits."""
         return self._call("HEX")
 
     @property

@@ -31,7 +31,7 @@ _CALL = 8
 
 
 def _operand(node: exp.Expr, kind: type[exp.Expr], right: bool = False) -> exp.Expr:
-    """An operand as it would be written: in brackets where they matter."""
+    """An operand, in brackets where they matter."""
     inner, outer = _PRECEDENCE.get(type(node), _CALL), _PRECEDENCE[kind]
     chained = type(node) is kind and issubclass(kind, exp.Connector)
     loose = inner < outer or (inner == outer and not chained and (right or outer in (4, 7)))
@@ -44,7 +44,7 @@ def _is(operand: exp.Expr, what: exp.Expr, negated: bool = False) -> exp.Expr:
 
 
 class Operators(CallBuilder):
-    """Python's operators, and the conditions that have no sign of their own."""
+    """Python's operators, and conditions without an operator in Python."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]  # == makes a condition, as in PyFlink
@@ -146,22 +146,22 @@ class Operators(CallBuilder):
 
     @property
     def is_null(self) -> Self:
-        """Whether it is NULL."""
+        """Whether the value is NULL."""
         return self._made(_is(self.node, exp.Null()))
 
     @property
     def is_not_null(self) -> Self:
-        """Whether it is not NULL."""
+        """Whether the value is not NULL."""
         return self._made(_is(self.node, exp.Null(), negated=True))
 
     @property
     def is_true(self) -> Self:
-        """Whether a condition is true: false if it is unknown."""
+        """Whether a condition is true; false if it is unknown."""
         return self._made(_is(self.node, exp.Boolean(this=True)))
 
     @property
     def is_false(self) -> Self:
-        """Whether a condition is false: false if it is unknown."""
+        """Whether a condition is false; false if it is unknown."""
         return self._made(_is(self.node, exp.Boolean(this=False)))
 
     @property
@@ -175,17 +175,17 @@ class Operators(CallBuilder):
         return self._made(_is(self.node, exp.Boolean(this=False), negated=True))
 
     def between(self, lower_bound: Any, upper_bound: Any) -> Self:
-        """Whether it is neither below one bound nor above the other."""
+        """Whether the value lies between two bounds, both included."""
         return self._made(
             exp.Between(this=self.node, low=node_of(lower_bound), high=node_of(upper_bound))
         )
 
     def not_between(self, lower_bound: Any, upper_bound: Any) -> Self:
-        """Whether it is below one bound or above the other."""
+        """Whether the value lies outside two bounds."""
         return self._made(exp.Not(this=self.between(lower_bound, upper_bound).node))
 
     def in_(self, first_element_or_table: Any, *remaining_elements: Any) -> Self:
-        """Whether it is one of the values, or in a table of one column."""
+        """Whether the value is one of some values, or in a table of one column."""
         query = getattr(first_element_or_table, "as_query", None)
         if query is not None:
             return self._made(exp.In(this=self.node, query=query()))
@@ -193,7 +193,7 @@ class Operators(CallBuilder):
         return self._made(exp.In(this=self.node, expressions=members))
 
     def then(self, if_true: Any, if_false: Any) -> Self:
-        """One value if this condition is true, else the other.
+        """One value if this condition is true, else another.
 
         >>> from millrace.table.expressions import col
         >>> (col("a") > 0).then("more", "less")
@@ -203,15 +203,15 @@ class Operators(CallBuilder):
         return self._made(exp.Case(ifs=[branch], default=node_of(if_false)))
 
     def if_null(self, null_replacement: Any) -> Self:
-        """Another value where it is NULL."""
+        """The value, or a replacement if it is NULL."""
         return self._call("IFNULL", null_replacement)
 
     def cast(self, data_type: LogicalType | str) -> Self:
-        """The value as one of another type; an error at run time where there is none."""
+        """The value converted to a type; an error at run time if it cannot be converted."""
         return self._made(cast_node(self.node, declared_type(data_type)))
 
     def try_cast(self, data_type: LogicalType | str) -> Self:
-        """The value as one of another type; NULL where there is none."""
+        """The value converted to a type; NULL if it cannot be converted."""
         return self._made(cast_node(self.node, declared_type(data_type), safe=True))
 
     def as_argument(self, name: str) -> Self:
@@ -226,10 +226,10 @@ class Operators(CallBuilder):
 
     @property
     def asc(self) -> Self:
-        """Sorted from the least value, for `Table.order_by`."""
+        """Ascending order, for `Table.order_by`."""
         return self._made(exp.Ordered(this=self.node, desc=False))
 
     @property
     def desc(self) -> Self:
-        """Sorted from the greatest value, for `Table.order_by`."""
+        """Descending order, for `Table.order_by`."""
         return self._made(exp.Ordered(this=self.node, desc=True))

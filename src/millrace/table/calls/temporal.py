@@ -1,4 +1,4 @@
-"""Times: parts of them, spans, and properties of windows."""
+"""Functions of dates and times, time spans, and properties of windows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["TemporalFunctions", "WindowProperty"]
 
 
 class WindowProperty(exp.Expression, exp.Condition):
-    """``col("w").start`` and its kin: ``kind`` is START, END, ROWTIME or PROCTIME."""
+    """``col("w").start`` and the like: ``kind`` is START, END, ROWTIME or PROCTIME."""
 
     arg_types = {"this": True, "kind": True}  # noqa: RUF012  # as sqlglot declares it
 
@@ -45,11 +45,11 @@ class TemporalFunctions(CallBuilder):
         return self._made(call_node("EXTRACT", [unit, self.node]))
 
     def floor(self, time_interval_unit: Any = None) -> Self:
-        """Rounded down, of a time to a unit of it."""
+        """The number rounded down, or the time rounded down to a unit."""
         return self._rounded("FLOOR", time_interval_unit)
 
     def ceil(self, time_interval_unit: Any = None) -> Self:
-        """Rounded up, of a time to a unit of it."""
+        """The number rounded up, or the time rounded up to a unit."""
         return self._rounded("CEIL", time_interval_unit)
 
     def _rounded(self, name: str, unit: Any) -> Self:
@@ -61,26 +61,26 @@ class TemporalFunctions(CallBuilder):
 
     @property
     def start(self) -> Self:
-        """When a window starts, which belongs to it."""
+        """Start of a window, which is part of it."""
         return self._property("START")
 
     @property
     def end(self) -> Self:
-        """When a window ends, which belongs to the next one."""
+        """End of a window, which is part of the next one."""
         return self._property("END")
 
     @property
     def rowtime(self) -> Self:
-        """The time of a window's result, in event time: its last millisecond."""
+        """Event time of a window's result: the window's last millisecond."""
         return self._property("ROWTIME")
 
     @property
     def proctime(self) -> Self:
-        """The time of a window's result, in processing time."""
+        """Processing time of a window's result."""
         return self._property("PROCTIME")
 
     def _span(self, unit: str) -> Self:
-        """A constant number of units; of a column, that many times one unit."""
+        """A constant number of units; for a column, its value times one unit."""
         node = self.node
         negative = isinstance(node, exp.Neg)
         number = node.this if negative else node

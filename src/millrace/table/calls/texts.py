@@ -18,23 +18,23 @@ class TextFunctions(CallBuilder):
     __slots__ = ()
 
     def concat(self, other: Any) -> Self:
-        """Another text behind it."""
+        """The text with another text appended."""
         return self._call("CONCAT", other)
 
     def starts_with(self, start_expr: Any) -> Self:
-        """Whether it starts with a text, or bytes."""
+        """Whether the text or the bytes start with others."""
         return self._call("STARTSWITH", start_expr)
 
     def ends_with(self, end_expr: Any) -> Self:
-        """Whether it ends with a text, or bytes."""
+        """Whether the text or the bytes end with others."""
         return self._call("ENDSWITH", end_expr)
 
     def substring(self, begin_index: Any, length: Any = None) -> Self:
-        """From a position, from 1, to the end or as many characters."""
+        """The text from a position (from 1), to the end or for a number of characters."""
         return self._call_with("SUBSTRING", begin_index, length)
 
     def substr(self, begin_index: Any, length: Any = None) -> Self:
-        """From a position, from 1, to the end or as many characters."""
+        """The text from a position (from 1), to the end or for a number of characters."""
         return self._call_with("SUBSTR", begin_index, length)
 
     def _trimmed(self, where: str, character: Any) -> Self:
@@ -42,130 +42,130 @@ class TextFunctions(CallBuilder):
         return self._made(call_node("TRIM", [exp.Var(this=where), what, self.node]))
 
     def trim_leading(self, character: Any = None) -> Self:
-        """Without spaces, or another text, at its start."""
+        """The text without spaces, or another text, at its start."""
         return self._trimmed("LEADING", character)
 
     def trim_trailing(self, character: Any = None) -> Self:
-        """Without spaces, or another text, at its end."""
+        """The text without spaces, or another text, at its end."""
         return self._trimmed("TRAILING", character)
 
     def trim(self, character: Any = None) -> Self:
-        """Without spaces, or another text, at both ends."""
+        """The text without spaces, or another text, at both ends."""
         return self._trimmed("BOTH", character)
 
     def ltrim(self, trim_str: Any = None) -> Self:
-        """Without spaces, or any of some characters, at its start."""
+        """The text without spaces, or some characters, at its start."""
         return self._call_with("LTRIM", trim_str)
 
     def rtrim(self, trim_str: Any = None) -> Self:
-        """Without spaces, or any of some characters, at its end."""
+        """The text without spaces, or some characters, at its end."""
         return self._call_with("RTRIM", trim_str)
 
     def btrim(self, trim_str: Any = None) -> Self:
-        """Without spaces, or any of some characters, at both ends."""
+        """The text without spaces, or some characters, at both ends."""
         return self._call_with("BTRIM", trim_str)
 
     def replace(self, search: Any, replacement: Any) -> Self:
-        """With another text wherever a text stands."""
+        """The text with each occurrence of a text replaced by another."""
         return self._call("REPLACE", search, replacement)
 
     def translate(self, from_str: Any, to_str: Any) -> Self:
-        """With other characters for some."""
+        """The text with some characters replaced by others."""
         return self._call("TRANSLATE", from_str, to_str)
 
     @property
     def char_length(self) -> Self:
-        """The number of characters."""
+        """Number of characters."""
         return self._call("CHAR_LENGTH")
 
     @property
     def upper_case(self) -> Self:
-        """In capital letters."""
+        """The text in upper case."""
         return self._call("UPPER")
 
     @property
     def lower_case(self) -> Self:
-        """In small letters."""
+        """The text in lower case."""
         return self._call("LOWER")
 
     @property
     def init_cap(self) -> Self:
-        """With a capital letter at the start of each word."""
+        """The text with each word capitalised."""
         return self._call("INITCAP")
 
     def like(self, pattern: Any, escape: Any = None) -> Self:
-        """Whether it fits a pattern of ``%`` for any text and ``_`` for any character."""
+        """Whether the text matches a pattern of ``%`` for any text and ``_`` for any character."""
         made = exp.Like(this=self.node, expression=node_of(pattern))
         if escape is None:
             return self._made(made)
         return self._made(exp.Escape(this=made, expression=node_of(escape)))
 
     def similar(self, pattern: Any) -> Self:
-        """Whether it fits a regular expression of SQL."""
+        """Whether the text matches a regular expression of SQL."""
         return self._made(exp.SimilarTo(this=self.node, expression=node_of(pattern)))
 
     def position(self, haystack: Any) -> Self:
-        """Where it stands first in another text, from 1; 0: nowhere."""
+        """Position of the text's first occurrence in another text, from 1; 0 if there is none."""
         return self._call("POSITION", haystack)
 
     def lpad(self, length: Any, pad: Any) -> Self:
-        """Filled on the left up to a length, or cut to it."""
+        """The text padded on the left to a length, or cut to it."""
         return self._call("LPAD", length, pad)
 
     def rpad(self, length: Any, pad: Any) -> Self:
-        """Filled on the right up to a length, or cut to it."""
+        """The text padded on the right to a length, or cut to it."""
         return self._call("RPAD", length, pad)
 
     def overlay(self, new_string: Any, starting: Any, length: Any = None) -> Self:
-        """With another text in place of its characters from a position, from 1."""
+        """The text with another text in place of its characters from a position (from 1)."""
         return self._call_with("OVERLAY", new_string, starting, length)
 
     def regexp(self, regex: Any) -> Self:
-        """Whether a part of it fits a regular expression of Java."""
+        """Whether a part of the text matches a Java regular expression."""
         return self._call("REGEXP", regex)
 
     def regexp_count(self, regex: Any) -> Self:
-        """How many parts of it fit a regular expression."""
+        """Number of matches of a regular expression."""
         return self._call("REGEXP_COUNT", regex)
 
     def regexp_replace(self, regex: Any, replacement: Any) -> Self:
-        """With another text for each part that fits a regular expression."""
+        """The text with each match of a regular expression replaced."""
         return self._call("REGEXP_REPLACE", regex, replacement)
 
     def regexp_extract(self, regex: Any, extract_index: Any = None) -> Self:
-        """The first part that fits a regular expression, or a group of it."""
+        """The first match of a regular expression, or a group of the match."""
         return self._call_with("REGEXP_EXTRACT", regex, extract_index)
 
     def regexp_extract_all(self, regex: Any, extract_index: Any = None) -> Self:
-        """All parts that fit a regular expression, or a group of it."""
+        """All matches of a regular expression, or a group of each match."""
         return self._call_with("REGEXP_EXTRACT_ALL", regex, extract_index)
 
     def regexp_instr(self, regex: Any) -> Self:
-        """Where the first part that fits a regular expression stands, from 1; 0: nowhere."""
+        """Position of the first match of a regular expression, from 1; 0 if there is none."""
         return self._call("REGEXP_INSTR", regex)
 
     def regexp_substr(self, regex: Any) -> Self:
-        """The first part that fits a regular expression."""
+        """The first match of a regular expression."""
         return self._call("REGEXP_SUBSTR", regex)
 
     @property
     def from_base64(self) -> Self:
-        """The text that is written in Base64."""
+        """The text decoded from Base64."""
         return self._call("FROM_BASE64")
 
     @property
     def to_base64(self) -> Self:
-        """Written in Base64."""
+        """The text encoded in Base64."""
         return self._call("TO_BASE64")
 
     @property
     def ascii(self) -> Self:
-        """The number of its first character."""
+        """Code of the first character."""
         return self._call("ASCII")
 
     @property
     def chr(self) -> Self:
-        """The character of a number."""
+        """The character with a code."""
         return self._call("CHR")
 
     def decode(self, charset: Any) -> Self:
@@ -177,27 +177,28 @@ class TextFunctions(CallBuilder):
         return self._call("ENCODE", charset)
 
     def left(self, length: Any) -> Self:
-        """Its first characters."""
+        """The first characters of the text."""
         return self._call("LEFT", length)
 
     def right(self, length: Any) -> Self:
-        """Its last characters."""
+        """The last characters of the text."""
         return self._call("RIGHT", length)
 
     def instr(self, s: Any) -> Self:
-        """Where another text stands first in it, from 1; 0: nowhere."""
+        """Position of another text's first occurrence in the text, from 1; 0 if there is none."""
         return self._call("INSTR", s)
 
     def locate(self, s: Any, pos: Any = None) -> Self:
-        """Where it stands first in another text, from a position on; 0: nowhere."""
+        """Position of the text's first occurrence in another text, from a start position; 0 if
+        there is none."""
         return self._call_with("LOCATE", s, pos)
 
     def url_decode(self) -> Self:
-        """The text that is written as part of a URL."""
+        """The text decoded from URL encoding."""
         return self._call("URL_DECODE")
 
     def url_encode(self) -> Self:
-        """Written as part of a URL."""
+        """The text in URL encoding."""
         return self._call("URL_ENCODE")
 
     def parse_url(self, part_to_extract: Any, key: Any = None) -> Self:
@@ -205,32 +206,32 @@ class TextFunctions(CallBuilder):
         return self._call_with("PARSE_URL", part_to_extract, key)
 
     def inet_aton(self) -> Self:
-        """The number of an IPv4 address."""
+        """An IPv4 address as a number."""
         return self._call("INET_ATON")
 
     def inet_ntoa(self) -> Self:
-        """The IPv4 address of a number."""
+        """A number as an IPv4 address."""
         return self._call("INET_NTOA")
 
     def printf(self, *obj: Any) -> Self:
-        """Values, written as this format of Java says."""
+        """Values formatted by this text, a format of Java."""
         return self._call("PRINTF", *obj)
 
     def repeat(self, n: Any) -> Self:
-        """It, as many times."""
+        """The text repeated a number of times."""
         return self._call("REPEAT", n)
 
     @property
     def reverse(self) -> Self:
-        """From its last character to its first."""
+        """The text in reverse order."""
         return self._call("REVERSE")
 
     def split(self, delimiter: Any) -> Self:
-        """The parts between a delimiter."""
+        """The parts of the text between delimiters."""
         return self._call("SPLIT", delimiter)
 
     def split_index(self, separator: Any, index: Any) -> Self:
-        """The part between separators at a position from 0."""
+        """The part of the text between separators at a position, from 0."""
         return self._call("SPLIT_INDEX", separator, index)
 
     def str_to_map(self, list_delimiter: Any = None, key_value_delimiter: Any = None) -> Self:
@@ -238,7 +239,7 @@ class TextFunctions(CallBuilder):
         return self._call_with("STR_TO_MAP", list_delimiter, key_value_delimiter)
 
     def elt(self, expr: Any, *exprs: Any) -> Self:
-        """The expression at this position, from 1."""
+        """The argument at the position that this number gives, from 1."""
         return self._call("ELT", expr, *exprs)
 
     @property

@@ -1,4 +1,4 @@
-"""Catalogs: where tables, views and functions are known by name. PyFlink's names."""
+"""Catalogs, which give tables, views and functions their names. PyFlink's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Catalog`: what all catalogs can do. Flink: interface ``Catalog``."""
+"""`Catalog`: the interface of all catalogs. Flink: interface ``Catalog``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Catalog"]
 
 
 class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
-    """Keeps databases with tables, views and functions. What changes it is refused by default.
+    """Databases with tables, views and functions. Changes are refused by default.
 
     Methods raise a `CatalogError` for what is not there, or is there already; callers decide
     about IF EXISTS before.
@@ -47,14 +47,14 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
 
     @abstractmethod
     def table(self, path: ObjectPath) -> CatalogTable | CatalogView | None:
-        """A table or view; None: there is none of this name."""
+        """A table or view; None if the name is unknown."""
 
     def list_functions(self, database_name: str) -> list[str]:
         """Names of the functions of a database."""
         return []
 
     def function(self, path: ObjectPath) -> CatalogFunction | None:
-        """A function; None: there is none of this name."""
+        """A function; None if the name is unknown."""
         return None
 
     # -- what there is -----------------------------------------------------------------
@@ -64,7 +64,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         return self.default_database
 
     def database_exists(self, database_name: str) -> bool:
-        """Whether there is a database of this name."""
+        """Whether a database of this name exists."""
         return database_name in self.list_databases()
 
     def get_database(self, database_name: str) -> CatalogDatabase:
@@ -84,11 +84,11 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         ]
 
     def list_materialized_tables(self, database_name: str) -> list[str]:
-        """Names of the materialized tables of a database, of which there are none here."""
+        """Names of the materialized tables of a database; always empty here."""
         return []
 
     def table_exists(self, table_path: ObjectPath) -> bool:
-        """Whether there is a table or view of this name."""
+        """Whether a table or view of this name exists."""
         return self.database_exists(table_path.database) and self.table(table_path) is not None
 
     def get_table(self, table_path: ObjectPath) -> CatalogTable | CatalogView:
@@ -104,7 +104,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         return found
 
     def function_exists(self, function_path: ObjectPath) -> bool:
-        """Whether there is a function of this name."""
+        """Whether a function of this name exists."""
         return self.function(function_path) is not None
 
     def get_function(self, function_path: ObjectPath) -> CatalogFunction:
@@ -124,7 +124,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
     def create_database(
         self, name: str, database: CatalogDatabase, ignore_if_exists: bool = False
     ) -> None:
-        """Add a database; with ``ignore_if_exists`` one that is there stays.
+        """Add a database; with ``ignore_if_exists`` an existing one stays.
 
         Raises:
             CatalogError: it is there already.
@@ -146,7 +146,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
     def drop_database(
         self, name: str, ignore_if_exists: bool = False, cascade: bool = False
     ) -> None:
-        """Remove a database; one that is not empty with ``cascade`` only.
+        """Remove a database; only with ``cascade`` if it is not empty.
 
         Args:
             ignore_if_exists: whether it may be missing (the name is PyFlink's).
@@ -163,7 +163,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         table: CatalogTable | CatalogView,
         ignore_if_exists: bool = False,
     ) -> None:
-        """Add a table or view; with ``ignore_if_exists`` one that is there stays.
+        """Add a table or view; with ``ignore_if_exists`` an existing one stays.
 
         Raises:
             CatalogError: it is there already.
@@ -208,7 +208,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
     def create_function(
         self, function_path: ObjectPath, function: CatalogFunction, ignore_if_exists: bool = False
     ) -> None:
-        """Add a function, or replace it; with ``ignore_if_exists`` one that is there stays."""
+        """Add or replace a function; with ``ignore_if_exists`` an existing one stays."""
         if not (ignore_if_exists and self.function_exists(function_path)):
             self._create_function(function_path, function)
 

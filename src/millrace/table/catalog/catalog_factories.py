@@ -1,4 +1,4 @@
-"""Catalogs by their options: what CREATE CATALOG makes."""
+"""Creation of catalogs from the options of CREATE CATALOG."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OPTIONS = {
 
 
 def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
-    """The catalog of options.
+    """The catalog with these options.
 
     Raises:
         JobDefinitionError: the option ``type`` is missing, or names none.

@@ -1,4 +1,4 @@
-"""`CatalogManager`: the catalogs of a session, what is current, and temporary objects.
+"""`CatalogManager`: the catalogs of a session, the current ones, and temporary objects.
 
 Flink: ``CatalogManager``. Temporary objects hide those of a catalog that have their name.
 """
@@ -31,7 +31,7 @@ SPARK_CATALOG = "spark_catalog"
 
 
 class CatalogManager:
-    """Knows all catalogs, and which names are meant by parts of them.
+    """All catalogs of a session, and the resolution of partial names.
 
     Example:
         >>> manager = CatalogManager("default_catalog", "default_database")
@@ -64,7 +64,7 @@ class CatalogManager:
         return self._catalogs[name]
 
     def _known(self, name: str) -> bool:
-        """Whether there is a catalog; that of Spark is there from when it is named first."""
+        """Whether a catalog is known; Spark's is known from its first use."""
         if name == SPARK_CATALOG and name not in self._catalogs:
             self._catalogs[name] = SparkCatalog(name)
             self._declared[name] = CatalogDescriptor({"type": "spark"})
@@ -77,7 +77,7 @@ class CatalogManager:
     def register_catalog(
         self, name: str, catalog: Catalog, declared: CatalogDescriptor | None = None
     ) -> None:
-        """Add a catalog, and what it was made with if that is known.
+        """Add a catalog, with its descriptor if that is known.
 
         Raises:
             CatalogError: there is one of that name.
@@ -90,7 +90,7 @@ class CatalogManager:
             self._declared[name] = declared
 
     def declared(self, name: str) -> CatalogDescriptor:
-        """What a catalog was made with.
+        """The descriptor that a catalog was made with.
 
         Raises:
             CatalogError: there is none, or the program has made it.
@@ -102,7 +102,7 @@ class CatalogManager:
         return found
 
     def unregister_catalog(self, name: str) -> None:
-        """Remove a catalog, but not what is in it.
+        """Remove a catalog, but not its content.
 
         Raises:
             CatalogError: there is none, or it is the current one.
@@ -114,12 +114,12 @@ class CatalogManager:
         self._declared.pop(name, None)
 
     def use_catalog(self, name: str) -> None:
-        """Look up names without a catalog in this one, in its default database."""
+        """Make a catalog and its default database the current ones."""
         self.current_database = self.catalog(name).default_database
         self.current_catalog = name
 
     def use_database(self, path: Sequence[str]) -> None:
-        """Look up names without a database in this one.
+        """Make a database the current one.
 
         Raises:
             CatalogError: there is none of that name.
@@ -130,11 +130,11 @@ class CatalogManager:
 
     @property
     def place(self) -> tuple[str, str]:
-        """The catalog and the database that names without one are of."""
+        """The current catalog and database."""
         return self.current_catalog, self.current_database
 
     def qualified(self, path: Sequence[str]) -> ObjectIdentifier:
-        """A name of one to three parts in full."""
+        """The full name for a name of one to three parts."""
         if len(path) > 3:
             raise CatalogError(f"{'.'.join(path)} has more parts than catalog, database and name")
         whole = [self.current_catalog, self.current_database, ""]
@@ -142,7 +142,7 @@ class CatalogManager:
         return ObjectIdentifier(*whole)
 
     def qualified_database(self, path: Sequence[str]) -> tuple[str, str]:
-        """A name of a database in full: of one or two parts."""
+        """The full name of a database for a name of one or two parts."""
         if len(path) > 2:
             raise CatalogError(f"{'.'.join(path)} has more parts than catalog and database")
         return (self.current_catalog, path[0]) if len(path) == 1 else (path[0], path[1])
@@ -150,14 +150,14 @@ class CatalogManager:
     # -- tables and views --------------------------------------------------------------
 
     def table(self, name: ObjectIdentifier) -> CatalogTable | CatalogView | None:
-        """A table or view, temporary ones first; None: there is none of that name."""
+        """A table or view, temporary ones first; None if the name is unknown."""
         found = self._temporary.get(name)
         if found is not None or not self._known(name.catalog):
             return found
         return self._catalogs[name.catalog].table(name.path)
 
     def is_temporary(self, name: ObjectIdentifier) -> bool:
-        """Whether the name is that of a temporary table or view."""
+        """Whether the name means a temporary table or view."""
         return name in self._temporary
 
     def create_temporary(
@@ -173,7 +173,7 @@ class CatalogManager:
         self._temporary[name] = table
 
     def alter_table(self, name: ObjectIdentifier, table: CatalogTable | CatalogView) -> None:
-        """Replace a table or view where it is."""
+        """Replace a table or view in its catalog."""
         if name in self._temporary:
             self._temporary[name] = table
         else:
@@ -189,7 +189,7 @@ class CatalogManager:
             self.catalog(name.catalog).rename_table(name.path, to)
 
     def drop_temporary(self, name: ObjectIdentifier, kind: type[T]) -> bool:
-        """Remove a temporary table or view; False: there was none of that name and kind."""
+        """Remove a temporary table or view; False if there is none of that name and kind."""
         if not isinstance(self._temporary.get(name), kind):
             return False
         del self._temporary[name]
@@ -211,7 +211,7 @@ class CatalogManager:
         ]
 
     def list_temporary(self, views: bool | None = None) -> list[str]:
-        """Names of temporary tables and views of the current database; of one kind only."""
+        """Names of temporary tables and views of the current database, or of only one kind."""
         found = self._temporary_in(self.current_catalog, self.current_database)
         return sorted(
             name
@@ -229,7 +229,7 @@ class CatalogManager:
     # -- functions ---------------------------------------------------------------------
 
     def function(self, path: Sequence[str]) -> CatalogFunction | None:
-        """A function of the user: a temporary one, or one of a catalog."""
+        """A user's function: a temporary one, or one of a catalog."""
         if len(path) == 1 and path[0].lower() in self.system_functions:
             return self.system_functions[path[0].lower()]
         name = self.qualified(path)
@@ -263,11 +263,11 @@ class CatalogManager:
         self._temporary_functions[_lower(self.qualified(path))] = function
 
     def drop_temporary_function(self, path: Sequence[str]) -> bool:
-        """Remove a temporary function; False: there was none."""
+        """Remove a temporary function; False if there is none."""
         return self._temporary_functions.pop(_lower(self.qualified(path)), None) is not None
 
     def list_functions(self) -> list[str]:
-        """Names of the user's functions that are found without a database."""
+        """Names of the user's functions that need no database."""
         here = self.catalog(self.current_catalog).list_functions(self.current_database)
         temporary = [
             name.name
@@ -279,7 +279,7 @@ class CatalogManager:
     # -- for errors --------------------------------------------------------------------
 
     def names(self, kind: NameKind) -> list[str]:
-        """Names there are of a kind, as one would write them from the current database."""
+        """Names of a kind, relative to the current database."""
         if kind is NameKind.CATALOG:
             return self.list_catalogs()
         if kind is NameKind.DATABASE:

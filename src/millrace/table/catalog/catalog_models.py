@@ -1,4 +1,4 @@
-"""`CatalogModel` and what catalogs do with models. Flink: ``CatalogModel``, ``Catalog``.
+"""`CatalogModel`, and models in catalogs. Flink: ``CatalogModel``, ``Catalog``.
 
 Models are kept as they were declared; the session's `SessionModels` asks their providers for them.
 """
@@ -19,7 +19,7 @@ __all__ = ["CatalogModel", "CatalogModels"]
 
 @dataclass(frozen=True, eq=False)
 class CatalogModel:
-    """A model as it was declared.
+    """A model as its statement declares it.
 
     Attributes:
         input_schema: columns that it takes; output_schema: columns that it gives.
@@ -44,18 +44,18 @@ class CatalogModel:
         return CatalogModel(input_schema, output_schema, dict(options or {}), comment)
 
     def copy(self, options: Mapping[str, str] | None = None) -> CatalogModel:
-        """The same model, with other options if they are given."""
+        """The same model, with other options if given."""
         given = self.options if options is None else options
         return CatalogModel(
             self.input_schema, self.output_schema, dict(given), self.comment, self.model
         )
 
     def get_input_schema(self) -> Schema:
-        """Columns that it takes."""
+        """Columns of the model's input."""
         return self.input_schema
 
     def get_output_schema(self) -> Schema:
-        """Columns that it gives."""
+        """Columns of the model's output."""
         return self.output_schema
 
     def get_options(self) -> dict[str, str]:
@@ -63,12 +63,12 @@ class CatalogModel:
         return dict(self.options)
 
     def get_comment(self) -> str | None:
-        """What its maker says of it."""
+        """The model's comment."""
         return self.comment
 
 
 class CatalogModels(ABC):
-    """The part of a `Catalog` that keeps models. By default there are none, and none can be."""
+    """The models of a `Catalog`. By default there are none, and none can be added."""
 
     name: str
 
@@ -77,11 +77,11 @@ class CatalogModels(ABC):
         return []
 
     def model(self, path: ObjectPath) -> CatalogModel | None:
-        """A model; None: there is none of this name."""
+        """A model; None if the name is unknown."""
         return None
 
     def model_exists(self, model_path: ObjectPath) -> bool:
-        """Whether there is a model of this name."""
+        """Whether a model of this name exists."""
         return self.model(model_path) is not None
 
     def get_model(self, model_path: ObjectPath) -> CatalogModel:
@@ -98,7 +98,7 @@ class CatalogModels(ABC):
     def create_model(
         self, model_path: ObjectPath, model: CatalogModel, ignore_if_exists: bool = False
     ) -> None:
-        """Add a model; with ``ignore_if_exists`` one that is there stays.
+        """Add a model; with ``ignore_if_exists`` an existing one stays.
 
         Raises:
             CatalogError: it is there already, or the catalog keeps no models.

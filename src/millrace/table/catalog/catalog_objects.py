@@ -1,4 +1,4 @@
-"""What catalogs keep: tables, views, functions and databases, as they were declared."""
+"""Objects in catalogs: tables, views, functions and databases, as statements declare them."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ __all__ = [
 
 
 class _Described(ABC):
-    """What catalogs keep with options and a comment."""
+    """Base class of objects in catalogs, with options and a comment."""
 
     options: Mapping[str, str]
     comment: str | None
 
     def get_comment(self) -> str | None:
-        """What its maker says of it."""
+        """The object's comment."""
         return self.comment
 
     def get_description(self) -> str | None:
-        """What its maker says of it."""
+        """The object's comment."""
         return self.comment
 
     def get_detailed_description(self) -> str | None:
-        """What its maker says of it."""
+        """The object's comment."""
         return self.comment
 
     def copy(self) -> Self:
-        """The same one: it cannot be changed."""
+        """The same object, because it is immutable."""
         return self
 
 
@@ -65,13 +65,13 @@ class CatalogDatabase(_Described):
         return CatalogDatabase(dict(properties), comment)
 
     def get_properties(self) -> dict[str, str]:
-        """Its properties."""
+        """Properties of the database."""
         return dict(self.options)
 
 
 @dataclass(frozen=True)
 class CatalogDescriptor:
-    """What a catalog is made with. Flink: ``CatalogDescriptor``."""
+    """Name and options of a catalog. Flink: ``CatalogDescriptor``."""
 
     options: Mapping[str, str]
     comment: str | None = None
@@ -81,13 +81,14 @@ class CatalogDescriptor:
     def of(
         catalog_name: str, configuration: Configuration, comment: str | None = None
     ) -> CatalogDescriptor:
-        """The catalog of a name with the options of ``CREATE CATALOG``."""
+        """The descriptor with a name and the options of ``CREATE CATALOG``."""
         return CatalogDescriptor(configuration.to_dict(), comment, catalog_name)
 
 
 @dataclass(frozen=True)
 class CatalogColumnStatisticsData:
-    """What ANALYZE TABLE found in a column. Flink: ``CatalogColumnStatisticsDataBase`` and kin.
+    """Statistics of a column from ANALYZE TABLE. Flink: ``CatalogColumnStatisticsDataBase`` and
+    subclasses.
 
     Attributes:
         minimum, maximum: as text, of columns of numbers and times.
@@ -104,27 +105,27 @@ class CatalogColumnStatisticsData:
 
 @dataclass(frozen=True)
 class CatalogColumnStatistics:
-    """What is known of the columns of a table or partition. Flink: ``CatalogColumnStatistics``."""
+    """Statistics of the columns of a table or partition. Flink: ``CatalogColumnStatistics``."""
 
     column_statistics_data: Mapping[str, CatalogColumnStatisticsData] = field(default_factory=dict)
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def get_column_statistics_data(self) -> dict[str, CatalogColumnStatisticsData]:
-        """By name of the column."""
+        """Statistics by the column's name."""
         return dict(self.column_statistics_data)
 
     def get_properties(self) -> dict[str, str]:
-        """What else is known."""
+        """Further properties."""
         return dict(self.properties)
 
     def copy(self) -> CatalogColumnStatistics:
-        """The same one: it cannot be changed."""
+        """The same object, because it is immutable."""
         return self
 
 
 @dataclass(frozen=True)
 class CatalogTableStatistics:
-    """What ANALYZE TABLE counted. Flink: ``CatalogTableStatistics``."""
+    """Statistics of a table from ANALYZE TABLE. Flink: ``CatalogTableStatistics``."""
 
     row_count: int
     columns: Mapping[str, CatalogColumnStatisticsData] = field(default_factory=dict)
@@ -134,27 +135,27 @@ class CatalogTableStatistics:
     properties: Mapping[str, str] = field(default_factory=dict)
 
     def get_row_count(self) -> int:
-        """How many rows there are; -1: that is not known."""
+        """Number of rows; -1 if unknown."""
         return self.row_count
 
     def get_field_count(self) -> int:
-        """How many files there are: -1, that is not counted."""
+        """Number of files; always -1, because it is not counted."""
         return self.file_count
 
     def get_total_size(self) -> int:
-        """Bytes of the files: -1, that is not counted."""
+        """Size of the files in bytes; always -1, because it is not counted."""
         return self.total_size
 
     def get_raw_data_size(self) -> int:
-        """Bytes of the rows in memory: -1, that is not counted."""
+        """Size of the rows in memory, in bytes; always -1, because it is not counted."""
         return self.raw_data_size
 
     def get_properties(self) -> dict[str, str]:
-        """What else is known."""
+        """Further properties."""
         return dict(self.properties)
 
     def copy(self) -> CatalogTableStatistics:
-        """The same one: it cannot be changed."""
+        """The same object, because it is immutable."""
         return self
 
 
@@ -170,7 +171,7 @@ class CatalogPartitionSpec:
     partition_spec: Mapping[str, str] = field(hash=False)
 
     def get_partition_spec(self) -> dict[str, str]:
-        """By name of the column."""
+        """Values by the column's name."""
         return dict(self.partition_spec)
 
     def path(self, keys: Sequence[str]) -> str:
@@ -182,7 +183,7 @@ class CatalogPartitionSpec:
 
 @dataclass(frozen=True)
 class CatalogPartition(_Described):
-    """What a catalog knows of a partition: properties and a comment. Flink: ``CatalogPartition``.
+    """A partition in a catalog: properties and a comment. Flink: ``CatalogPartition``.
 
     Example:
         >>> CatalogPartition.create_instance({"owner": "ada"}, "the first").get_comment()
@@ -200,7 +201,7 @@ class CatalogPartition(_Described):
         return CatalogPartition(dict(properties), comment)
 
     def get_properties(self) -> dict[str, str]:
-        """Its properties."""
+        """Properties of the partition."""
         return dict(self.options)
 
 
@@ -227,7 +228,7 @@ class CatalogBaseTable(_Described):
         properties: Mapping[str, str] | None = None,
         comment: str | None = None,
     ) -> CatalogView:
-        """A view of a query, with these names of its columns.
+        """A view of a query, with these column names.
 
         Args:
             original_query: as it was written.
@@ -239,11 +240,11 @@ class CatalogBaseTable(_Described):
 
     @abstractmethod
     def get_options(self) -> dict[str, str]:
-        """Its options."""
+        """Options of the table."""
 
     @abstractmethod
     def get_unresolved_schema(self) -> Schema:
-        """Its columns, as they were declared."""
+        """Columns as declared."""
 
 
 def _unresolved(schema: TableSchema | Schema) -> Schema:
@@ -302,7 +303,7 @@ class CatalogView(CatalogBaseTable):
         return {}
 
     def get_unresolved_schema(self) -> Schema:
-        """Columns of a view that was made of a `Table`; those of a text are found when it is used.
+        """Columns of a view of a `Table`; those of a text are known when the view is used.
 
         Raises:
             JobDefinitionError: it is of a text.
@@ -326,7 +327,7 @@ class CatalogFunction(_Described):
 
     @staticmethod
     def create_instance(class_name: str, function_language: str = "Python") -> CatalogFunction:
-        """The function that is called ``module.function``.
+        """The function ``module.function``.
 
         Raises:
             JobDefinitionError: it is of another language.
@@ -336,13 +337,13 @@ class CatalogFunction(_Described):
         return CatalogFunction(class_name)
 
     def get_class_name(self) -> str:
-        """``module.function``."""
+        """Full name of the function: ``module.function``."""
         return self.class_name
 
     def get_function_language(self) -> str:
-        """``PYTHON``."""
+        """Language of the function: ``PYTHON``."""
         return self.language
 
     def get_options(self) -> dict[str, str]:
-        """Its options, of which there are none here."""
+        """Options of the function; always empty here."""
         return dict(self.options)

@@ -1,4 +1,4 @@
-"""`CatalogPartitions`: which partitions a catalog knows of its tables.
+"""`CatalogPartitions`: the partitions of a catalog's tables.
 
 Flink: the methods of partitions of interface ``Catalog``.
 """
@@ -25,8 +25,8 @@ _FOUND = CatalogPartition()
 
 
 class CatalogPartitions(ABC):
-    """The part of a catalog that is about partitions: those that the table's connector finds, and
-    those that were added here, with properties, and are kept with the table."""
+    """The part of a catalog with partitions: partitions that the table's connector finds, and
+    partitions added with properties, which the catalog stores with the table."""
 
     @abstractmethod
     def get_table(self, table_path: ObjectPath) -> CatalogTable | CatalogView:
@@ -42,7 +42,7 @@ class CatalogPartitions(ABC):
     def list_partitions(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec | None = None
     ) -> list[CatalogPartitionSpec]:
-        """The partitions of a table, in the order of their names.
+        """The partitions of a table, sorted by name.
 
         Args:
             partition_spec: values of some partition columns, which they have.
@@ -80,7 +80,7 @@ class CatalogPartitions(ABC):
     def partition_exists(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> bool:
-        """Whether a table has a partition; one that is not there has none."""
+        """Whether a table has a partition; False if the table does not exist."""
         try:
             table = self._partitioned(table_path)
         except CatalogError:
@@ -94,7 +94,7 @@ class CatalogPartitions(ABC):
         partition: CatalogPartition,
         ignore_if_exists: bool = False,
     ) -> None:
-        """Add a partition; with ``ignore_if_exists`` one that is there stays.
+        """Add a partition; with ``ignore_if_exists`` an existing one stays.
 
         Raises:
             CatalogError: it is there already, does not name each partition column, or there is no
@@ -135,7 +135,7 @@ class CatalogPartitions(ABC):
         partition_spec: CatalogPartitionSpec,
         ignore_if_not_exists: bool = False,
     ) -> None:
-        """Forget a partition that was added. Its rows are not touched.
+        """Remove an added partition from the catalog. Its rows stay.
 
         Raises:
             CatalogError: there is no such table or partition, or the connector finds it.
@@ -173,7 +173,7 @@ class CatalogPartitions(ABC):
     def _is_there(
         self, path: ObjectPath, table: CatalogTable, spec: CatalogPartitionSpec, ignored: bool
     ) -> bool:
-        """Whether there is a partition; without ``ignored`` one that is missing is an error."""
+        """Whether a partition exists; without ``ignored`` a missing one is an error."""
         known, name = self._known(path, table), spec.path(table.partition_keys)
         if name not in known and not ignored:
             raise not_found("partition", name, sorted(known))
@@ -202,7 +202,7 @@ class CatalogPartitions(ABC):
 
 
 def _found(path: ObjectPath, table: CatalogTable) -> list[CatalogPartitionSpec]:
-    """The partitions that the table's connector finds; none if it cannot tell."""
+    """The partitions that the table's connector finds; empty if it cannot list them."""
     from millrace.table.connectors.registry import ConnectorAccess  # which knows all connectors
 
     asked = ResolvedTable(

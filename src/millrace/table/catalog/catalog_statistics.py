@@ -1,4 +1,4 @@
-"""`CatalogStatistics`: what a catalog knows of the rows of tables and partitions.
+"""`CatalogStatistics`: statistics of the rows of tables and partitions.
 
 ANALYZE TABLE counts them. Flink: the methods of statistics of interface ``Catalog``.
 """
@@ -26,7 +26,7 @@ _WHOLE = CatalogPartitionSpec({})
 
 
 class CatalogStatistics(ABC):
-    """The part of a catalog that is about statistics: they are kept with the table.
+    """The part of a catalog with statistics, which are stored with the table.
 
     Of a table or partition that nobody has looked at there are -1 rows, and no columns.
     """
@@ -41,13 +41,13 @@ class CatalogStatistics(ABC):
 
     @abstractmethod
     def table_exists(self, table_path: ObjectPath) -> bool:
-        """Whether there is a table or view of this name."""
+        """Whether a table or view of this name exists."""
 
     @abstractmethod
     def _alter_table(self, path: ObjectPath, table: CatalogTable | CatalogView) -> None: ...
 
     def get_table_statistics(self, table_path: ObjectPath) -> CatalogTableStatistics:
-        """What is known of all rows of a table.
+        """Statistics of a table.
 
         Raises:
             CatalogError: there is no table of this name.
@@ -55,7 +55,7 @@ class CatalogStatistics(ABC):
         return self.get_partition_statistics(table_path, _WHOLE)
 
     def get_table_column_statistics(self, table_path: ObjectPath) -> CatalogColumnStatistics:
-        """What is known of the columns of a table.
+        """Statistics of a table's columns.
 
         Raises:
             CatalogError: there is no table of this name.
@@ -65,7 +65,7 @@ class CatalogStatistics(ABC):
     def get_partition_statistics(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> CatalogTableStatistics:
-        """What is known of the rows of a partition.
+        """Statistics of a partition.
 
         Raises:
             CatalogError: there is no table of this name.
@@ -78,7 +78,7 @@ class CatalogStatistics(ABC):
     def get_partition_column_statistics(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> CatalogColumnStatistics:
-        """What is known of the columns of a partition.
+        """Statistics of a partition's columns.
 
         Raises:
             CatalogError: there is no table of this name.
@@ -89,13 +89,13 @@ class CatalogStatistics(ABC):
     def bulk_get_partition_statistics(
         self, table_path: ObjectPath, partition_specs: Sequence[CatalogPartitionSpec]
     ) -> list[CatalogTableStatistics]:
-        """`get_partition_statistics` of each."""
+        """`get_partition_statistics` for each partition."""
         return [self.get_partition_statistics(table_path, each) for each in partition_specs]
 
     def bulk_get_partition_column_statistics(
         self, table_path: ObjectPath, partition_specs: Sequence[CatalogPartitionSpec]
     ) -> list[CatalogColumnStatistics]:
-        """`get_partition_column_statistics` of each."""
+        """`get_partition_column_statistics` for each partition."""
         return [self.get_partition_column_statistics(table_path, each) for each in partition_specs]
 
     def alter_table_statistics(
@@ -104,7 +104,7 @@ class CatalogStatistics(ABC):
         table_statistics: CatalogTableStatistics,
         ignore_if_not_exists: bool = False,
     ) -> None:
-        """Replace what is known of all rows of a table.
+        """Replace the statistics of a table.
 
         Raises:
             CatalogError: it is not there, or is a view.
@@ -117,7 +117,7 @@ class CatalogStatistics(ABC):
         column_statistics: CatalogColumnStatistics,
         ignore_if_not_exists: bool = False,
     ) -> None:
-        """Replace what is known of columns of a table; of others it stays.
+        """Replace the statistics of some columns of a table.
 
         Raises:
             CatalogError: it is not there, or is a view.
@@ -133,7 +133,7 @@ class CatalogStatistics(ABC):
         partition_statistics: CatalogTableStatistics,
         ignore_if_not_exists: bool = False,
     ) -> None:
-        """Replace what is known of the rows of a partition.
+        """Replace the statistics of a partition.
 
         Raises:
             CatalogError: the table is not there, or is a view.
@@ -148,7 +148,7 @@ class CatalogStatistics(ABC):
         column_statistics: CatalogColumnStatistics,
         ignore_if_not_exists: bool = False,
     ) -> None:
-        """Replace what is known of columns of a partition; of others it stays.
+        """Replace the statistics of some columns of a partition.
 
         Raises:
             CatalogError: the table is not there, or is a view.

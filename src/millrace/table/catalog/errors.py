@@ -1,4 +1,4 @@
-"""Errors of catalogs: what does not exist, what exists already, with the nearest name."""
+"""Errors of catalogs for missing and existing objects, with the nearest name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ __all__ = ["CatalogError", "already_exists", "missing_option", "name_hint", "not
 
 
 class CatalogError(JobDefinitionError):
-    """A catalog has no such object, or has it already. Flink: ``CatalogException`` and kin.
+    """A catalog does not have an object, or already has it. Flink: ``CatalogException`` and
+    subclasses.
 
     Args:
         reason: what is wrong.
@@ -32,7 +33,7 @@ class CatalogError(JobDefinitionError):
 
 
 def not_found(kind: str, name: object, names: Iterable[str]) -> CatalogError:
-    """The error of a name that is not there.
+    """Error for a name that does not exist.
 
     >>> str(not_found("table", "ordres", ["orders", "users"]))
     "there is no table ordres; did you mean 'orders'?"
@@ -42,7 +43,7 @@ def not_found(kind: str, name: object, names: Iterable[str]) -> CatalogError:
 
 
 def name_hint(name: str, names: Iterable[str]) -> str:
-    """The end of a sentence about a name that is not there: the nearest one, or which there are.
+    """End of a message about a missing name: the nearest name, or all names.
 
     >>> name_hint("jsn", ["csv", "json"]), name_hint("x", ["csv", "json"])
     ("; did you mean 'json'?", '; there are csv, json')
@@ -56,7 +57,7 @@ def name_hint(name: str, names: Iterable[str]) -> str:
 
 
 def already_exists(kind: str, name: object) -> CatalogError:
-    """The error of a name that is taken."""
+    """Error for a name that exists already."""
     return CatalogError(
         f"there is a {kind} {name} already; drop it, take another name, or say IF NOT EXISTS",
         _last(name),
@@ -70,7 +71,7 @@ def _last(name: object) -> str:
 def missing_option(
     owner: str, key: str, options: Iterable[str], values: Iterable[str]
 ) -> CatalogError:
-    """The error of an option that must be there: it may be another one's name misspelt.
+    """Error for a missing required option, with a misspelt one that may stand for it.
 
     >>> str(missing_option("a table", "connector", ["conector"], ["kafka", "print"]))
     "a table needs the option 'connector'; did you mean it by 'conector'?"

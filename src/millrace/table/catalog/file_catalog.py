@@ -1,4 +1,4 @@
-"""A catalog that is kept in a file: what is declared in one session is there in the next."""
+"""A catalog in a file, which keeps its objects for later sessions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VERSION = 2
 
 
 class FileCatalog(GenericInMemoryCatalog):
-    """Keeps databases, tables, views and functions in ``catalog.json`` of a directory.
+    """Catalog of databases, tables, views and functions in ``catalog.json`` of a directory.
 
     The file is replaced as a whole by every change. Sessions may share it: one whose content is
     no longer that of the file reads it anew when it is to change it, and refuses the change.
@@ -45,7 +45,7 @@ class FileCatalog(GenericInMemoryCatalog):
         self._read_file()
 
     def _read_file(self) -> None:
-        """Have what the file has, and nothing else."""
+        """Replace the content by that of the file."""
         super().__init__(self.name, self.default_database)
         self._loading = True
         self._seen = self._text()
@@ -83,7 +83,7 @@ class FileCatalog(GenericInMemoryCatalog):
             lock.release()
 
     def _text(self) -> str | None:
-        """What is in the file; None: there is none."""
+        """Text of the file; None if there is no file."""
         try:
             return self._file.read_text(encoding="utf-8")
         except FileNotFoundError:

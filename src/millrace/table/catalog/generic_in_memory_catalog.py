@@ -1,4 +1,4 @@
-"""The catalog that is there from the beginning: it lives as long as its session."""
+"""The default catalog, which exists as long as its session."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Database:
 
 
 class GenericInMemoryCatalog(Catalog):
-    """Keeps everything in memory. Flink: ``GenericInMemoryCatalog``.
+    """Catalog in memory. Flink: ``GenericInMemoryCatalog``.
 
     Example:
         >>> catalog = GenericInMemoryCatalog("mine", "db")
@@ -126,7 +126,7 @@ class GenericInMemoryCatalog(Catalog):
         self.changed()
 
     def changed(self) -> None:
-        """Called after every change, for catalogs that keep what is in them elsewhere too."""
+        """Hook after every change, for catalogs that also store their content elsewhere."""
 
     # -- models ------------------------------------------------------------------------
 

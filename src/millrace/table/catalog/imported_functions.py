@@ -1,4 +1,4 @@
-"""Functions of catalogs as `udf` made them: registered ones, or imported by name."""
+"""Functions of catalogs, made by `udf`: registered, or imported by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["function_of", "made_function"]
 
 
 def function_of(function: CatalogFunction) -> UserDefinedFunctionWrapper:
-    """The function that a catalog has under a name.
+    """The function with a name in a catalog.
 
     Raises:
         CatalogError: there is no such module or attribute, or it was not made by `udf` or `udtf`.
@@ -36,7 +36,7 @@ def function_of(function: CatalogFunction) -> UserDefinedFunctionWrapper:
 
 
 def made_function(given: object) -> object:
-    """What `udaf` or `udtaf` makes of an object that tells its types itself; others as they are."""
+    """The `udaf` or `udtaf` of an object that declares its own types; other objects unchanged."""
     if isinstance(given, TableAggregateFunction):
         return udtaf(given)
     return udaf(given) if isinstance(given, AggregateFunction) else given

@@ -32,9 +32,9 @@ _PUBLIC = "public"
 
 
 class JdbcCatalog(Catalog):
-    """The databases and tables of a server of PostgreSQL or MySQL, as tables with
-    ``'connector' = 'jdbc'``. They are read and written; the server is asked each time what there
-    is. It is made by ``CREATE CATALOG name WITH ('type' = 'jdbc', ...)``, too.
+    """The databases and tables of a PostgreSQL or MySQL server, as tables with ``'connector' =
+    'jdbc'``. Tables are read and written; each look-up asks the server. ``CREATE CATALOG name WITH
+    ('type' = 'jdbc', ...)`` makes one, too.
 
     A table of PostgreSQL is named with its schema, in backticks, unless that is ``public``:
     ``shop.`sales.orders```.

@@ -1,4 +1,4 @@
-"""`scorer_of`: models as their providers have them: objects of Python, and models of Spark ML."""
+"""`scorer_of`: models of their providers: Python objects, and Spark ML models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COMMON = {PROVIDER.key, VERSION.key, TASK.key}
 
 
 def scorer_of(name: str, model: CatalogModel, inputs: RowType, outputs: RowType) -> Scorer:
-    """What calls a model.
+    """Function that calls a model.
 
     Raises:
         JobDefinitionError: there is no such provider, it does not know the model, or an option is
@@ -96,7 +96,8 @@ def _needed(name: str, options: Mapping[str, str], key: str) -> str:
 
 
 def _imported(name: str, path: str, method: str) -> Any:
-    """The object of a module, or what a function or class of it makes; models may be callable."""
+    """The object in a module, or the result of a function or class in it; models may be
+    callable."""
     module, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)

@@ -47,13 +47,13 @@ class ObjectPath(NamedTuple):
         return f"{self.database}.{self.name}"
 
     def compare_to(self, other: ObjectPath) -> int:
-        """-1, 0 or 1: whether it stands before, with or behind another in order of full names."""
+        """-1, 0 or 1: whether it sorts before, with or after another path by full name."""
         mine, its = self.get_full_name(), other.get_full_name()
         return (mine > its) - (mine < its)
 
 
 class ObjectIdentifier(NamedTuple):
-    """A name in full. Flink: ``ObjectIdentifier``."""
+    """A full name. Flink: ``ObjectIdentifier``."""
 
     catalog: str
     database: str
@@ -93,11 +93,11 @@ class ObjectIdentifier(NamedTuple):
         return list(self)
 
     def as_serializable_string(self) -> str:
-        """As SQL has it: each part in backticks."""
+        """The name in SQL, each part in backticks."""
         return str(self)
 
     def as_summary_string(self) -> str:
-        """As people write it."""
+        """The name as people write it."""
         return ".".join(self)
 
 

@@ -51,14 +51,14 @@ class Column(ABC):
 
     @staticmethod
     def computed(name: str, resolved_expression: ResolvedExpression) -> ComputedColumn:
-        """A column made of others when the table is read."""
+        """A column computed from others when the table is read."""
         return ComputedColumn(name, resolved_expression.output_type, expression=resolved_expression)
 
     @staticmethod
     def metadata(
         name: str, data_type: LogicalType, metadata_key: str | None, is_virtual: bool
     ) -> MetadataColumn:
-        """A column that the connector knows of each record."""
+        """A column with metadata of each record from the connector."""
         return MetadataColumn(name, data_type, metadata_key=metadata_key, virtual=is_virtual)
 
     def with_comment(self, comment: str | None) -> Self:
@@ -75,30 +75,30 @@ class Column(ABC):
 
     @abstractmethod
     def is_physical(self) -> bool:
-        """Whether the table stores it."""
+        """Whether the table stores the column."""
 
     @abstractmethod
     def is_persisted(self) -> bool:
-        """Whether rows that are written have it."""
+        """Whether written rows have the column."""
 
     @abstractmethod
     def explain_extras(self) -> str | None:
-        """What else there is to say of it than name and type."""
+        """Properties beyond name and type, as text."""
 
     def get_data_type(self) -> LogicalType:
-        """Its type."""
+        """Type of the column."""
         return self.data_type
 
     def get_name(self) -> str:
-        """Its name."""
+        """Name of the column."""
         return self.name
 
     def get_comment(self) -> str | None:
-        """Its comment."""
+        """Comment of the column."""
         return self.comment
 
     def as_summary_string(self) -> str:
-        """Name, type, and what else there is to say of it."""
+        """Name, type, and further properties."""
         time = f"*{self.time_attribute}*" if self.time_attribute else None
         comment = None if self.comment is None else f"COMMENT {literal(self.comment)}"
         parts = (quoted(self.name), str(self.data_type), time, self.explain_extras(), comment)
@@ -130,7 +130,7 @@ class PhysicalColumn(Column):
 
 @dataclass(frozen=True)
 class ComputedColumn(Column):
-    """A column made of others when the table is read."""
+    """A column computed from others when the table is read."""
 
     expression: ResolvedExpression | None = None
 
@@ -150,13 +150,13 @@ class ComputedColumn(Column):
         return f"AS {self.expression}"
 
     def get_expression(self) -> ResolvedExpression | None:
-        """What it is made of."""
+        """The column's expression."""
         return self.expression
 
 
 @dataclass(frozen=True)
 class MetadataColumn(Column):
-    """A column that the connector knows of each record.
+    """A column with metadata of each record from the connector.
 
     Attributes:
         metadata_key: the connector's name of it, if it is another.
@@ -179,11 +179,11 @@ class MetadataColumn(Column):
         return not self.virtual
 
     def is_virtual(self) -> bool:
-        """Whether rows that are written do not have it."""
+        """Whether written rows lack the column."""
         return self.virtual
 
     def get_metadata_key(self) -> str | None:
-        """The connector's name of it, if it is another."""
+        """The connector's name of the column, if it differs."""
         return self.metadata_key
 
     def explain_extras(self) -> str | None:
@@ -193,14 +193,14 @@ class MetadataColumn(Column):
 
 @dataclass(frozen=True)
 class WatermarkSpec:
-    """The column that is event time, and what its watermarks are."""
+    """The event-time column, and the expression of its watermarks."""
 
     rowtime_attribute: str
     watermark_expression: ResolvedExpression
 
     @staticmethod
     def of(rowtime_attribute: str, watermark_expression: ResolvedExpression) -> WatermarkSpec:
-        """Watermarks of a column by an expression."""
+        """Watermark of a column by an expression."""
         return WatermarkSpec(rowtime_attribute, watermark_expression)
 
     def get_rowtime_attribute(self) -> str:
@@ -212,7 +212,7 @@ class WatermarkSpec:
         return self.watermark_expression
 
     def as_summary_string(self) -> str:
-        """As a schema prints it."""
+        """The watermark as a schema prints it."""
         kind = self.watermark_expression.output_type
         return (
             f"WATERMARK FOR {quoted(self.rowtime_attribute)}: {kind} AS {self.watermark_expression}"
@@ -223,7 +223,7 @@ class WatermarkSpec:
 
 
 class Constraint(ABC):
-    """What holds of the rows of a table."""
+    """A constraint on the rows of a table."""
 
     class ConstraintType(Enum):
         """Kinds of constraints."""
@@ -233,18 +233,18 @@ class Constraint(ABC):
 
     @abstractmethod
     def get_name(self) -> str:
-        """Its name."""
+        """Name of the constraint."""
 
     @abstractmethod
     def get_type(self) -> Constraint.ConstraintType:
-        """Its kind."""
+        """Kind of the constraint."""
 
     @abstractmethod
     def as_summary_string(self) -> str:
-        """As a schema prints it."""
+        """The constraint as a schema prints it."""
 
     def is_enforced(self) -> bool:
-        """Whether rows are checked: never, who owns the data answers for them."""
+        """Whether rows are checked: never, because the owner of the data guarantees it."""
         return False
 
 
@@ -267,7 +267,7 @@ class UniqueConstraint(Constraint):
         return Constraint.ConstraintType.PRIMARY_KEY
 
     def get_columns(self) -> list[str]:
-        """Names of its columns."""
+        """Names of the key's columns."""
         return list(self.columns)
 
     def get_type_string(self) -> str:
@@ -327,35 +327,35 @@ class ResolvedSchema:
         return [column.data_type for column in self.columns]
 
     def get_column(self, column_index_or_name: int | str) -> Column | None:
-        """The column of a name, or at a position from 0; None: there is none."""
+        """The column with a name, or at a position from 0; None if there is none."""
         for index, column in enumerate(self.columns):
             if column_index_or_name in (index, column.name):
                 return column
         return None
 
     def get_watermark_specs(self) -> list[WatermarkSpec]:
-        """The watermark, or none."""
+        """The watermark, or an empty list."""
         return list(self.watermark_specs)
 
     def get_primary_key(self) -> UniqueConstraint | None:
-        """The primary key; None: there is none."""
+        """The primary key; None if there is none."""
         return self.primary_key
 
     def get_primary_key_indexes(self) -> list[int]:
-        """Positions of the columns of the primary key, or none."""
+        """Positions of the primary key's columns, or an empty list."""
         key = () if self.primary_key is None else self.primary_key.columns
         return [self.get_column_names().index(name) for name in key]
 
     def to_source_row_data_type(self) -> RowType:
-        """The rows that a query reads: all columns."""
+        """Type of the rows that a query reads: all columns."""
         return _row_of(self.columns)
 
     def to_physical_row_data_type(self) -> RowType:
-        """The rows that are stored."""
+        """Type of the stored rows."""
         return _row_of([column for column in self.columns if column.is_physical()])
 
     def to_sink_row_data_type(self) -> RowType:
-        """The rows that are written: stored columns, and metadata that is not virtual."""
+        """Type of the written rows: stored columns, and metadata that is not virtual."""
         return _row_of([column for column in self.columns if column.is_persisted()])
 
     def __str__(self) -> str:
@@ -365,7 +365,7 @@ class ResolvedSchema:
 
 
 def resolved_schema(rows: RelNode, declared: ResolvedTable | None = None) -> ResolvedSchema:
-    """The schema of a query; or of a table of a catalog as it was declared."""
+    """The schema of a query, or of a catalog's table as declared."""
     times = {index: kind.name for index, kind in time_attributes(rows).items()}
     fields: Sequence[Column] = [PhysicalColumn(each.name, each.type) for each in rows.row_type]
     if declared is not None:

@@ -1,4 +1,4 @@
-"""`SessionModels`: the models of a session: of its catalogs, and temporary ones."""
+"""`SessionModels`: the models of a session, of its catalogs and temporary ones."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class SessionModels:
         self._resolved: dict[CatalogModel, ResolvedModel] = {}
 
     def find(self, path: Sequence[str]) -> CatalogModel | None:
-        """A model, temporary ones first; None: there is none of this name."""
+        """A model, temporary ones first; None if the name is unknown."""
         name = self._qualified(path)
         found = self._temporary.get(name)
         return found or self._catalog(name.catalog).model(name.path)
 
     def resolved(self, path: ObjectIdentifier, model: CatalogModel) -> ResolvedModel:
-        """A model as it is called. Its provider is asked once.
+        """A model ready to be called. Its provider is asked once.
 
         Raises:
             JobDefinitionError: the provider does not know it, or its columns are wrong.
@@ -58,7 +58,7 @@ class SessionModels:
         temporary: bool,
         ignore_if_exists: bool = False,
     ) -> bool:
-        """Add a model; False: there is one of this name already, and stays.
+        """Add a model; False if one of this name exists, which stays.
 
         Raises:
             CatalogError: there is one, and it may not be there.
@@ -115,7 +115,7 @@ class SessionModels:
         return found
 
     def drop(self, path: Sequence[str], temporary: bool, ignore_if_not_exists: bool) -> bool:
-        """Remove a model; False: there was none.
+        """Remove a model; False if there is none.
 
         Raises:
             CatalogError: there is none, and it may not be missing.
@@ -133,11 +133,11 @@ class SessionModels:
         return found
 
     def is_temporary(self, path: Sequence[str]) -> bool:
-        """Whether the name is that of a temporary model."""
+        """Whether the name means a temporary model."""
         return self._qualified(path) in self._temporary
 
     def names(self, catalog: str, database: str) -> list[str]:
-        """Names of the models of a database, temporary ones too."""
+        """Names of the models of a database, including temporary ones."""
         kept = self._catalog(catalog).list_models(database)
         return sorted({*kept, *self.temporary_names(catalog, database)})
 

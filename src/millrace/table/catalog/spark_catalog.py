@@ -15,7 +15,7 @@ __all__ = ["SparkCatalog"]
 
 
 class SparkCatalog(Catalog):
-    """What the Spark session of this process knows by name. It is changed through Spark.
+    """The catalog of this process's Spark session. It is changed through Spark.
 
     The session, and with it the JVM, is started by the first name that is looked up.
     """
@@ -55,7 +55,7 @@ class SparkCatalog(Catalog):
 
 
 def _spark() -> Any:
-    """What asks Spark: imported when it is needed, because it brings pyspark."""
+    """The module that asks Spark, imported on demand because it imports pyspark."""
     from millrace.spark import session_catalog
 
     return session_catalog

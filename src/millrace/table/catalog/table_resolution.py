@@ -1,4 +1,4 @@
-"""Tables of catalogs as the planner knows them: types derived, expressions bound.
+"""Tables of catalogs, resolved for the planner: types derived, expressions bound.
 
 `SessionCatalog` is the `CatalogReader` of a session.
 """
@@ -44,7 +44,7 @@ BindExpression = Callable[[str, RowType], ResolvedExpression]
 
 
 class SessionCatalog:
-    """What names mean in a session.
+    """Resolution of names in a session.
 
     Args:
         place: a catalog and a database in place of the current ones.
@@ -63,19 +63,19 @@ class SessionCatalog:
 
     @property
     def current_catalog(self) -> str:
-        """The catalog that names without one are of."""
+        """The catalog of names without one."""
         return self._manager.current_catalog if self._place is None else self._place[0]
 
     @property
     def current_database(self) -> str:
-        """The database that names without one are of."""
+        """The database of names without one."""
         return self._manager.current_database if self._place is None else self._place[1]
 
     def _in_full(self, name: Sequence[str]) -> Sequence[str]:
         return name if self._place is None else (*self._place[: max(0, 3 - len(name))], *name)
 
     def resolve_table(self, name: Sequence[str]) -> ResolvedTable | ResolvedView | None:
-        """The table or view of a name of one to three parts."""
+        """The table or view with a name of one to three parts."""
         path = self._manager.qualified(self._in_full(name))
         found = self._manager.table(path)
         if found is None:
@@ -87,7 +87,7 @@ class SessionCatalog:
         return resolved_table(path, found, self._bind)
 
     def resolve_function(self, name: Sequence[str]) -> FunctionDefinition | None:
-        """The function of the user of a name; None: there is none, or one of the system goes first.
+        """The user's function with a name; None if there is none, or a system function precedes it.
 
         Raises:
             CatalogError: it cannot be imported.
@@ -105,7 +105,7 @@ class SessionCatalog:
         return self._functions[called]
 
     def resolve_model(self, name: Sequence[str]) -> ResolvedModel | None:
-        """The model of a name, ready to be called; None: there is none.
+        """The model with a name, ready to be called; None if there is none.
 
         Raises:
             JobDefinitionError: it cannot be had from its provider.
@@ -115,14 +115,14 @@ class SessionCatalog:
         return None if found is None else self._manager.models.resolved(path, found)
 
     def names(self, kind: NameKind) -> Sequence[str]:
-        """Names there are, for errors."""
+        """Known names, for errors."""
         return self._manager.names(kind)
 
 
 def resolved_table(
     path: ObjectIdentifier, table: CatalogTable, bind: BindExpression
 ) -> ResolvedTable:
-    """A table with the types of its columns, its expressions bound, and what its connector says.
+    """A table with the types of its columns, bound expressions, and properties from its connector.
 
     Raises:
         JobDefinitionError: as `resolved_columns`, or the connector is unknown.
@@ -136,7 +136,7 @@ def resolved_table(
 def resolved_columns(
     path: ObjectIdentifier, table: CatalogTable, bind: BindExpression
 ) -> ResolvedTable:
-    """A table with the types of its columns, its expressions bound; its connector is not asked.
+    """A table with the types of its columns and bound expressions, without asking its connector.
 
     Raises:
         JobDefinitionError: an expression is wrong, or the watermark or the primary key is of a
@@ -229,7 +229,7 @@ _TIMES = (TimestampType, LocalZonedTimestampType)
 
 
 def _require_time(name: str, time: LogicalType, watermark: LogicalType) -> None:
-    """A watermark is a time of the same kind as the column that it is for."""
+    """Check that a watermark has the same kind of time as its column."""
     if not isinstance(watermark, _TIMES) or watermark.precision > 3:
         raise CatalogError(
             f"WATERMARK FOR {name}: the expression of a watermark is of TIMESTAMP(p) or "

@@ -1,1 +1,1 @@
-"""Connectors as tables: what ``'connector' = '...'`` makes of a table's options."""
+"""Connectors as tables, created from the options of a table."""

@@ -1,4 +1,5 @@
-"""Rows that nobody wants: ``'connector' = 'blackhole'``. Flink docs: "BlackHole SQL Connector"."""
+"""The sink that drops all rows: ``'connector' = 'blackhole'``. Flink docs: "BlackHole SQL
+Connector"."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ __all__ = ["BlackHoleFactory"]
 
 
 class BlackHoleFactory(TableFactory):
-    """Takes all rows and keeps none: to measure what comes before."""
+    """Sink that drops all rows, to measure the operators before it."""
 
     identifier = "blackhole"
 
@@ -35,4 +36,4 @@ class _BlackHole(Sink[Any]):
 
 class _Writer(SinkWriter[Any]):
     def write_columns(self, batch: ColumnBatch) -> None:
-        """Forget the batch."""
+        """Drop the batch."""

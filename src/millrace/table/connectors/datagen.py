@@ -1,4 +1,4 @@
-"""Rows that are made up: ``'connector' = 'datagen'``. Flink docs: "DataGen SQL Connector"."""
+"""Generated rows: ``'connector' = 'datagen'``. Flink docs: "DataGen SQL Connector"."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SEQUENCES = (logical.IntegralType, logical.CharType, logical.VarCharType, logic
 
 
 class DataGenFactory(TableFactory):
-    """Makes rows of sequences and random values. A bounded table is made at full speed unless
+    """Source of sequences and random values. A bounded table is generated at full speed unless
     ``rows-per-second`` is set."""
 
     identifier = "datagen"
@@ -56,7 +56,7 @@ class DataGenFactory(TableFactory):
 
 
 class _Generate:
-    """Makes the rows of some numbers, as columns."""
+    """Generates the rows with some numbers, as columns."""
 
     def __init__(self, row_type: RowType, options: Mapping[str, str], now: int) -> None:
         self._row_type, self._options, self._now = row_type, options, now
@@ -111,7 +111,7 @@ def _inner(kind: LogicalType) -> list[tuple[str, LogicalType]]:
 
 
 def _count(options: OptionValues, row_type: RowType) -> int | None:
-    """How many rows there are: as many as asked for, and as the shortest sequence has."""
+    """Number of rows: the requested one, at most that of the shortest sequence."""
     counts = [options.get(NUMBER_OF_ROWS)]
     for field in row_type.fields:
         prefix = f"fields.{field.name}"

@@ -36,7 +36,7 @@ _ALL = frozenset({"+I", "-U", "+U", "-D"})
 
 
 class DeltaFactory(TableFactory):
-    """Reads a table, or follows its versions; appends rows, or upserts them by a primary key."""
+    """Reads a table, or follows its versions; appends rows, or upserts them by primary key."""
 
     identifier = "delta"
     required = (PATH,)

@@ -1,4 +1,4 @@
-"""`TableFactory`: makes sources and sinks of a connector from the options of a table.
+"""`TableFactory`: creates sources and sinks of a connector from a table's options.
 
 Flink: ``DynamicTableSourceFactory`` and ``DynamicTableSinkFactory``, with ``FactoryUtil``, whose
 checks of options are `checked_options`.
@@ -55,7 +55,7 @@ class OptionValues:
 
 
 class TableFactory:
-    """Makes sources and sinks of one connector.
+    """Creates sources and sinks of one connector.
 
     Attributes:
         identifier: the value of the option ``connector``.
@@ -105,7 +105,7 @@ class TableFactory:
     def create_lookup(
         self, request: LookupRequest, options: OptionValues
     ) -> LookupFunction | AsyncLookupFunction:
-        """See `TableAccess.create_lookup`; by default rows cannot be found by key."""
+        """See `TableAccess.create_lookup`; by default rows cannot be looked up by key."""
         raise self.refused(request.table, "looked up by key")
 
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
@@ -117,7 +117,7 @@ class TableFactory:
         return lambda: None
 
     def partitions(self, table: ResolvedTable, options: OptionValues) -> list[tuple[str, ...]]:
-        """See `TableAccess.partitions`; by default a connector cannot tell."""
+        """See `TableAccess.partitions`; by default a connector cannot list them."""
         raise self.refused(table, "asked for its partitions")
 
     def truncate(self, table: ResolvedTable, options: OptionValues) -> None:
@@ -145,19 +145,19 @@ class TableFactory:
         raise self.refused(table, "changed by UPDATE")
 
     def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
-        """The row kinds that the source gives."""
+        """The row kinds that the source emits."""
         return frozenset({"+I"})
 
     def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
-        """The row kinds that the sink takes; none: all of them."""
+        """The row kinds that the sink accepts; empty if it accepts all."""
         return frozenset()
 
     def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
-        """Whether the source ends."""
+        """Whether the source is bounded."""
         return Boundedness.BOUNDED
 
     def refused(self, table: ResolvedTable, how: str) -> JobDefinitionError:
-        """The error that something cannot be done with a table."""
+        """Error for an operation that a table does not support."""
         name = ".".join(table.path)
         return JobDefinitionError(
             f"table {name} ('connector' = '{self.identifier}') cannot be {how}"
@@ -171,7 +171,7 @@ def checked_options(
     prefixes: tuple[str, ...],
     options: Mapping[str, str],
 ) -> OptionValues:
-    """The options, if all required ones are there, all are known, and their values can be read.
+    """The options, if all required ones are present, all are known, and their values are valid.
 
     Raises:
         JobDefinitionError: otherwise; an unknown option is told the nearest one.

@@ -1,5 +1,4 @@
-"""Columns of files as columns of a table, with those that stand in their paths and are told of
-them.
+"""Columns of files as columns of a table, with columns from their paths and metadata.
 
 Flink docs: "FileSystem SQL Connector", Partition Files and Available Metadata.
 """
@@ -33,7 +32,7 @@ FILE_METADATA: dict[str, tuple[str, Callable[[FileStatus], Any]]] = {
 
 
 class TableFileFormat(FileFormat[Any]):
-    """Adds columns that are the same for all rows of a file to those that another format reads.
+    """Format that adds columns with one value per file to those of another format.
 
     Args:
         inner: reads the files.
@@ -132,7 +131,8 @@ def _scalar(value: Any, kind: Any) -> Any:
 
 
 class PartitionFilter:
-    """Tells by its path whether a file may have rows that satisfy a condition on partition columns.
+    """Filter of files by their path: whether a file may have rows that satisfy a condition on
+    partition columns.
 
     Args:
         partitions: what reads the columns out of paths.

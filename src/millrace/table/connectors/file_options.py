@@ -1,4 +1,4 @@
-"""Options of tables over files, and the sinks that they make."""
+"""Options of tables over files, and the sinks made from them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def bulk_sink(
     options: OptionValues,
     ordinal: int = 0,
 ) -> Sink[Any]:
-    """Files that end with each checkpoint, unless those of several are to be joined.
+    """Sink of files that end with each checkpoint, unless files of several are joined.
 
     Args:
         ordinal: of the sink in its job.
@@ -85,7 +85,7 @@ def row_sink(
     options: OptionValues,
     ordinal: int = 0,
 ) -> Sink[Any]:
-    """Files of lines, which end with each checkpoint unless options say otherwise.
+    """Sink of files of lines, which end with each checkpoint unless options differ.
 
     Args:
         ordinal: of the sink in its job.
@@ -110,7 +110,7 @@ def row_sink(
 def _compaction(
     options: OptionValues, part_size: MemorySize | None = None
 ) -> FileCompactStrategy | None:
-    """When files of checkpoints are joined; None: they stay as they are."""
+    """Compaction of the files of checkpoints; None if there is none."""
     size = options.get(COMPACTION_SIZE)
     if not options.get(COMPACTION):
         if size is not None:

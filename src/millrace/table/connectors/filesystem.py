@@ -34,7 +34,7 @@ __all__ = ["FileSystemFactory"]
 
 
 class FileSystemFactory(TableFactory):
-    """Reads the files below a path, and writes files that appear, whole, with checkpoints."""
+    """Reads the files below a path, and writes files that appear whole, with checkpoints."""
 
     identifier = "filesystem"
     required = (keys.PATH, keys.FORMAT)
@@ -109,7 +109,7 @@ def _require_format(name: str | None) -> None:
 
 
 def _in_files(table: ResolvedTable) -> RowType:
-    """The columns that the files have: partition columns stand in their paths."""
+    """The columns inside the files: partition columns are in their paths."""
     fields = tuple(
         RowField(each.name, each.type)
         for each in table.columns
@@ -147,7 +147,7 @@ def _reading(request: ScanRequest, options: OptionValues) -> FileSourceBuilder[A
 def _with_file_columns(
     inner: FileFormat[Any], request: ScanRequest, converts: bool = False
 ) -> FileFormat[Any]:
-    """The format that adds what the query wants to know of paths and files.
+    """The format with the requested columns from paths and file metadata added.
 
     Args:
         converts: give columns of the table's types even if nothing is added: the reader's errors

@@ -38,7 +38,7 @@ _CATALOG = "catalog."
 
 
 class IcebergFactory(TableFactory):
-    """Reads a table, or follows what is appended; appends rows, or upserts them by primary key."""
+    """Reads a table, or follows its appends; appends rows, or upserts them by primary key."""
 
     identifier = "iceberg"
     required = (CATALOG,)
@@ -106,7 +106,7 @@ def _name(table: ResolvedTable, options: OptionValues) -> str:
 
 
 def _catalog(options: OptionValues) -> dict[str, str]:
-    """Properties of pyiceberg; what is not given is in its own configuration."""
+    """Properties for pyiceberg; its own configuration has the rest."""
     given = {"name": options.get(CATALOG), "type": options.get(TYPE)}
     given |= {"uri": options.get(URI), "warehouse": options.get(WAREHOUSE)}
     given |= {

@@ -55,8 +55,8 @@ WITHOUT_EFFECT = (
 
 
 class JdbcFactory(TableFactory):
-    """Reads a table once, in parts side by side, or by key; writes rows, by a primary key if there
-    is one."""
+    """Reads a table once, in parallel parts, or by key; writes rows, by primary key if there is
+    one."""
 
     identifier = "jdbc"
     lookup = True

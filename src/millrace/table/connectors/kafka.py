@@ -33,7 +33,7 @@ _FORMATS = (keys.FORMAT.key, keys.VALUE_FORMAT.key, keys.KEY_FORMAT.key)
 
 
 class KafkaFactory(TableFactory):
-    """Reads the records of topics, and appends rows to one."""
+    """Reads the records of topics, and appends rows to a topic."""
 
     identifier = "kafka"
     required = (keys.SERVERS,)
@@ -99,7 +99,7 @@ def _value_format(options: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _with_subjects(options: OptionValues) -> OptionValues:
-    """The options, with subjects by the name of the topic for schemas that are registered."""
+    """The options, with subjects named after the topic for registered schemas."""
     topic = options.get(keys.TOPIC)
     if topic is None or ";" in topic:
         return options
@@ -113,7 +113,7 @@ def _with_subjects(options: OptionValues) -> OptionValues:
 
 
 class TopicFormats:
-    """Which columns of a table are in the keys of records, which in the values, and how.
+    """Assignment of a table's columns to the keys and values of records, and their formats.
 
     Args:
         key_fields: names of the columns in keys.
@@ -191,7 +191,7 @@ class TopicFormats:
         return _row_type((each.name, each.type) for each in kept)
 
     def source(self, request: ScanRequest, builder: Any) -> Source[Any]:
-        """A source of the columns that are asked for."""
+        """A source of the requested columns."""
         metadata = self._readable(request.metadata)
         values, wanted = self._value_columns, request.columns.names
         schema = self._value.deserializer(values, wanted)
@@ -221,7 +221,7 @@ class TopicFormats:
 
     @property
     def _inner_key(self) -> RowType:
-        """The columns as the format of keys knows them."""
+        """The columns under the names that the format of keys uses."""
         cut = len(self._prefix)
         return _row_type((each.name[cut:], each.type) for each in self._key_columns.fields)
 
@@ -235,7 +235,7 @@ class TopicFormats:
         return dict(metadata)
 
     def serializer(self, request: SinkRequest) -> TableRecordSerializationSchema:
-        """What writes rows as records."""
+        """Serializer of rows to records."""
         topic = self._options.get(keys.TOPIC)
         if topic is None or ";" in topic:
             raise self._wrong("to be written, it has one 'topic'")

@@ -1,4 +1,4 @@
-"""Options of tables over topics, and what they mean for readers and writers of Kafka."""
+"""Options of tables over topics, and the Kafka readers and writers made from them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ PROPERTIES = "properties."
 
 
 def source_builder(options: OptionValues, startup: str | None = None) -> KafkaSourceBuilder[Any]:
-    """A source that lacks only what reads the records.
+    """A source builder that lacks only the deserializer.
 
     Args:
         startup: where to begin, for tables that do not have the option.
@@ -86,7 +86,7 @@ def source_builder(options: OptionValues, startup: str | None = None) -> KafkaSo
 
 
 def topic_sink(options: OptionValues, schema: KafkaRecordSerializationSchema) -> KafkaSink:
-    """The sink that writes by a schema."""
+    """The sink with a serialization schema."""
     guarantees = {each.name.lower().replace("_", "-"): each for each in DeliveryGuarantee}
     builder = KafkaSink.builder().set_record_serializer(schema)
     builder.set_delivery_guarantee(chosen(options.get(GUARANTEE), GUARANTEE.key, guarantees))
@@ -98,7 +98,7 @@ def topic_sink(options: OptionValues, schema: KafkaRecordSerializationSchema) ->
 
 
 def partitioner_of(options: OptionValues) -> Any:
-    """What chooses the partitions of rows; None: Kafka, by the key.
+    """Partitioner of rows; None if Kafka partitions by key.
 
     Raises:
         JobDefinitionError: there is no such one, or keys and turns contradict each other.

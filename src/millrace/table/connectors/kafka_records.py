@@ -113,7 +113,7 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         return ColumnBatch(self._joined(rows, of_rows), None, kinds, "row"), origins
 
     def _values(self, messages: Sequence[Any], filled: list[int]) -> tuple[Any, list[int], Any]:
-        """The columns of the values, of which message each row is, and the rows' kinds."""
+        """The columns of the values, the message of each row, and the rows' kinds."""
         schema: DeserializationSchema[Any] = self._value.schema
         if not filled:
             return _columns(self._value, RowBatch([])).data, [], None
@@ -125,7 +125,7 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         return found.data, [filled[origin] for origin in origins], found.row_kinds
 
     def _joined(self, values: Any, messages: Sequence[Any]) -> Any:
-        """The rows of values with what their messages have beside."""
+        """The rows of values joined with the keys and metadata of their messages."""
         import pyarrow as pa
 
         keys = None if self._key is None else self._keys(messages)
@@ -153,7 +153,7 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
         return [None if change is None else of_value.of(change) for change in changes]
 
     def _keys(self, messages: Sequence[Any]) -> Any:
-        """The columns of the keys; null of messages without one."""
+        """The columns of the keys; null for messages without a key."""
         import pyarrow as pa
 
         assert self._key is not None
@@ -185,7 +185,7 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
 
 
 def _changes_of(messages: Sequence[Any]) -> list[Any]:
-    """What the values say, decoded once for all the rows of a message; None: nothing."""
+    """The changes in the values, decoded once for all rows of a message; None if there are none."""
     changes: list[Any] = []
     last = None
     for message in messages:
@@ -282,7 +282,7 @@ def _positions(columns: RowType, part: Part | None) -> tuple[int, ...] | None:
 
 
 def _parts(rows: Sequence[Any], fields: Sequence[int]) -> list[Row]:
-    """Some fields of rows, of the rows' kinds."""
+    """Some fields of rows, with the kinds of the rows."""
     if rows and list(fields) == list(range(len(rows[0]))):
         return list(rows)
     found = []

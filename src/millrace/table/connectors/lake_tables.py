@@ -1,4 +1,4 @@
-"""What tables of Delta Lake, Iceberg and Spark have in common."""
+"""Shared parts of tables of Delta Lake, Iceberg and Spark."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def require_physical(table: ResolvedTable, identifier: str) -> None:
 
 
 def stored_type(columns: RowType) -> RowType:
-    """The columns as such tables have them: their times are in microseconds.
+    """The columns as stored: times are in microseconds.
 
     >>> str(stored_type(RowType.of(("t", TimestampType(3)))))
     'ROW<`t` TIMESTAMP(6)>'
@@ -57,7 +57,7 @@ def stored_type(columns: RowType) -> RowType:
 
 
 def stored_columns(row_type: RowType, rows: Sequence[tuple[Any, ...]]) -> pyarrow.RecordBatch:
-    """Rows in Arrow's types as such tables have them."""
+    """Rows in the stored Arrow types."""
     data: pyarrow.RecordBatch = ColumnConversion(stored_type(row_type))(RowBatch(list(rows))).data
     return data
 
@@ -65,7 +65,7 @@ def stored_columns(row_type: RowType, rows: Sequence[tuple[Any, ...]]) -> pyarro
 def stored_keys(
     table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None
 ) -> pyarrow.RecordBatch | None:
-    """The same of values of the primary key; None stays that."""
+    """Values of the primary key in the stored types; None stays None."""
     by_name = {each.name: each for each in table.sink_type.fields}
     columns = RowType(tuple(by_name[name] for name in table.primary_key))
     return None if keys is None else stored_columns(columns, keys)

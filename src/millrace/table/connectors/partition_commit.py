@@ -1,4 +1,4 @@
-"""Partitions that are marked as written: a file in their directory once their rows are there.
+"""Marks of written partitions: a file in the directory once its rows are visible.
 
 Flink docs: "FileSystem SQL Connector", Partition Commit: policy ``success-file``.
 """
@@ -19,7 +19,7 @@ __all__ = ["MarkingFileSink"]
 
 
 class MarkingFileSink(FileSink):
-    """Leaves an empty file in each directory that rows appeared in.
+    """Sink that writes an empty file to each directory with new rows.
 
     Args:
         name: of the file.

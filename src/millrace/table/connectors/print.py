@@ -1,4 +1,4 @@
-"""Rows in the terminal: ``'connector' = 'print'``. Flink docs: "Print SQL Connector"."""
+"""Rows on the terminal: ``'connector' = 'print'``. Flink docs: "Print SQL Connector"."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STANDARD_ERROR = ConfigOptions.key("standard-error").boolean_type().default_valu
 
 
 class PrintFactory(TableFactory):
-    """Writes rows as ``+I[1, a]``, behind the identifier and the number of the subtask if there are
+    """Prints rows as ``+I[1, a]``, after the identifier and the subtask's number if there are
     several."""
 
     identifier = "print"
@@ -45,7 +45,7 @@ class PrintFactory(TableFactory):
 
 
 class PrintSink(Sink[Any]):
-    """Prints rows where the job was started, once their epoch has been committed."""
+    """Prints rows in the process that started the job, after their epoch is committed."""
 
     takes = BatchForm.COLUMNS
 

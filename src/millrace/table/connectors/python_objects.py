@@ -1,4 +1,4 @@
-"""Any source or sink of a program as a table: ``'connector' = 'python'``."""
+"""Any source or sink of a Python program as a table: ``'connector' = 'python'``."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SINK = ConfigOptions.key("sink").string_type().no_default_value()
 
 
 class PythonFactory(TableFactory):
-    """Takes ``'source' = 'module:name'`` and ``'sink' = 'module:name'``, each of a `Source` or
-    `Sink`, or of a function without arguments that makes one.
+    """Takes ``'source' = 'module:name'`` and ``'sink' = 'module:name'``, each the name of a
+    `Source` or `Sink`, or of a function without arguments that returns one.
 
     Records are rows, dicts or tuples; columns are used as they are.
     """

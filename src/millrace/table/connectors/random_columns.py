@@ -1,4 +1,4 @@
-"""Columns whose values are a function of the row's number: sequences, and random values.
+"""Columns whose values depend on the row's number: sequences, and random values.
 
 The same numbers always give the same values, so that what is read again after a failure is the
 same. Semantics of the options: Flink docs, "DataGen SQL Connector".
@@ -45,7 +45,7 @@ def uniform(rows: NDArray[np.uint64], seed: int) -> NDArray[np.float64]:
 
 
 def sequence(kind: LogicalType, start: int) -> Column:
-    """Numbers that count up, as a type; of texts, their digits."""
+    """Ascending numbers as a type; for texts, their digits."""
     target = arrow_type(kind)
 
     def column(rows: NDArray[np.uint64]) -> Any:
@@ -84,12 +84,13 @@ def real_numbers(kind: LogicalType, low: float, high: float, seed: int) -> Colum
 
 
 def booleans(seed: int) -> Column:
-    """TRUE and FALSE, as often."""
+    """Random booleans, TRUE and FALSE with equal probability."""
     return lambda rows: pa.array((random_words(rows, seed) & np.uint64(1)).astype(bool))
 
 
 def texts(kind: LogicalType, length: int, var_len: bool, seed: int) -> Column:
-    """Hexadecimal digits (of binary types: bytes) of a length, or of at most that length."""
+    """Random hexadecimal digits (for binary types: bytes) of a length, or of at most that
+    length."""
     target = arrow_type(kind)
     binary = isinstance(kind, (logical.BinaryType, logical.VarBinaryType))
     width = length if binary else -(-length // 2)

@@ -1,4 +1,4 @@
-"""Which connectors there are, and the access to tables that their factories give."""
+"""The registered connectors, and access to tables through their factories."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _FACTORIES: dict[str, TableFactory] = {}
 
 
 def register_factory(factory: TableFactory) -> None:
-    """Make a connector of one's own known by its identifier."""
+    """Register a connector of a program under its identifier."""
     _FACTORIES[factory.identifier] = factory
 
 
 def factory_of(options: Mapping[str, str]) -> TableFactory:
-    """The factory that a table's option ``connector`` names.
+    """The factory of a table's option ``connector``.
 
     Raises:
         CatalogError: there is no such option, or no such connector.
@@ -61,20 +61,21 @@ def factory_of(options: Mapping[str, str]) -> TableFactory:
 
 @dataclass(frozen=True)
 class ConnectorAccess:
-    """Sources, look-ups and sinks of a table by its options: a `TableAccess`. All are equal."""
+    """Sources, look-ups and sinks of a table by its options: a `TableAccess`. All instances are
+    equal."""
 
     def create_source(self, request: ScanRequest) -> Source[Any]:
-        """The source that the table's connector makes."""
+        """The source of the table's connector."""
         factory = factory_of(request.options)
         return factory.create_source(request, factory.options_of(request.table, request.options))
 
     def create_lookup(self, request: LookupRequest) -> LookupFunction | AsyncLookupFunction:
-        """The look-up that the table's connector makes."""
+        """The look-up of the table's connector."""
         factory = factory_of(request.options)
         return factory.create_lookup(request, factory.options_of(request.table, request.options))
 
     def create_sink(self, request: SinkRequest) -> Sink[Any]:
-        """The sink that the table's connector makes."""
+        """The sink of the table's connector."""
         factory = factory_of(request.options)
         if request.overwrite and not factory.overwrite:
             raise factory.refused(
@@ -85,35 +86,35 @@ class ConnectorAccess:
         return factory.create_sink(request, factory.options_of(request.table, request.options))
 
     def replacing(self, request: SinkRequest) -> Callable[[], None]:
-        """What the table's connector does after an INSERT OVERWRITE."""
+        """The connector's action after an INSERT OVERWRITE."""
         factory = factory_of(request.options)
         return factory.replacing(request, factory.options_of(request.table, request.options))
 
     def partitions(self, table: ResolvedTable) -> list[tuple[str, ...]]:
-        """Ask the table's connector for its partitions."""
+        """The partitions that the table's connector lists."""
         factory = factory_of(table.options)
         return factory.partitions(table, factory.options_of(table, table.options))
 
     def truncate(self, table: ResolvedTable) -> None:
-        """Have the table's connector delete all rows."""
+        """Delete all rows through the table's connector."""
         factory = factory_of(table.options)
         factory.truncate(table, factory.options_of(table, table.options))
 
     def version(self, table: ResolvedTable) -> int | None:
-        """Ask the table's connector what the table is at."""
+        """The table's current version, from its connector."""
         factory = factory_of(table.options)
         return factory.version(table, factory.options_of(table, table.options))
 
     def delete_rows(
         self, table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None, read: int | None = None
     ) -> None:
-        """Have the table's connector delete rows."""
+        """Delete rows through the table's connector."""
         factory = factory_of(table.options)
         factory.delete_rows(table, factory.options_of(table, table.options), keys, read)
 
     def update_rows(
         self, table: ResolvedTable, rows: Sequence[tuple[Any, ...]], read: int | None = None
     ) -> None:
-        """Have the table's connector replace rows."""
+        """Replace rows through the table's connector."""
         factory = factory_of(table.options)
         factory.update_rows(table, factory.options_of(table, table.options), rows, read)

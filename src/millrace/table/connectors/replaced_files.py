@@ -1,5 +1,5 @@
-"""Files of a table: what INSERT OVERWRITE removes, and in which partitions they are. Flink docs:
-"FileSystem SQL Connector"."""
+"""Files of a table that INSERT OVERWRITE removes, and their partitions. Flink docs: "FileSystem
+SQL Connector"."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["partitions_of_files", "replaced_files"]
 def replaced_files(
     path: str, table: ResolvedTable, partition: tuple[tuple[str, str], ...]
 ) -> Callable[[], None]:
-    """What deletes the files that are there now, in the partitions that have new ones by then.
+    """Action that deletes the current files, in the partitions that then have new ones.
 
     A table without partitions, and a partition whose columns are all given, is replaced by what
     there is then, if there is nothing, too.
@@ -36,7 +36,7 @@ def replaced_files(
 
 
 def partitions_of_files(path: str, columns: Sequence[str]) -> list[tuple[str, ...]]:
-    """The values of partition columns that stand in the paths of files, each once."""
+    """The distinct values of partition columns in the paths of files."""
     base = resolved(path)
     found = set()
     for file in _files(base):

@@ -30,7 +30,7 @@ _OF_DECLARED_SCHEMA = frozenset({"avro", "csv", "json", "orc", "parquet", "text"
 
 
 class SparkFactory(TableFactory):
-    """Reads what ``spark.read`` or ``spark.readStream`` gives, or a table of Spark's catalog."""
+    """Reads through ``spark.read`` or ``spark.readStream``, or from a table of Spark's catalog."""
 
     identifier = "spark"
     optional = (FORMAT, DATABASE, TABLE, STREAMING, REPEATABLE, TRIGGER)
@@ -70,7 +70,7 @@ class SparkFactory(TableFactory):
 
 
 def _table_of_spark(request: ScanRequest, options: OptionValues) -> Any:
-    """The wanted columns of a table of Spark's catalog."""
+    """The requested columns of a table of Spark's catalog."""
     from millrace.spark import session_catalog
 
     for option in (FORMAT, STREAMING, TRIGGER):

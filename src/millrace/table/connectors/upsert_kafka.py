@@ -1,5 +1,5 @@
-"""Topics whose keys stand for rows: ``'connector' = 'upsert-kafka'``. Flink docs: "Upsert Kafka
-SQL Connector"."""
+"""Topics with one row per key: ``'connector' = 'upsert-kafka'``. Flink docs: "Upsert Kafka SQL
+Connector"."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ WITHOUT_EFFECT = (
 
 
 class UpsertKafkaFactory(TableFactory):
-    """The last record of each key is a row; one without a value deletes it."""
+    """Table whose rows are the last records of the keys; a record without a value deletes its
+    row."""
 
     identifier = "upsert-kafka"
     required = (keys.TOPIC, keys.SERVERS, keys.KEY_FORMAT, keys.VALUE_FORMAT)

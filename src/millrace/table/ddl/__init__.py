@@ -1,1 +1,1 @@
-"""What statements do: a module per kind of statement."""
+"""Execution of statements, one module per kind of statement."""

@@ -1,4 +1,4 @@
-"""ANALYZE TABLE: counts what a table has, and keeps it in the catalog. Batch mode only."""
+"""ANALYZE TABLE: computes statistics and stores them in the catalog. Batch mode only."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WITH_LENGTH = (CharType, VarCharType, BinaryType, VarBinaryType)
 
 
 def analyze(session: TableSession, statement: Analyze) -> TableResult:
-    """ANALYZE TABLE: the number of rows, and of columns what is asked for, by one query.
+    """ANALYZE TABLE: the number of rows, and requested statistics of columns, by one query.
 
     Raises:
         JobDefinitionError: the session is streaming, or a name is unknown.
@@ -114,7 +114,8 @@ def _query(
 
 
 def _measures(name: str, kind: LogicalType) -> list[str]:
-    """Of a column: values, different values, least, greatest, average and greatest length."""
+    """Statistics of a column: count, distinct count, minimum, maximum, average and maximum
+    length."""
     ordered = not isinstance(kind, _WITHOUT_ORDER)
     between = ordered and not isinstance(kind, (*_WITH_LENGTH, BooleanType))
     length = f"CHAR_LENGTH({name})" if isinstance(kind, (CharType, VarCharType)) else None

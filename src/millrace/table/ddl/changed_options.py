@@ -1,4 +1,4 @@
-"""SET and RESET of the options that a table, database or model was declared with."""
+"""SET and RESET of the declared options of a table, database or model."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ __all__ = [
 
 
 def create_table(session: TableSession, statement: CreateTable) -> TableResult:
-    """CREATE TABLE, also LIKE another one."""
+    """CREATE TABLE, also with LIKE."""
     name = session.catalogs.qualified(statement.path)
     if statement.query is not None:
         return _create_as(session, name, statement)
@@ -106,7 +106,7 @@ def _is_session_catalog(session: TableSession, name: ObjectIdentifier) -> bool:
 
 
 def _taken(session: TableSession, name: ObjectIdentifier, temporary: bool, allowed: bool) -> bool:
-    """Whether there is such a name, and the statement says that this is fine."""
+    """Whether the name exists and the statement allows that."""
     if temporary:
         exists = session.catalogs.is_temporary(name)
     else:
@@ -138,7 +138,8 @@ def _require_partitions(table: CatalogTable) -> None:
 
 
 def _like(session: TableSession, table: CatalogTable, like: LikeClause) -> CatalogTable:
-    """The table with what LIKE takes over of another one. Flink docs: CREATE TABLE, "LIKE"."""
+    """The table with the parts that LIKE copies from another one. Flink docs: CREATE TABLE,
+    "LIKE"."""
     name = session.catalogs.qualified(like.path)
     other = session.catalogs.table(name)
     if not isinstance(other, CatalogTable):
@@ -203,7 +204,7 @@ def _merged_schema(schema: Schema, other: Schema, strategies: dict[str, str]) ->
 
 
 def create_view(session: TableSession, statement: CreateView) -> TableResult:
-    """CREATE VIEW; its query is kept as text, and bound when the view is used."""
+    """CREATE VIEW; its query is stored as text, and bound when the view is used."""
     name = session.catalogs.qualified(statement.path)
     if _taken(session, name, statement.temporary, statement.if_not_exists):
         return TableResult.ok()
@@ -227,7 +228,7 @@ def create_view(session: TableSession, statement: CreateView) -> TableResult:
 
 
 def _require_distinct(statement: CreateView) -> None:
-    """A query's second ``id`` is called ``id0``; a view says what its columns are called."""
+    """Require distinct column names for a view: in a query, a second ``id`` is called ``id0``."""
     known: list[str] = []
     for item in statement.query.args.get("expressions") or ():
         written = (item.alias,) if isinstance(item, exp.Alias) else names_of(item)
@@ -254,7 +255,7 @@ def create_database(session: TableSession, statement: CreateDatabase) -> TableRe
 
 
 def create_catalog(session: TableSession, statement: CreateCatalog) -> TableResult:
-    """CREATE CATALOG: the option ``type`` says which."""
+    """CREATE CATALOG; the option ``type`` names its kind."""
     if statement.if_not_exists and statement.name in session.catalogs.list_catalogs():
         return TableResult.ok()
     catalog = catalog_of(statement.name, statement.options)

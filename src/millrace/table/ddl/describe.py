@@ -1,4 +1,4 @@
-"""DESCRIBE: the columns of a table, and what a catalog or database is."""
+"""DESCRIBE: the columns of a table, or the properties of a catalog or database."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _items(rows: Sequence[tuple[str, str]]) -> TableResult:
 def columns_result(
     session: TableSession, path: Sequence[str], wanted: Callable[[str], bool]
 ) -> TableResult:
-    """A row per column: name, type, whether it may be null, its part in keys, and what it is."""
+    """A row per column: name, type, nullability, part of keys, and further properties."""
     found = session.reader.resolve_table(path)
     if found is None:
         raise not_found("table", ".".join(path), session.reader.names(NameKind.TABLE))
@@ -100,7 +100,7 @@ def columns_result(
 
 
 def _times(session: TableSession, found: ResolvedTable | ResolvedView) -> dict[str, str]:
-    """The columns that are time attributes, and of which kind."""
+    """The columns that are time attributes, and their kinds."""
     if isinstance(found, ResolvedView):
         names = session.view_type(found).names
         kinds = time_attributes(session.view_query(found))

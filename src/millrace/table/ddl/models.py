@@ -35,7 +35,7 @@ __all__ = [
 
 
 def create_model(session: TableSession, statement: CreateModel) -> TableResult:
-    """CREATE MODEL. Its provider is asked when the model is used."""
+    """CREATE MODEL. Its provider is asked at the model's first use."""
     inputs, outputs = _schema(statement.inputs), _schema(statement.outputs)
     model = CatalogModel(inputs, outputs, dict(statement.options), statement.comment)
     session.catalogs.models.create(
@@ -80,7 +80,7 @@ def drop_model(session: TableSession, statement: DropModel) -> TableResult:
 
 
 def models_of(session: TableSession, statement: Show) -> list[str]:
-    """The names that SHOW MODELS lists."""
+    """The names for SHOW MODELS."""
     place = session.catalogs.place
     if statement.path:
         place = session.catalogs.qualified_database(statement.path)
@@ -96,7 +96,7 @@ def _found(session: TableSession, path: Sequence[str]) -> CatalogModel:
 
 
 def described_model(session: TableSession, path: Sequence[str]) -> TableResult:
-    """A row per column: its name and type, and whether it is of the input."""
+    """A row per column: its name and type, and whether it is an input."""
     model = _found(session, path)
     row_type = RowType.of(
         ("name", VarCharType()),
@@ -115,7 +115,7 @@ def described_model(session: TableSession, path: Sequence[str]) -> TableResult:
 
 
 def model_text(session: TableSession, path: Sequence[str]) -> str:
-    """The statement that would make a model."""
+    """The CREATE statement of a model."""
     model, name = _found(session, path), session.catalogs.qualified(path)
     temporary = "TEMPORARY " if session.catalogs.models.is_temporary(path) else ""
     lines = [f"CREATE {temporary}MODEL {name}"]

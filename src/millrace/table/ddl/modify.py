@@ -21,7 +21,7 @@ __all__ = ["delete", "truncate_table", "update"]
 
 
 def truncate_table(session: TableSession, statement: TruncateTable) -> TableResult:
-    """TRUNCATE TABLE: every row goes."""
+    """TRUNCATE TABLE: deletes every row."""
     table = _changed_table(session, statement.path, "TRUNCATE TABLE")
     try:
         _access(table).truncate(table)
@@ -33,7 +33,8 @@ def truncate_table(session: TableSession, statement: TruncateTable) -> TableResu
 
 
 def delete(session: TableSession, statement: Delete) -> TableResult:
-    """DELETE: the rows that satisfy a condition are found by a query, and go by primary key."""
+    """DELETE: a query finds the rows that satisfy a condition, and they are deleted by primary
+    key."""
     table = _changed_table(session, statement.path, "DELETE")
     if statement.where is None:
         _access(table).delete_rows(table, None)
@@ -47,7 +48,7 @@ def delete(session: TableSession, statement: Delete) -> TableResult:
 
 
 def update(session: TableSession, statement: Update) -> TableResult:
-    """UPDATE: the new rows are those of a query, and replace those of their primary keys."""
+    """UPDATE: a query computes the new rows, which replace the rows with their primary keys."""
     table = _changed_table(session, statement.path, "UPDATE")
     _require_key(table, "UPDATE")
     names = table.sink_type.names
@@ -93,7 +94,7 @@ def _require_key(table: ResolvedTable, what: str) -> None:
 
 
 def _selected(statement: Delete | Update, names: tuple[str, ...]) -> Any:
-    """The query of the rows that a statement is about."""
+    """The query of the rows that a statement changes."""
     columns = ", ".join(map(quoted, names))
     alias = "" if statement.alias is None else f" AS {quoted(statement.alias)}"
     query: Any = parse_query(

@@ -14,7 +14,7 @@ CORE = "core"
 
 
 def load_module(session: TableSession, statement: LoadModule) -> TableResult:
-    """LOAD MODULE: always refused, for ``core`` is loaded."""
+    """LOAD MODULE: always refused, because ``core`` is loaded."""
     if statement.name == CORE:
         raise CatalogError(f"the module {CORE} is loaded already, and it is the only one", CORE)
     raise JobDefinitionError(
@@ -34,7 +34,7 @@ def unload_module(session: TableSession, statement: UnloadModule) -> TableResult
 
 
 def use_modules(session: TableSession, statement: UseModules) -> TableResult:
-    """USE MODULES: of ``core``, which changes nothing."""
+    """USE MODULES: accepts only ``core``, without effect."""
     for name in statement.names:
         if name != CORE:
             raise not_found("module", name, [CORE])

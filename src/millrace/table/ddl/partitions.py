@@ -51,7 +51,7 @@ def show_partitions(session: TableSession, statement: Show) -> TableResult:
 def change_partitions(
     session: TableSession, name: ObjectIdentifier, action: AddPartitions | DropPartitions
 ) -> TableResult:
-    """Add partitions to what the catalog knows of a table, or take them away.
+    """Add partitions to a table in the catalog, or remove them.
 
     Raises:
         CatalogError: the table is temporary or not partitioned, a partition is there already, or

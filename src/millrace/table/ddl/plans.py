@@ -17,7 +17,7 @@ __all__ = ["compile_plan", "execute_plan", "sinks_of"]
 
 
 def compile_plan(session: TableSession, statement: CompilePlan) -> TableResult:
-    """Writes the plan of inserts into a file; with EXECUTE the one that is there is run."""
+    """Write the plan of inserts to a file; with EXECUTE run the plan of an existing file."""
     kept = statement.if_not_exists or statement.execute
     sinks = sinks_of(session, statement.statement)
     plan = compiled_into(session, sinks, statement.file, kept)
@@ -25,7 +25,7 @@ def compile_plan(session: TableSession, statement: CompilePlan) -> TableResult:
 
 
 def execute_plan(session: TableSession, statement: ExecutePlan) -> TableResult:
-    """Runs the plan of a file."""
+    """Run the plan of a file."""
     return CompiledPlan.load(session, FilePlanReference(statement.file)).execute()
 
 

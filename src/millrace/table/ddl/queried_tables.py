@@ -1,4 +1,4 @@
-"""The table that CREATE TABLE ... AS makes of a query. Flink docs: CREATE TABLE, "AS"."""
+"""The table that CREATE TABLE ... AS makes from a query. Flink docs: CREATE TABLE, "AS"."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ __all__ = ["explain", "insert", "insert_set", "query"]
 
 
 def query(session: TableSession, statement: Query) -> TableResult:
-    """A query whose rows the client gets."""
+    """A query whose rows go to the client."""
     return session.collect(session.bind_query(statement.query, statement.text))
 
 

@@ -24,7 +24,7 @@ __all__ = ["column_of_statement", "key_of", "schema_of_statement", "watermark_of
 
 
 def column_of_statement(column: Column) -> UnresolvedColumn:
-    """A column as the schema keeps it."""
+    """A column as a schema stores it."""
     if isinstance(column, ComputedColumnClause):
         return UnresolvedColumn(
             column.name,
@@ -45,14 +45,14 @@ def column_of_statement(column: Column) -> UnresolvedColumn:
 
 
 def watermark_of(watermark: Watermark | None) -> UnresolvedWatermark | None:
-    """A watermark as the schema keeps it."""
+    """A watermark as a schema stores it."""
     if watermark is None:
         return None
     return UnresolvedWatermark(".".join(watermark.column), watermark.expression_text)
 
 
 def key_of(key: PrimaryKey | None) -> UnresolvedKey | None:
-    """A primary key as the schema keeps it.
+    """A primary key as a schema stores it.
 
     Raises:
         JobDefinitionError: it is to be enforced.

@@ -1,4 +1,4 @@
-"""SET and RESET: the options of the session."""
+"""SET and RESET of the session's options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["reset_option", "set_option"]
 
 
 def set_option(session: TableSession, statement: SetOption) -> TableResult:
-    """SET; without a key: all options that are set."""
+    """SET; without a key, the list of all set options."""
     if statement.key is None:
         row_type = RowType.of(("key", VarCharType()), ("value", VarCharType()))
         return TableResult.of_rows(row_type, list(session.config.to_dict().items()))
@@ -20,6 +20,6 @@ def set_option(session: TableSession, statement: SetOption) -> TableResult:
 
 
 def reset_option(session: TableSession, statement: ResetOption) -> TableResult:
-    """RESET; without a key: all options."""
+    """RESET; without a key, of all options."""
     session.config.reset(statement.key)
     return TableResult.ok()

@@ -1,4 +1,4 @@
-"""SHOW statements. Columns of results are named as Flink names them."""
+"""SHOW statements. Columns of results have Flink's names."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _filter(statement: Show) -> Callable[[str], bool]:
 
 
 def matches_like(text: str, pattern: str, ignore_case: bool = False) -> bool:
-    """Whether a text is like a pattern of SQL: ``%`` is any text, ``_`` any sign.
+    """Whether a text matches a pattern of SQL: ``%`` is any text, ``_`` any character.
 
     >>> matches_like("orders", "o%_s")
     True
@@ -76,7 +76,7 @@ def _views(session: TableSession, statement: Show) -> Iterable[str]:
 
 
 def _functions(session: TableSession, statement: Show) -> Iterable[str]:
-    """Of the user and built in, by name: operators have none."""
+    """The user's and built-in functions that have names; operators have none."""
     built_in = {each.name.lower() for each in registry.functions() if each.name[0].isalpha()}
     return sorted({name for name in built_in if " " not in name} | set(_user_functions(session)))
 

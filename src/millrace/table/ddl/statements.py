@@ -1,4 +1,4 @@
-"""`execute_statement`: carries out a statement of any kind."""
+"""`execute_statement`: executes a statement of any kind."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ _REASONS: dict[type[Statement], tuple[str, str]] = {
 
 
 def execute_statement(session: TableSession, statement: Statement) -> TableResult:
-    """Carry out a statement.
+    """Execute a statement.
 
     Raises:
         JobDefinitionError: it cannot be carried out.
@@ -106,8 +106,8 @@ def execute_statement(session: TableSession, statement: Statement) -> TableResul
 
 
 def _position(statement: Statement, name: str) -> TextPosition | None:
-    """Where the name stands: as that of the statement's object, or as the last such word, for a
-    column is declared before a key or a watermark names it; or as an option."""
+    """Position of a name: as the statement's object, or as the last such word, because a column
+    is declared before a key or a watermark names it; or as an option."""
     at = statement.position
     written = "" if at is None else statement.text[at.start : at.end].replace("`", "")
     if written.rpartition(".")[2].strip().lower() == name:

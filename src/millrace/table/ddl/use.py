@@ -1,4 +1,4 @@
-"""USE: the catalog and database that names are looked up in."""
+"""USE: changes the current catalog and database."""
 
 from __future__ import annotations
 

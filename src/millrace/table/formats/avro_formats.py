@@ -1,4 +1,4 @@
-"""Formats of messages in Avro: with the schema of the table, and with those of a registry.
+"""Avro formats of messages: with the table's schema, and with schemas of a registry.
 
 Flink docs: "Avro Format", "Confluent Avro Format", "Debezium Format".
 """
@@ -45,7 +45,7 @@ LEGACY = ConfigOptions.key("avro.timestamp_mapping.legacy").boolean_type().defau
 
 
 class AvroMessageFormat(MessageFormat):
-    """Records without their schema, which is that of the table's columns."""
+    """Records without a schema of their own: it follows from the table's columns."""
 
     options = (ENCODING, LEGACY)
     text = False
@@ -86,7 +86,7 @@ _CLIENT = (
 
 
 class RegistryFormat(MessageFormat):
-    """Records behind the id of their schema, which a registry has.
+    """Records after the id of their schema in a registry.
 
     Attributes:
         identifier: the value of the option ``format``.
@@ -146,7 +146,7 @@ class RegistryFormat(MessageFormat):
 
 
 def _same_fields(given: AvroSchema, of_table: AvroSchema, key: str) -> AvroSchema:
-    """The schema that is given, if it has the table's columns in their order.
+    """The given schema, if it has the table's columns in the same order.
 
     Raises:
         JobDefinitionError: it has others.
@@ -161,7 +161,7 @@ def _same_fields(given: AvroSchema, of_table: AvroSchema, key: str) -> AvroSchem
 
 
 class ConfluentAvroFormat(RegistryFormat):
-    """Rows that are added."""
+    """Inserted rows, with a schema in a registry."""
 
     identifier = "avro-confluent"
 
@@ -175,7 +175,7 @@ class ConfluentAvroFormat(RegistryFormat):
 
 
 class DebeziumAvroFormat(RegistryFormat):
-    """``before``, ``after`` and ``op`` of rows that change."""
+    """Changes with ``before``, ``after`` and ``op``, with a schema in a registry."""
 
     identifier = "debezium-avro-confluent"
     changes = ALL_KINDS

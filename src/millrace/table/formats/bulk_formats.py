@@ -34,11 +34,11 @@ class BulkTableFormat(ABC):
 
     @abstractmethod
     def reader(self, names: Sequence[str]) -> FileFormat[Any]:
-        """Reads these columns, in the types that the files have."""
+        """Reader of these columns, in the types of the files."""
 
     @abstractmethod
     def writers(self, columns: RowType, read: Read) -> BulkWriterFactory[Any]:
-        """Writes rows of these columns.
+        """Factory of writers of these columns.
 
         Raises:
             JobDefinitionError: the format does not hold a column's type.
@@ -59,7 +59,7 @@ PARQUET_COMPRESSION = (
 
 
 class ParquetFormat(BulkTableFormat):
-    """Every type; of columns only those of the query are read."""
+    """Parquet with every type; only the query's columns are read."""
 
     options = (PARQUET_COMPRESSION,)
 
@@ -86,7 +86,7 @@ ORC_STRIPE_SIZE = ConfigOptions.key("orc.stripe.size").int_type().no_default_val
 
 
 class OrcFormat(BulkTableFormat):
-    """Of columns only those of the query are read."""
+    """ORC; only the query's columns are read."""
 
     options = (ORC_COMPRESSION, ORC_STRIPE_SIZE)
 
@@ -113,7 +113,7 @@ AVRO_CODEC = (
 
 
 class AvroFormat(BulkTableFormat):
-    """Each file is read by the schema that it says; fields go by name."""
+    """Avro; each file is read by its own schema, and fields are matched by name."""
 
     options = (AVRO_CODEC,)
 

@@ -1,5 +1,4 @@
-"""Formats whose messages are changes of a database's rows: Debezium's, Canal's, Maxwell's and
-GoldenGate's.
+"""Formats of changes of a database's rows: Debezium's, Canal's, Maxwell's and GoldenGate's.
 
 Flink docs: "Debezium Format", "Canal Format", "Maxwell Format", "Ogg Format".
 """
@@ -48,7 +47,7 @@ TABLE = ConfigOptions.key("canal-json.table.include").string_type().no_default_v
 
 
 class ChangeFormat(MessageFormat):
-    """Rows with their kinds. An update is written as a delete and an insert, as Flink does."""
+    """Rows with their kinds. An update is written as a delete and an insert, as in Flink."""
 
     changes = ALL_KINDS
     accepts = frozenset()
@@ -66,7 +65,7 @@ class ChangeFormat(MessageFormat):
 
 
 class DebeziumJsonFormat(ChangeFormat):
-    """``before``, ``after`` and ``op``."""
+    """Debezium's JSON, with ``before``, ``after`` and ``op``."""
 
     json = JsonOptions("debezium-json")
     more = (SCHEMA_INCLUDE,)
@@ -91,7 +90,7 @@ class DebeziumJsonFormat(ChangeFormat):
 
 
 class CanalJsonFormat(ChangeFormat):
-    """``data``, ``old`` and ``type``."""
+    """Canal's JSON, with ``data``, ``old`` and ``type``."""
 
     json = JsonOptions("canal-json")
     more = (DATABASE, TABLE)
@@ -106,7 +105,7 @@ class CanalJsonFormat(ChangeFormat):
 
 
 class MaxwellJsonFormat(ChangeFormat):
-    """``data``, ``old`` and ``type`` of one row."""
+    """Maxwell's JSON, with ``data``, ``old`` and ``type`` of one row."""
 
     json = JsonOptions("maxwell-json")
     writes = MaxwellJsonSerializationSchema
@@ -121,7 +120,7 @@ class MaxwellJsonFormat(ChangeFormat):
 
 
 class OggJsonFormat(ChangeFormat):
-    """``before``, ``after`` and ``op_type``."""
+    """GoldenGate's JSON, with ``before``, ``after`` and ``op_type``."""
 
     json = JsonOptions("ogg-json")
     writes = OggJsonSerializationSchema

@@ -1,4 +1,4 @@
-"""`FormatChoice`: the format that a table names by one of its options, with that format's options.
+"""`FormatChoice`: the format in an option of a table, with the format's options.
 
 Flink: ``FactoryUtil.TableFactoryHelper``.
 """
@@ -32,7 +32,7 @@ MESSAGE_FORMATS: dict[str, MessageFormat] = {
 
 
 def chosen(name: str, key: str, known: Mapping[str, Any]) -> Any:
-    """What the value of an option stands for.
+    """The object that the value of an option names.
 
     Raises:
         CatalogError: it stands for nothing.
@@ -48,7 +48,7 @@ def format_options(
     keys: Iterable[str],
     known: Mapping[str, Sequence[ConfigOption[Any]]] | None = None,
 ) -> list[ConfigOption[Any]]:
-    """The options of the formats that a table names, with what their keys begin with.
+    """The options of a table's formats, with the prefixes of their keys.
 
     Args:
         keys: the options that name formats: ``format``, ``key.format``, ``value.format``.
@@ -75,7 +75,7 @@ def _prefixed(key: str, option: ConfigOption[Any]) -> ConfigOption[Any]:
 
 
 class FormatChoice:
-    """A format of messages, by the options of a table.
+    """A format of messages, chosen by the options of a table.
 
     Args:
         key: the option that names it.
@@ -97,15 +97,15 @@ class FormatChoice:
 
     @property
     def error_policy(self) -> ErrorPolicy:
-        """What becomes of messages that cannot be read."""
+        """Treatment of messages that cannot be read."""
         return self.format.error_policy(self._read)
 
     def metadata_reader(self, key: str) -> ChangeMetadata:
-        """A piece of metadata of a message, by its key."""
+        """Reader of a metadata value of messages, by its key."""
         return self.format.metadata_reader(key, self._read)
 
     def deserializer(self, physical: RowType, wanted: Sequence[str]) -> DeserializationSchema[Any]:
-        """Reads rows that have the wanted columns of all physical ones."""
+        """Deserializer to rows with the wanted ones of the physical columns."""
         return self.format.deserializer(physical, wanted, self._read)
 
     def has_empty_messages(self, physical: RowType) -> bool:
@@ -113,5 +113,5 @@ class FormatChoice:
         return self.format.has_empty_messages(physical)
 
     def serializer(self, columns: RowType) -> SerializationSchema[Any]:
-        """Writes rows of these columns."""
+        """Serializer of rows of these columns."""
         return self.format.serializer(columns, self._read)

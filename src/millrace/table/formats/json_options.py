@@ -1,4 +1,4 @@
-"""`JsonOptions`: the options that all formats of JSON have. Flink: ``JsonFormatOptions``."""
+"""`JsonOptions`: the options of all JSON formats. Flink: ``JsonFormatOptions``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class JsonOptions:
 
     @property
     def all(self) -> tuple[ConfigOption[Any], ...]:
-        """All of them."""
+        """All options."""
         return (
             *(self.ignores, self._timestamps, self._null_keys, self._null_key),
             *(self._plain, self._no_nulls),
@@ -56,7 +56,7 @@ class JsonOptions:
     def serializer(
         self, columns: RowType, read: Callable[[ConfigOption[Any]], Any]
     ) -> TableJsonSerializationSchema:
-        """Writes rows as a table's options say."""
+        """Serializer of rows with a table's options."""
         style = JsonStyle(
             iso_timestamps=read(self._timestamps).upper() == "ISO-8601",
             null_keys=read(self._null_keys).upper(),

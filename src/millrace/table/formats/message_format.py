@@ -1,4 +1,4 @@
-"""`MessageFormat`: csv, json or raw text of single rows, by the options of a table.
+"""`MessageFormat`: csv, json or raw text of single rows, with the options of a table.
 
 Flink: ``DeserializationFormatFactory`` and ``SerializationFormatFactory``; Flink docs: "CSV
 Format", "JSON Format", "Raw Format".
@@ -56,17 +56,17 @@ class MessageFormat(ABC):
     metadata: ClassVar[Mapping[str, ChangeMetadata]] = {}
 
     def metadata_reader(self, key: str, read: Read) -> ChangeMetadata:
-        """A piece of metadata of a message."""
+        """Reader of a metadata value of messages."""
         return self.metadata[key]
 
     def error_policy(self, read: Read) -> ErrorPolicy:
-        """What becomes of messages that cannot be read."""
+        """Treatment of messages that cannot be read."""
         skips = self.ignores is not None and read(self.ignores)
         return ErrorPolicy.skip() if skips else ErrorPolicy.fail()
 
     @staticmethod
     def read_columns(physical: RowType, wanted: Sequence[str]) -> RowType:
-        """The wanted columns; all of them if none is wanted, for rows are to be counted."""
+        """The wanted columns; all columns if none is wanted, so that rows can be counted."""
         fields = tuple(each for each in physical.fields if each.name in wanted)
         return RowType(fields or physical.fields)
 
@@ -78,11 +78,11 @@ class MessageFormat(ABC):
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
-        """Reads rows that have the wanted columns of all physical ones."""
+        """Deserializer to rows with the wanted ones of the physical columns."""
 
     @abstractmethod
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:
-        """Writes rows of these columns."""
+        """Serializer of rows of these columns."""
 
 
 FIELD_DELIMITER = ConfigOptions.key("csv.field-delimiter").string_type().default_value(",")
@@ -96,13 +96,13 @@ NULL = ConfigOptions.key("csv.null-literal").string_type().no_default_value()
 
 
 class CsvFormat(MessageFormat):
-    """Columns by position, in the order of the table."""
+    """CSV with columns by position, in the order of the table."""
 
     options = (FIELD_DELIMITER, QUOTE, NO_QUOTE, COMMENTS, CSV_IGNORES, ARRAYS, ESCAPE, NULL)
     ignores = CSV_IGNORES
 
     def has_empty_messages(self, physical: RowType) -> bool:
-        """Of one column, an empty line is an empty field."""
+        """Whether an empty line is a row: with one column it is an empty field."""
         return len(physical.fields) == 1
 
     def deserializer(
@@ -155,7 +155,7 @@ JSON = JsonOptions("json")
 
 
 class JsonFormat(MessageFormat):
-    """Objects with the columns' names; fields that are no columns are left out."""
+    """JSON objects with the columns' names; other members are ignored."""
 
     options = (MISSING, PARSER, *JSON.all)
     ignores = JSON.ignores
@@ -194,7 +194,7 @@ ENDIANNESS = (
 
 
 class RawFormat(MessageFormat):
-    """The value of the one column there is: text, bytes, a number or a boolean."""
+    """The value of the only column: text, bytes, a number or a boolean."""
 
     options = (CHARSET, ENDIANNESS)
 
@@ -208,7 +208,7 @@ class RawFormat(MessageFormat):
 
 
 class _OneValue(RawFormatSerializationSchema):
-    """Writes NULL as nothing."""
+    """Serializer that writes NULL as an empty message."""
 
     def serialize(self, value: Row) -> bytes:
         return b"" if value[0] is None else super().serialize(value)

@@ -1,4 +1,4 @@
-"""Messages of Protobuf as rows. Flink docs: "Protobuf Format"."""
+"""Protobuf messages as rows. Flink docs: "Protobuf Format"."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NULL_TEXT = ConfigOptions.key("protobuf.write-null-string-literal").string_type(
 
 
 class ProtobufFormat(MessageFormat):
-    """Fields by the columns' names; those that are no columns are left out."""
+    """Protobuf fields by the columns' names; other fields are ignored."""
 
     options = (CLASS, DESCRIPTORS, IGNORES, DEFAULTS, NULL_TEXT)
     ignores = IGNORES
@@ -82,7 +82,7 @@ def _message_type(columns: RowType, read: Read) -> MessageType:
 
 
 def _has_times(message_type: MessageType, names: Sequence[str]) -> bool:
-    """Whether there are times in some fields of messages, however deep."""
+    """Whether some fields of messages contain times, at any depth."""
 
     def has(descriptor: Any) -> bool:
         if descriptor is None or descriptor.full_name in (TIMESTAMP, DURATION):
@@ -106,7 +106,7 @@ def _imported(name: str) -> Any:
 
 
 class _NamedRows(SerializationSchema[Row]):
-    """Gives the rows of a table their columns' names."""
+    """Serializer that gives the rows of a table their columns' names."""
 
     def __init__(self, names: Sequence[str], inner: SerializationSchema[Any]) -> None:
         self._names, self._inner = tuple(names), inner

@@ -1,5 +1,5 @@
-"""Protobuf's Timestamp and Duration as values of a table's columns: as points in time and
-intervals, or as rows of their seconds and nanoseconds, as in Flink."""
+"""Protobuf's Timestamp and Duration as values of columns: as points in time and intervals, or as
+rows of seconds and nanoseconds, as in Flink."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _COLUMNS: dict[str, tuple[tuple[type[LogicalType], ...], str]] = {
 
 
 def columns_for(name: str, kind: LogicalType) -> str | None:
-    """What columns can be of, to hold a message type by its full name, if not ``kind``; None: it
-    can be that."""
+    """Column types for a message type given by its full name, if they differ from ``kind``; None
+    if ``kind`` fits."""
     if name not in _COLUMNS:
         return None
     kinds, texts = _COLUMNS[name]
@@ -40,7 +40,7 @@ def columns_for(name: str, kind: LogicalType) -> str | None:
 
 
 class RowsWithTimes(DeserializationSchema[Row]):
-    """Reads rows whose times are as the columns have them.
+    """Deserializer of rows with times in the types of the columns.
 
     Args:
         columns: of the table, by the rows' names.
@@ -69,7 +69,7 @@ class RowsWithTimes(DeserializationSchema[Row]):
 
 
 def _converted(value: Any, kind: LogicalType) -> Any:
-    """A value, and what is in it, as its column has it."""
+    """A value with its parts, in the type of its column."""
     if isinstance(value, Instant):
         if isinstance(kind, RowType):
             return Row(value.seconds, value.nanos)

@@ -1,4 +1,4 @@
-"""`row_type_info`: the columns of a table as the type that schemas of messages take."""
+"""`row_type_info`: the columns of a table as a type of message schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of the user: scalar, table, aggregate and table aggregate functions."""
+"""User-defined functions: scalar, table, aggregate and table aggregate functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`udaf` and `udtaf`: aggregate functions of the user in SQL and the Table API.
+"""`udaf` and `udtaf`: user-defined aggregate functions in SQL and the Table API.
 
 Flink docs: "Aggregate Functions", "Table Aggregate Functions", "Vectorized Aggregate Functions".
 """
@@ -39,13 +39,13 @@ __all__ = [
 
 
 def _refusal(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Marks a method of a base class that says only what is missing."""
+    """Mark of a base class's method that only raises an error."""
     method.is_refusal = True  # type: ignore[attr-defined]
     return method
 
 
 class ImperativeAggregateFunction(UserDefinedFunction, ABC):
-    """What `AggregateFunction` and `TableAggregateFunction` have in common.
+    """Base class of `AggregateFunction` and `TableAggregateFunction`.
 
     An accumulator is what is kept of a group: a list, a dict, a `Row`, a number in one of these, or
     an object of a class of the program, with `ListView` and `MapView` in it. It is part of
@@ -54,25 +54,25 @@ class ImperativeAggregateFunction(UserDefinedFunction, ABC):
 
     @abstractmethod
     def create_accumulator(self) -> Any:
-        """The accumulator of a group without rows."""
+        """The accumulator of an empty group."""
 
     @abstractmethod
     def accumulate(self, accumulator: Any, *args: Any) -> None:
-        """Change the accumulator by the arguments of a row."""
+        """Add the arguments of a row to the accumulator."""
 
     @_refusal
     def retract(self, accumulator: Any, *args: Any) -> None:
-        """Take a row back. Needed where rows may be updated or deleted."""
+        """Retract a row. It is needed where rows may be updated or deleted."""
         raise JobDefinitionError(f"{type(self).__name__} has no method retract()")
 
     @_refusal
     def merge(self, accumulator: Any, accumulators: Any) -> None:
-        """Add other accumulators to one. Without it, windows keep their rows until they end."""
+        """Merge other accumulators into one. Without it, windows keep their rows until they end."""
         raise JobDefinitionError(f"{type(self).__name__} has no method merge()")
 
     @_refusal
     def get_result_type(self) -> Declared:
-        """Type of the value, unless `udaf` or `udtaf` is told it."""
+        """Type of the value, unless `udaf` or `udtaf` is given one."""
         raise JobDefinitionError(
             f"{type(self).__name__} has no method get_result_type(), and no result_type was given"
         )
@@ -83,7 +83,7 @@ class ImperativeAggregateFunction(UserDefinedFunction, ABC):
 
 
 class AggregateFunction(ImperativeAggregateFunction):
-    """A function that makes one value of the rows of a group.
+    """A function from the rows of a group to one value.
 
     Example:
         >>> class WeightedAverage(AggregateFunction):
@@ -106,11 +106,11 @@ class AggregateFunction(ImperativeAggregateFunction):
 
     @abstractmethod
     def get_value(self, accumulator: Any) -> Any:
-        """The value of a group. It must leave the accumulator as it is."""
+        """The value of a group. It must not change the accumulator."""
 
 
 class TableAggregateFunction(ImperativeAggregateFunction):
-    """A function that makes any number of rows of the rows of a group.
+    """A function from the rows of a group to any number of rows.
 
     Example:
         >>> class Top2(TableAggregateFunction):
@@ -130,12 +130,12 @@ class TableAggregateFunction(ImperativeAggregateFunction):
 
     @abstractmethod
     def emit_value(self, accumulator: Any) -> Any:
-        """The rows of a group: yielded, or a list of them: tuples, `Row` or, of one column,
-        values."""
+        """The rows of a group, yielded or as a list: tuples, `Row`, or values for a single
+        column."""
 
 
 class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
-    """An aggregate or table aggregate function, as `udaf` and `udtaf` make it.
+    """An aggregate or table aggregate function, made by `udaf` or `udtaf`.
 
     Args:
         func, input_types, deterministic, name: as of the base.
@@ -173,8 +173,8 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         self.is_table_aggregate = is_table_aggregate
 
     def _own_result_type(self, func: Any, is_table_aggregate: bool) -> Declared:
-        """What ``get_result_type()`` says, or its type hints, which also say those of its
-        arguments."""
+        """The result of ``get_result_type()``, or the type of the type hints, which also give
+        the argument types."""
         own = getattr(type(func), "get_result_type", None)
         if own is not None and not getattr(own, "is_refusal", False):
             declared: Declared = func.get_result_type()
@@ -190,7 +190,7 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         return f"{self.MADE_BY}({self._name}) -> {self._result_type}"
 
     def definition(self, name: str) -> FunctionDefinition:
-        """The function as the planner knows it, under the name of its registration."""
+        """The function's definition for the planner, under its registered name."""
         if self.is_table_aggregate:
             return table_aggregate_function(
                 name,
@@ -254,7 +254,7 @@ def udtaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make an aggregate function that gives rows callable by `Table.flat_aggregate`.
+    """Make a table aggregate function callable by `Table.flat_aggregate`.
 
     Args:
         f: a `TableAggregateFunction`; None: what is returned is a decorator.

@@ -1,4 +1,4 @@
-"""`annotated_result` and `annotated_inputs`: a function's types, from its type hints.
+"""`annotated_result` and `annotated_inputs`: types of functions from type hints.
 
 They are taken where a program declares no types. Flink: ``TypeInference`` by reflection.
 """
@@ -54,8 +54,8 @@ def annotated_result(
 def annotated_inputs(
     function: Any, method: str, made_by: str, skipped: int = 0
 ) -> tuple[LogicalType, ...] | None:
-    """The types of a function's parameters; None: it takes any, because a hint is missing, a
-    parameter may be left out, or there may be any number of them.
+    """The types of a function's parameters; None if it takes any, because a hint is missing, a
+    parameter is optional, or their number is variable.
 
     Args:
         skipped: how many parameters are not for arguments: the accumulator.
@@ -91,7 +91,7 @@ def _body(function: Any, method: str) -> Callable[..., Any]:
 
 
 def _says_no_element(hint: Any) -> bool:
-    """Whether it is a whole column without what is in it, such as ``pandas.Series``."""
+    """Whether the hint is a column without an element type, such as ``pandas.Series``."""
     module = getattr(hint, "__module__", "").partition(".")[0]
     if not isinstance(hint, type) or module not in ("pandas", "pyarrow"):
         return False
@@ -103,7 +103,7 @@ def _says_no_element(hint: Any) -> bool:
 
 
 def _element(hint: Any) -> Any:
-    """What an iterator, a generator or a list of rows is of; of one row, the row."""
+    """Element type of an iterator, a generator or a list of rows; a row's own hint unchanged."""
     origin = typing.get_origin(hint)
     if origin is None or origin is tuple or not isinstance(origin, type):
         return hint

@@ -1,4 +1,4 @@
-"""Flink's built-in aggregates as `AggregateFunction`s, to derive others from.
+"""Flink's built-in aggregates as `AggregateFunction` classes, to derive others from.
 
 SQL has them as columns, which is faster by far: these are for a class that changes one thing of
 ``AVG``. Flink docs: "System (Built-in) Functions", Aggregate Functions. PyFlink has them in
@@ -58,7 +58,7 @@ class Count1AggFunction(AggregateFunction):
 
 
 class CountAggFunction(Count1AggFunction):
-    """COUNT(x): of values that are not NULL."""
+    """COUNT(x): number of values that are not NULL."""
 
     def accumulate(self, accumulator: list[int], *args: Any) -> None:
         accumulator[0] += args[0] is not None
@@ -68,7 +68,7 @@ class CountAggFunction(Count1AggFunction):
 
 
 class SumWithRetractAggFunction(AggregateFunction):
-    """SUM(x); NULL of no values. The accumulator has the sum and the number of values."""
+    """SUM(x); NULL if there are no values. The accumulator has the sum and the number of values."""
 
     start: Any = 0
 
@@ -95,11 +95,11 @@ class SumWithRetractAggFunction(AggregateFunction):
 
 
 class SumAggFunction(SumWithRetractAggFunction):
-    """SUM(x); NULL of no values."""
+    """SUM(x); NULL if there are no values."""
 
 
 class AvgAggFunction(SumWithRetractAggFunction):
-    """AVG(x): of integers without what is behind the point; NULL of no values."""
+    """AVG(x); NULL if there are no values. For integers the result is truncated."""
 
     def get_value(self, accumulator: list[Any]) -> Any:
         total, count = accumulator
@@ -111,30 +111,30 @@ class AvgAggFunction(SumWithRetractAggFunction):
 
 
 class Sum0AggFunction(SumWithRetractAggFunction):
-    """SUM(x); 0 of no values."""
+    """SUM(x); 0 if there are no values."""
 
     def get_value(self, accumulator: list[Any]) -> Any:
         return accumulator[0]
 
 
 class IntSum0AggFunction(Sum0AggFunction):
-    """`Sum0AggFunction` of integers."""
+    """`Sum0AggFunction` for integers."""
 
 
 class FloatSum0AggFunction(Sum0AggFunction):
-    """`Sum0AggFunction` of floating-point numbers."""
+    """`Sum0AggFunction` for floating-point numbers."""
 
     start = 0.0
 
 
 class DecimalSum0AggFunction(Sum0AggFunction):
-    """`Sum0AggFunction` of decimals."""
+    """`Sum0AggFunction` for decimals."""
 
     start = Decimal(0)
 
 
 class FirstValueAggFunction(AggregateFunction):
-    """FIRST_VALUE(x): the first that is not NULL. The accumulator has it, or nothing."""
+    """FIRST_VALUE(x): the first value that is not NULL. The accumulator has it, or nothing."""
 
     def create_accumulator(self) -> list[Any]:
         return []
@@ -148,7 +148,7 @@ class FirstValueAggFunction(AggregateFunction):
 
 
 class LastValueAggFunction(FirstValueAggFunction):
-    """LAST_VALUE(x): the last that is not NULL."""
+    """LAST_VALUE(x): the last value that is not NULL."""
 
     def accumulate(self, accumulator: list[Any], *args: Any) -> None:
         if args[0] is not None:
@@ -156,7 +156,7 @@ class LastValueAggFunction(FirstValueAggFunction):
 
 
 class _Values(AggregateFunction):
-    """Keeps all values that are not NULL, in the order in which they came."""
+    """Accumulator of all values that are not NULL, in the order of their arrival."""
 
     def create_accumulator(self) -> list[Any]:
         return []
@@ -175,28 +175,28 @@ class _Values(AggregateFunction):
 
 
 class FirstValueWithRetractAggFunction(_Values):
-    """FIRST_VALUE(x) where rows may go."""
+    """FIRST_VALUE(x) with retraction."""
 
     def get_value(self, accumulator: list[Any]) -> Any:
         return accumulator[0] if accumulator else None
 
 
 class LastValueWithRetractAggFunction(_Values):
-    """LAST_VALUE(x) where rows may go."""
+    """LAST_VALUE(x) with retraction."""
 
     def get_value(self, accumulator: list[Any]) -> Any:
         return accumulator[-1] if accumulator else None
 
 
 class ListAggWithRetractAggFunction(_Values):
-    """LISTAGG(x): the texts with commas between them; NULL of none."""
+    """LISTAGG(x) with retraction: the texts joined by commas; NULL if there are none."""
 
     def get_value(self, accumulator: list[Any]) -> str | None:
         return ",".join(accumulator) if accumulator else None
 
 
 class ListAggFunction(ListAggWithRetractAggFunction):
-    """LISTAGG(x) over rows that stay."""
+    """LISTAGG(x) without retraction."""
 
 
 class ListAggWsWithRetractAggFunction(AggregateFunction):
@@ -226,7 +226,7 @@ class ListAggWsWithRetractAggFunction(AggregateFunction):
 
 
 class MaxAggFunction(AggregateFunction):
-    """MAX(x); NULL of no values. The accumulator has the greatest, or nothing."""
+    """MAX(x); NULL if there are no values. The accumulator has the greatest value, or nothing."""
 
     def create_accumulator(self) -> list[Any]:
         return []
@@ -248,14 +248,14 @@ class MaxAggFunction(AggregateFunction):
 
 
 class MinAggFunction(MaxAggFunction):
-    """MIN(x); NULL of no values."""
+    """MIN(x); NULL if there are no values."""
 
     def _of(self, values: Any) -> Any:
         return min(values)
 
 
 class MaxWithRetractAggFunction(AggregateFunction):
-    """MAX(x) where rows may go. The accumulator counts how often each value is there."""
+    """MAX(x) with retraction. The accumulator counts the occurrences of each value."""
 
     def create_accumulator(self) -> Counter[Any]:
         return Counter()
@@ -287,15 +287,15 @@ class MaxWithRetractAggFunction(AggregateFunction):
 
 
 class MinWithRetractAggFunction(MaxWithRetractAggFunction):
-    """MIN(x) where rows may go."""
+    """MIN(x) with retraction."""
 
     def _of(self, values: Any) -> Any:
         return min(values, default=None)
 
 
 class WelfordM2AggFunction(AggregateFunction):
-    """The sum of squared differences from the mean, of which VAR_POP and its kin are made; NULL of
-    no values. The accumulator has the number of values, their mean, and the sum.
+    """The sum of squared differences from the mean, from which VAR_POP and the like are computed;
+    NULL if there are no values. The accumulator has the number of values, their mean, and the sum.
 
     B. P. Welford, "Note on a Method for Calculating Corrected Sums of Squares and Products" (1962).
     """

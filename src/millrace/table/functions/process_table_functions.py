@@ -1,4 +1,4 @@
-"""`udptf`: process table functions of the user in SQL and the Table API.
+"""`udptf`: user-defined process table functions in SQL and the Table API.
 
 Flink docs: "Process Table Functions"; PyFlink has none, so the names are Java's as Python writes
 them, and annotations stand for Java's.
@@ -61,7 +61,7 @@ MapView.register(StateMapView)
 
 @dataclasses.dataclass(frozen=True, init=False)
 class ArgumentHint:
-    """What a parameter of ``eval`` is: ``Annotated[Row, ArgumentHint(SET_SEMANTIC_TABLE)]``.
+    """Kind of a parameter of ``eval``: ``Annotated[Row, ArgumentHint(SET_SEMANTIC_TABLE)]``.
 
     Args:
         traits: of `ArgumentTrait`; none: a value.
@@ -93,7 +93,7 @@ class ArgumentHint:
 
 @dataclasses.dataclass(frozen=True)
 class StateHint:
-    """That a parameter of ``eval`` is state: ``Annotated[CountState, StateHint(ttl="1 day")]``.
+    """Mark of a parameter of ``eval`` as state: ``Annotated[CountState, StateHint(ttl="1 day")]``.
 
     Args:
         type: of a `Row`, its ROW.
@@ -108,7 +108,7 @@ class StateHint:
 
 
 class ProcessTableFunction(UserDefinedFunction, ABC):
-    """A function that makes a table of tables, with state and timers.
+    """A function from tables to a table, with state and timers.
 
     ``eval`` takes a context, if its first parameter is annotated with `Context` or called ``ctx``;
     then state, annotated with `StateHint`; then the arguments of the call, tables among them
@@ -138,15 +138,15 @@ class ProcessTableFunction(UserDefinedFunction, ABC):
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
-        """The rows that a row of a table makes: yielded, or a list of them."""
+        """The output rows for a row of a table, yielded or as a list."""
 
     def get_changelog_mode(self) -> ChangelogMode:
-        """Which kinds of rows it gives; those that are no inserts are `Row.of_kind`."""
+        """Row kinds of the output; rows other than inserts are made by `Row.of_kind`."""
         return ChangelogMode.insert_only()
 
 
 class UserDefinedProcessTableFunctionWrapper(UserDefinedFunctionWrapper):
-    """A process table function, as `udptf` makes it.
+    """A process table function, made by `udptf`.
 
     Args:
         func, deterministic, name: as of the base.
@@ -173,7 +173,7 @@ class UserDefinedProcessTableFunctionWrapper(UserDefinedFunctionWrapper):
         return f"udptf({self._name}) -> {self._signature.row_type}"
 
     def definition(self, name: str) -> FunctionDefinition:
-        """The function as the planner knows it, under the name of its registration."""
+        """The function's definition for the planner, under its registered name."""
         return process_table_function(name, self._signature, self._deterministic)
 
 
@@ -226,7 +226,7 @@ def udptf(
 
 
 def _signature(function: Any, row_type: RowType) -> ProcessSignature:
-    """What the parameters of ``eval`` and ``on_timer`` say.
+    """Signature from the parameters of ``eval`` and ``on_timer``.
 
     Raises:
         JobDefinitionError: they do not say what they are, or do not go together.
@@ -310,7 +310,7 @@ def _check(signature: ProcessSignature, where: str) -> None:
 
 
 def _split(hint: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A hint and what it is annotated with."""
+    """A hint and its annotations."""
     if typing.get_origin(hint) is Annotated:
         given, *extras = typing.get_args(hint)
         return given, tuple(extras)
@@ -361,7 +361,7 @@ def _argument(parameter: inspect.Parameter, hint: Any) -> ProcessArgument:
 
 
 def _not_none(hint: Any) -> Any:
-    """``Row | None`` as ``Row``."""
+    """``Row`` for ``Row | None``."""
     members = [each for each in typing.get_args(hint) if each is not type(None)]
     union = typing.get_origin(hint) in (Union, type(int | str))
     return members[0] if union and len(members) == 1 else hint
@@ -407,7 +407,7 @@ def _row_without_values(names: tuple[str, ...]) -> Row:
 
 
 def _state_type(hint: Any) -> TypeInformation[Any] | None:
-    """The type by which state is kept in plain data; None: it is pickled."""
+    """Type with which state is stored as plain data; None if it is pickled."""
     try:
         return type_of(hint)
     except JobDefinitionError:

@@ -1,4 +1,4 @@
-"""`udf`: scalar functions of the user in SQL and the Table API.
+"""`udf`: user-defined scalar functions in SQL and the Table API.
 
 Flink docs: "General User-defined Functions", "Vectorized User-defined Functions".
 """
@@ -46,11 +46,11 @@ class ScalarFunction(UserDefinedFunction, ABC):
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
-        """The value for arguments: of a row, or of a batch (``func_type="pandas"``)."""
+        """The value for the arguments of a row, or of a batch (``func_type="pandas"``)."""
 
 
 class AsyncScalarFunction(UserDefinedFunction, ABC):
-    """A function of values that waits for something, for many rows at a time.
+    """An asynchronous function of values, for many rows at a time.
 
     Example:
         >>> class Lookup(AsyncScalarFunction):
@@ -66,7 +66,7 @@ class AsyncScalarFunction(UserDefinedFunction, ABC):
 
 
 class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
-    """A scalar function, as `udf` makes it.
+    """A scalar function, made by `udf`.
 
     Args:
         func, input_types, deterministic, name: as of the base.
@@ -105,7 +105,7 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
         return f"udf({self._name}) -> {self._result_type}"
 
     def definition(self, name: str) -> FunctionDefinition:
-        """The function as the planner knows it, under the name of its registration."""
+        """The function's definition for the planner, under its registered name."""
         return scalar_function(
             name,
             self._func,

@@ -1,4 +1,4 @@
-"""`udtf`: table functions of the user in SQL and the Table API.
+"""`udtf`: user-defined table functions in SQL and the Table API.
 
 Flink docs: "Table Functions".
 """
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class TableFunction(UserDefinedFunction, ABC):
-    """A function that makes any number of rows of its arguments.
+    """A function from its arguments to any number of rows.
 
     Example:
         >>> class Split(TableFunction):
@@ -43,11 +43,11 @@ class TableFunction(UserDefinedFunction, ABC):
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
-        """The rows: yielded, or a list of them: tuples, `Row` or, of one column, values."""
+        """The rows, yielded or as a list: tuples, `Row`, or values for a single column."""
 
 
 class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
-    """A table function, as `udtf` makes it.
+    """A table function, made by `udtf`.
 
     Args:
         func, input_types, deterministic, name: as of the base.
@@ -77,7 +77,7 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
         return f"udtf({self._name}) -> {self._row_type}"
 
     def definition(self, name: str) -> FunctionDefinition:
-        """The function as the planner knows it, under the name of its registration."""
+        """The function's definition for the planner, under its registered name."""
         return table_function(
             name, self._func, self._row_type, self._deterministic, self._input_types
         )
@@ -90,7 +90,7 @@ def udtf(
     deterministic: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Make a function that gives rows callable in statements; a decorator, or a call.
+    """Make a table function callable in statements; a decorator, or a call.
 
     Args:
         f: a function or a `TableFunction`, which yields rows, or gives a list of them; None: what

@@ -26,8 +26,8 @@ __all__ = ["TemporalTableFunction"]
 
 
 class TemporalTableFunction(UserDefinedFunctionWrapper):
-    """What `Table.create_temporal_table_function` makes: called with the time attribute of another
-    table in a lateral join, it gives of each key the row that was the last one at that time.
+    """Result of `Table.create_temporal_table_function`. Called with the time attribute of another
+    table in a lateral join, it returns for each key the row that was the last one at that time.
 
     Args:
         rows: the table.
@@ -72,7 +72,7 @@ class TemporalTableFunction(UserDefinedFunctionWrapper):
         return made
 
     def eval(self, time: Any) -> NoReturn:
-        """It is not called for rows: a join takes its place.
+        """Not callable for rows: a join takes its place.
 
         Raises:
             JobDefinitionError: always.
@@ -80,12 +80,12 @@ class TemporalTableFunction(UserDefinedFunctionWrapper):
         raise JobDefinitionError("a temporal table function stands on the right of a join only")
 
     def definition(self, name: str) -> FunctionDefinition:
-        """The function as the planner knows it, under the name of its registration."""
+        """The function's definition for the planner, under its registered name."""
         return temporal_table_function(name, self._table)
 
 
 def _column(rows: RelNode, given: Any) -> int:
-    """The position of a column that is given by an expression or its name."""
+    """The position of a column, given as an expression or by name."""
     path: Sequence[str] | None = names_of(node_of(col(given) if isinstance(given, str) else given))
     names = rows.row_type.names
     if path is None or len(path) != 1:

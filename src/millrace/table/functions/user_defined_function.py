@@ -1,4 +1,4 @@
-"""`UserDefinedFunction` and what `udf` and its kin make of one.
+"""`UserDefinedFunction`, and the base class of the results of `udf` and the like.
 
 PyFlink: ``pyflink.table.udf``; Flink docs: "General User-defined Functions".
 """
@@ -38,21 +38,21 @@ Declared = LogicalType | str
 
 
 class FunctionTypeError(JobDefinitionError, TypeError):
-    """What is no function is made one; PyFlink's error for it is a TypeError."""
+    """An object that is not a function is used as one; PyFlink raises a TypeError."""
 
 
 class FunctionValueError(JobDefinitionError, ValueError):
-    """Settings of a function that do not go together; PyFlink's error for it is a ValueError."""
+    """Settings of a function contradict each other; PyFlink raises a ValueError."""
 
 
 class UserDefinedFunction:
     """A function that is opened in each process that calls it, before the first call."""
 
     def open(self, function_context: FunctionContext) -> None:
-        """Get what calls need."""
+        """Acquire the resources that calls need."""
 
     def close(self) -> None:
-        """Release it; a process that is killed does not come to it."""
+        """Release the resources. A killed process does not call it."""
 
     def is_deterministic(self) -> bool:
         """Whether the same arguments always give the same value."""
@@ -60,8 +60,8 @@ class UserDefinedFunction:
 
 
 class UserDefinedFunctionWrapper(ABC):
-    """A function with its types, as `udf` and `udtf` make it. It is registered under a name, or
-    named by ``CREATE FUNCTION``, and called in statements; or called with expressions.
+    """A function with its types, made by `udf` or `udtf`. It is registered under a name, or named
+    by ``CREATE FUNCTION``, and called in statements; or called with expressions.
 
     Args:
         func: a function, or an object with a method ``eval``.
@@ -128,7 +128,7 @@ class UserDefinedFunctionWrapper(ABC):
 
     @property
     def takes_columns(self) -> bool:
-        """Whether it is called with columns of pandas."""
+        """Whether the function takes pandas columns."""
         return getattr(self, "_func_type", "general") == "pandas"
 
     def alias(self, *alias_names: str) -> Self:
@@ -143,18 +143,18 @@ class UserDefinedFunctionWrapper(ABC):
 
     @abstractmethod
     def definition(self, name: str) -> FunctionDefinition:
-        """The function as the planner knows it, under the name of its registration."""
+        """The function's definition for the planner, under its registered name."""
 
 
 def row_type_of(kinds: tuple[LogicalType, ...]) -> RowType:
-    """The one ROW there is, or a row of columns f0, f1, ..."""
+    """The only ROW type, or a row of columns f0, f1, ..."""
     if len(kinds) == 1 and isinstance(kinds[0], RowType):
         return kinds[0]
     return RowType.of(*((f"f{index}", kind) for index, kind in enumerate(kinds)))
 
 
 def declared_types(given: Sequence[Declared] | Declared | None) -> tuple[Declared, ...] | None:
-    """Types that a program gives as one, or as several; None: it gives none."""
+    """Types that a program declares as one or several; None if it declares none."""
     if isinstance(given, (LogicalType, str)):
         return (given,)
     return None if given is None else tuple(given)
