@@ -135,10 +135,12 @@ def context(prose: str, match: re.Match[str]) -> str:
 
 
 def prose_of(docstring: str) -> str:
-    """A docstring without its examples and literal blocks."""
-    lines = [
-        line for line in docstring.splitlines() if not line.lstrip().startswith((">>>", "..."))
-    ]
+    """A docstring without its examples, their output, and literals."""
+    lines, in_example = list[str](), False
+    for line in docstring.splitlines():
+        in_example = line.lstrip().startswith(">>>") or (in_example and line.strip() != "")
+        if not in_example:
+            lines.append(line)
     return re.sub(r"``.*?``", "", "\n".join(lines), flags=re.DOTALL)
 
 

@@ -22,9 +22,9 @@ class CatalogModel:
     """A model as its statement declares it.
 
     Attributes:
-        input_schema: columns that it takes; output_schema: columns that it gives.
-        options: of WITH; ``provider`` says who knows the model.
-        model: the model itself, where a program has given it.
+        input_schema: columns of the input; output_schema: columns of the output.
+        options: options of WITH; ``provider`` names the model's provider.
+        model: the model itself, if the program has it as an object.
     """
 
     input_schema: Schema

@@ -42,7 +42,7 @@ class JdbcCatalog(Catalog):
     Args:
         catalog_name: its name.
         default_database: that is current after USE CATALOG.
-        username, pwd: as whom to talk to the server.
+        username, pwd: credentials for the server.
         base_url: without a database: ``jdbc:postgresql://localhost:5432/``.
 
     Raises:

@@ -1,7 +1,7 @@
 """Columns whose values depend on the row's number: sequences, and random values.
 
-The same numbers always give the same values, so that what is read again after a failure is the
-same. Semantics of the options: Flink docs, "DataGen SQL Connector".
+The same numbers always give the same values, so that a repeated read after a failure gives the same
+rows. Semantics of the options: Flink docs, "DataGen SQL Connector".
 """
 
 from __future__ import annotations
