@@ -104,8 +104,7 @@ ROWS = [("a", 1, 2), ("b", 5, 1), ("a", 4, 3), ("c", 7, 0), ("b", 1, 1), ("a", 9
 
 
 def rows(table: Table) -> list[tuple[Any, ...]]:
-    with run_local(epoch_records=2):
-        return sorted(map(tuple, table.execute().collect()), key=repr)
+    return sorted(map(tuple, table.execute().collect()), key=repr)
 
 
 @pytest.fixture
@@ -187,17 +186,16 @@ CHANGES = st.lists(st.tuples(st.sampled_from("abc"), st.integers(-5, 5)), min_si
 @given(pairs=CHANGES, epoch=st.integers(1, 8))
 def test_a_stream_with_retractions(pairs: list[tuple[str, int]], epoch: int) -> None:
     """Of the newest value of each key: what is aggregated comes and goes."""
-    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    t_env.create_temporary_view("t", t_env.from_elements(pairs, ["k", "v"]))
-    newest = t_env.sql_query("SELECT k, LAST_VALUE(v) AS v FROM t GROUP BY k")
-    t_env.create_temporary_view("newest", newest)
-    signs = newest.select((col("v") > 0).alias("positive"), col("v"))
-    grouped = signs.group_by(col("positive"))
-    held = dict(pairs)
     with run_local(epoch_records=epoch):
+        t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        t_env.create_temporary_view("t", t_env.from_elements(pairs, ["k", "v"]))
+        newest = t_env.sql_query("SELECT k, LAST_VALUE(v) AS v FROM t GROUP BY k")
+        signs = newest.select((col("v") > 0).alias("positive"), col("v"))
+        grouped = signs.group_by(col("positive"))
         averages = grouped.select(col("positive"), retracting(col("v")).alias("x")).to_pandas()
         tops = grouped.flat_aggregate(top2(col("v"))).select(col("positive"), col("value_"))
         found = tops.to_pandas()
+    held = dict(pairs)
     for positive in (True, False):
         values = sorted((v for v in held.values() if (v > 0) is positive), reverse=True)
         expected = [sum(values) / len(values)] if values else []
@@ -218,7 +216,7 @@ MOMENTS = [("a", 1, 5), ("b", 4, 8), ("a", 3, 20), ("a", 5, 50), ("b", 2, 61), (
 
 
 @pytest.fixture(params=["streaming", "batch"])
-def readings(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
+def readings(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Table]:
     """Rows with event time."""
     lines = (
         json.dumps({"k": k, "v": v, "ts": f"2024-01-01 10:{s // 60:02}:{s % 60:02}"})
@@ -226,12 +224,13 @@ def readings(request: pytest.FixtureRequest, tmp_path: Path) -> Table:
     )
     (tmp_path / "readings.json").write_text("\n".join(lines))
     settings = getattr(EnvironmentSettings, f"in_{request.param}_mode")()
-    t_env = TableEnvironment.create(settings)
-    t_env.execute_sql(
-        "CREATE TABLE readings (k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH"
-        f" ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')"
-    )
-    return t_env.from_path("readings")
+    with run_local(epoch_records=2):
+        t_env = TableEnvironment.create(settings)
+        t_env.execute_sql(
+            "CREATE TABLE readings (k STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH"
+            f" ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'json')"
+        )
+        yield t_env.from_path("readings")
 
 
 @pytest.mark.parametrize("function", [average, retracting, mean], ids=["plain", "merging", "mean"])
@@ -308,10 +307,10 @@ def test_views_and_parameters(epoch: int) -> None:
     configuration = Configuration()
     configuration.set_string("pipeline.global-job-parameters", "separator:+")
     builder = EnvironmentSettings.new_instance().with_configuration(configuration)
-    t_env = TableEnvironment.create(builder.in_streaming_mode().build())
-    words = t_env.from_elements([("x",), ("y",), ("y",), (None,)], ["word"])
-    joined = words.select(udaf(Words(), result_type="STRING")(col("word")).alias("all"))
     with run_local(epoch_records=epoch):
+        t_env = TableEnvironment.create(builder.in_streaming_mode().build())
+        words = t_env.from_elements([("x",), ("y",), ("y",), (None,)], ["word"])
+        joined = words.select(udaf(Words(), result_type="STRING")(col("word")).alias("all"))
         assert list(joined.to_pandas()["all"]) == ["<y>+x+y+y+None"]
 
 

@@ -37,9 +37,12 @@ from millrace.state.serialization.payload import dump_pickle
 __all__ = ["PickleRefusedError", "dump_tagged", "json_of_tagged", "load_tagged", "tagged_of_json"]
 
 MODULES = tuple(
-    f"millrace.{room}." for room in ("common", "connectors", "formats", "runtime", "state")
+    f"millrace.{room}."
+    for room in ("common", "connectors", "formats", "runtime", "state", "table_runtime")
 )
 """Whose data classes are nothing but data."""
+MOVED = {"millrace.runtime.table.": "millrace.table_runtime."}
+"""Modules by the names that savepoints of former releases have for them, and their names now."""
 PICKLE = "$pickle"
 MAX_DEPTH = 200
 MAX_DIGITS = 1 << 16
@@ -317,6 +320,9 @@ def _row(parts: list[Any]) -> Row:
 def _data(parts: list[Any]) -> Any:
     place, content = parts
     module, _, name = place.partition(":")
+    for former, now in MOVED.items():
+        if module.startswith(former):
+            module = now + module.removeprefix(former)
     if not module.startswith(MODULES) or "." in name:
         raise SerializationError(f"it names {place}, which is not data of millrace")
     found = getattr(importlib.import_module(module), name, None)
