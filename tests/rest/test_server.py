@@ -110,7 +110,18 @@ def test_a_request_with_a_body_ends_the_connection(server) -> None:
     assert received.count(b"HTTP/1.1 ") == 1
 
 
-@pytest.mark.parametrize("request_bytes", [b"nonsense\r\n\r\n", b"GET /" + b"a" * 70_000 + b"\r\n"])
+HEADERS = b"".join(b"X-%d: %s\r\n" % (number, b"a" * 1000) for number in range(400))
+
+
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"nonsense\r\n\r\n",
+        b"GET /" + b"a" * 70_000 + b"\r\n",
+        b"GET / HTTP/1.1\r\n" + HEADERS,
+        b"GET / HTTP/1.1\r\nX: " + b"a" * 400_000,
+    ],
+)
 def test_nonsense_is_refused_in_json(server, request_bytes) -> None:
     received = raw(server, request_bytes)
     assert b'{"error":' in received

@@ -11,21 +11,28 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 __all__ = ["ConnectionLimit"]
 
 REFUSED_SECONDS = 1.0
-"""So long a connection that is refused has to read why."""
+"""Seconds that a refused client has to read the reason."""
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
     b"Retry-After: 1\r\nConnection: close\r\n\r\n"
     b'{"error":"there are too many connections; ask again soon"}'
 )
+
 _NONSENSE = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
     b'{"error":"this is no request of HTTP"}'
 )
+_LONG = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: application/json\r\n"
+    b'Connection: close\r\n\r\n{"error":"the head of the request is longer than 64 KiB"}'
+)
+MOST_HEAD_BYTES = 64 * 1024
+"""Longest request line and headers of a request, together."""
 
 
 class ConnectionLimit:
@@ -89,20 +96,25 @@ class ConnectionLimit:
             transport.abort()
 
     def _refuse(self, transport: asyncio.Transport) -> None:
-        """Answer that there are too many connections, and close after the client has read that:
-        an earlier close would take the answer back."""
+        """Answer that there are too many connections."""
         if len(self._refused) == self._most:
             self._refused.popleft().abort()
         self._refused.append(transport)
-        transport.write(_FULL)
-        if transport.can_write_eof():
-            transport.write_eof()
-        asyncio.get_running_loop().call_later(REFUSED_SECONDS, self._end_refused, transport)
+        _answer_last(transport, _FULL)
+        asyncio.get_running_loop().call_later(REFUSED_SECONDS, self._forget_refused, transport)
 
-    def _end_refused(self, transport: asyncio.Transport) -> None:
+    def _forget_refused(self, transport: asyncio.Transport) -> None:
         with suppress(ValueError):
             self._refused.remove(transport)
-        transport.abort()
+
+
+def _answer_last(transport: asyncio.Transport, response: bytes) -> None:
+    """Write an answer, and abort the connection when the client has had time to read it: an
+    earlier close would take the answer back if the client still sends."""
+    transport.write(response)
+    if transport.can_write_eof():
+        transport.write_eof()
+    asyncio.get_running_loop().call_later(REFUSED_SECONDS, transport.abort)
 
 
 class _OnePiece:
@@ -134,12 +146,17 @@ class _OnePiece:
             self._pieces.clear()
 
 
-def _counted(limit: ConnectionLimit) -> type[H11Protocol]:
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+def _counted(limit: ConnectionLimit) -> type[HttpToolsProtocol]:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     from uvicorn.protocols.utils import get_remote_addr
 
-    class CountedProtocol(H11Protocol):
+    class CountedProtocol(HttpToolsProtocol):
+        """A counted connection whose heads of requests are bounded: neither uvicorn nor httptools
+        bounds them. The callbacks ``on_...`` are those that httptools documents."""
+
         is_refused = False
+        in_head = True
+        head_size = 0
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             if limit.admit(transport, get_remote_addr(transport)):
@@ -149,11 +166,26 @@ def _counted(limit: ConnectionLimit) -> type[H11Protocol]:
                 self.is_refused = True
 
         def data_received(self, data: bytes) -> None:
-            if not self.is_refused:
-                super().data_received(data)
+            if self.is_refused:
+                return
+            if self.in_head:
+                self.head_size += len(data)
+            super().data_received(data)
+            if self.in_head and self.head_size > MOST_HEAD_BYTES:
+                self.is_refused = True
+                _answer_last(self._counted_as, _LONG)
+
+        def on_headers_complete(self) -> None:
+            self.in_head = False
+            super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            super().on_message_complete()
+            self.in_head = True
+            self.head_size = 0
 
         def connection_lost(self, exc: Exception | None) -> None:
-            if not self.is_refused:
+            if hasattr(self, "_counted_as"):
                 limit.left(self._counted_as, self.client)
                 super().connection_lost(exc)
 

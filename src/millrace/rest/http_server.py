@@ -158,7 +158,7 @@ def _server(
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
-        http="auto" if limit is None else limit.protocol(),
+        http="httptools" if limit is None else limit.protocol(),
         ssl_certfile=None if tls is None else tls.certificate,
         ssl_keyfile=None if tls is None or tls.key is None else tls.key,
     )
