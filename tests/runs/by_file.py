@@ -79,6 +79,8 @@ class CollectsByFile:
         session = item.session
         index = session.items.index(item)
         tests = item.tests()
+        if not tests:
+            session._setupstate.teardown_exact(nextitem)
         # what the session has set up stays if a test follows: the next file is enough of one
         for test, following in zip(tests, [*tests[1:], nextitem], strict=False):
             session.items[index] = test  # xdist looks which test it is that reports

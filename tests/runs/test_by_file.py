@@ -41,6 +41,8 @@ class Doc:
 """
 FILES = {
     "conftest.py": CONFTEST,
+    "part/test_a.py": USES.format(fails=False),
+    "part/test_empty.py": "",
     "test_a.py": USES.format(fails=True),
     "test_b.py": USES.format(fails=False),
     "test_cannot_be_imported.py": "import nothing_of_that_name",
@@ -53,12 +55,14 @@ FILES = {
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
     for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path
 
 
-def divided(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    plugins = ["-p", "xdist", "-p", "by_file", "-n", "2", "--dist", "loadfile"]
+def divided(directory: Path, processes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    plugins = ["-p", "xdist", "-p", "by_file", "-n", str(processes)]
+    plugins += ["--dist", "loadfile", "--no-loadscope-reorder"]
     return subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "-rfE", *arguments],
         cwd=directory,
@@ -70,15 +74,16 @@ def divided(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str
     )
 
 
-def test_all_tests_run_once_and_are_reported(files: Path) -> None:
-    done = divided(files)
+@pytest.mark.parametrize("processes", [1, 2])
+def test_all_tests_run_once_and_are_reported(processes: int, files: Path) -> None:
+    done = divided(files, processes)
     assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout + done.stderr
-    assert "1 failed, 14 passed, 3 skipped, 1 error" in done.stdout
+    assert "1 failed, 19 passed, 4 skipped, 1 error" in done.stdout
     assert "FAILED test_a.py::test_that_fails" in done.stdout
     assert "ERROR test_cannot_be_imported.py" in done.stdout
 
 
 def test_single_tests_can_be_named(files: Path) -> None:
-    done = divided(files, "test_a.py::test_use", "test_b.py::test_that_fails")
+    done = divided(files, 2, "test_a.py::test_use", "test_b.py::test_that_fails")
     assert done.returncode == pytest.ExitCode.OK, done.stdout + done.stderr
     assert "4 passed" in done.stdout

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from millrace.common import WatermarkStrategy
-from millrace.common.errors import JobExecutionError, SerializationError
+from millrace.common.errors import JobDefinitionError, JobExecutionError, SerializationError
 from millrace.connectors.data_generator import DataGeneratorSource
 from millrace.connectors.rate_limiter import RateLimiterStrategy
 from millrace.datastream import StreamExecutionEnvironment
@@ -22,6 +22,14 @@ def test_the_launcher_is_put_back() -> None:
         assert JobLauncher.current() is not before
         raise ZeroDivisionError
     assert JobLauncher.current() is before
+
+
+def test_an_environment_from_outside_is_refused() -> None:
+    """Its job would run on Spark without a word."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.from_collection([1]).print()
+    with run_local(), pytest.raises(JobDefinitionError, match="made before run_local"):
+        env.execute()
 
 
 def test_small_epochs() -> None:

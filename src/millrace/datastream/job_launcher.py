@@ -177,6 +177,7 @@ class JobLauncher:
         use_format(graph.program.log.json)
         graph.program.log.apply_levels()
         width = max(stage.parallelism for stage in graph.program.stages)
+        self._require_place()
         executor = (self.executor or spark_executor)(configuration, name, width)
         results = _dispatcher(graph, sinks, handlers)
         checkpoints = CheckpointCoordinator(config, name, run_id)
@@ -208,6 +209,14 @@ class JobLauncher:
         watch = EpochWatch(manager, config.epoch_report_after, config.epoch_timeout, level)
         manager.observe(watch)
         return EmbeddedJobClient(manager)
+
+    def _require_place(self) -> None:
+        """Refuse to run on Spark what is run where jobs are to run without it."""
+        if self.executor is None and JobLauncher.current().executor is not None:
+            raise JobDefinitionError(
+                "this environment was made before run_local(), so its job would run on Spark: "
+                "make the environment inside `with run_local():`, too"
+            )
 
     def _replan(
         self,

@@ -62,6 +62,8 @@ def run_local(
 ) -> Iterator[MiniCluster]:
     """Context in which jobs run in this process, in milliseconds and without Spark.
 
+    The environments of these jobs are made inside it.
+
     Args:
         workers: number of workers that take turns, each with its own cache of state.
         seed: shuffles the workers and the order of buffers; with None both stay in order.

@@ -22,6 +22,7 @@ from millrace.testing import run_local
     ],
 )
 def test_value_of_a_comparison(expression: str, expected: object) -> None:
-    t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
-    with run_local(), t_env.execute_sql(f"SELECT {expression}").collect() as rows:
+    with run_local():
+        t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        rows = list(t_env.execute_sql(f"SELECT {expression}").collect())
         assert [row[0] for row in rows] == [expected]

@@ -138,9 +138,9 @@ def test_integers_of_all_widths_keep_them_in_pandas(sign, width) -> None:
         assert str(frame["value"].dtype).lower() == str(kind)
         return frame
 
-    env = new_env()
-    stream = env.from_collection([1, None]).map_batches(cast).map_batches(look, "pandas", "value")
     with run_local():
+        source = new_env().from_collection([1, None])
+        stream = source.map_batches(cast).map_batches(look, "pandas", "value")
         assert list(stream.execute_and_collect()) == [1, None]
 
 
@@ -156,11 +156,12 @@ def test_integers_beside_none_go_from_parquet_through_pandas_to_parquet(
     source = FileSource.for_bulk_file_format(parquet, str(tmp_path / "in")).build()
     writers = ParquetBulkWriters.for_arrow_schema(table.schema)
     sink = FileSink.for_bulk_format(str(tmp_path / "out"), writers).build()
-    stream = new_env().from_source(source, WatermarkStrategy.no_watermarks(), "in")
     records = "dict" if record_type is dict else "row"
-    stream.map_batches(lambda frame: frame[::-1], "pandas", records).sink_to(sink)
     with run_local():
-        stream.get_execution_environment().execute()
+        env = new_env()
+        stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "in")
+        stream.map_batches(lambda frame: frame[::-1], "pandas", records).sink_to(sink)
+        env.execute()
     assert pq.read_table(tmp_path / "out").to_pylist() == table.to_pylist()[::-1]
 
 
