@@ -54,7 +54,7 @@ from millrace.expressions.resolved import (
 )
 from millrace.expressions.session_settings import SessionSettings
 
-__all__ = ["CompiledCalc", "Evaluator", "compiled", "is_deterministic"]
+__all__ = ["CompiledCalc", "Evaluator", "calls_users", "compiled", "is_deterministic"]
 
 _SHOWN = 200
 """Characters of an expression in a message."""
@@ -285,7 +285,7 @@ def _placed(run: Callable[[Frame], Datum], expression: Call | Cast) -> Callable[
     """The same, whose errors say where the expression stands: the innermost one that has a place.
     What functions of users raise is theirs."""
     place = expression.place
-    caught = () if _calls_users(expression) else (ArithmeticError, ValueError)
+    caught = () if calls_users(expression) else (ArithmeticError, ValueError)
 
     def placed(frame: Frame) -> Datum:
         try:
@@ -312,10 +312,11 @@ def _shown(expression: Call | Cast) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def _calls_users(expression: ResolvedExpression) -> bool:
+def calls_users(expression: ResolvedExpression) -> bool:
+    """Whether it calls a function of the user."""
     if isinstance(expression, Call) and isinstance(expression.payload, FunctionDefinition):
         return True
-    return any(map(_calls_users, expression.children()))
+    return any(map(calls_users, expression.children()))
 
 
 def _folded(

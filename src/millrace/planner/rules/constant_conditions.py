@@ -26,6 +26,7 @@ from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.resolved import Call, Cast, ResolvedExpression, ValueLiteral
 from millrace.planner.relational.rel_node import Aggregate, Filter, Project, RelNode, Values
 from millrace.planner.relational.rewriting import bottom_up, conjuncts, filtered
+from millrace.planner.rules.empty_groups import value_of_nothing
 
 __all__ = ["without_constant_conditions"]
 
@@ -64,11 +65,8 @@ def _of_no_rows(node: Aggregate) -> RelNode:
     """No groups; or one group without rows, whose counts are 0."""
     if node.groups or node.grouping_sets is not None:
         return Values((), node.row_type)
-    row = [
-        ValueLiteral(0 if call.function in ("COUNT", "SUM0") else None, call.type)
-        for call in node.calls
-    ]
-    return Values((tuple(row),), node.row_type)
+    row = tuple(each for each in map(value_of_nothing, node.calls) if each is not None)
+    return Values((row,), node.row_type) if len(row) == len(node.calls) else node
 
 
 def _is_constant(expression: ResolvedExpression) -> bool:

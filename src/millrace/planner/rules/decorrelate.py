@@ -1,18 +1,20 @@
 """`decorrelated`: a query without references to the row around it, and the predicates they were in.
 
 A correlated predicate is pulled up through the query, with the columns it reads, until it is a
-condition of the join that replaces the query. Aggregates are grouped by those columns.
+condition of the join that replaces the query. Aggregates are grouped by those columns; so they
+have no row where nothing is found, and what the query gives there stands beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from millrace.common.types.logical.logical_type import BooleanType
 from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import (
+    AggregateCall,
     Call,
     FieldReference,
     OuterReference,
@@ -46,13 +48,20 @@ from millrace.planner.relational.rewriting import (
 )
 from millrace.planner.relational.stream_rel_nodes import OverAggregate, Rank, RankKind
 from millrace.planner.relational.unsupported_query import UnsupportedQueryError
+from millrace.planner.rules.empty_groups import is_always_null, value_of_nothing
 
 __all__ = [
     "Decorrelated",
     "decorrelated",
+    "filled",
     "joined_condition",
     "nearer",
+    "outer_fields",
+    "with_mark",
 ]
+
+_TRUE = ValueLiteral(True, BooleanType(nullable=False))
+_KINDS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
 
 
 @dataclass(frozen=True)
@@ -62,14 +71,14 @@ class Decorrelated:
     Attributes:
         rows: the query's columns first, then those that the predicates read.
         predicates: over ``rows``, with level-1 references to the row around it.
-        counts: columns that are 0, not null, for a row around the query that it finds nothing
-            for. A query without references has none: over a stream a count of no rows gives no
-            row, in batch mode always one.
+        empty: values of the query's columns for a row around it that it finds nothing for, if it
+            gives a row there: COUNT is 0. None: it gives none. A query without references has
+            none: over a stream a count of no rows gives no row, in batch mode always one.
     """
 
     rows: RelNode
     predicates: tuple[ResolvedExpression, ...] = ()
-    counts: frozenset[int] = field(default=frozenset())
+    empty: tuple[ResolvedExpression, ...] | None = None
 
 
 def decorrelated(rows: RelNode, around: RelNode | None = None) -> Decorrelated:
@@ -94,7 +103,7 @@ def decorrelated(rows: RelNode, around: RelNode | None = None) -> Decorrelated:
         return _over(rows, around)
     if isinstance(rows, Sort) and rows.fetch is not None:
         return _top(rows, around)
-    if isinstance(rows, Join) and rows.kind is JoinKind.INNER and not rows.lateral:
+    if isinstance(rows, Join) and rows.kind in _KINDS and not rows.lateral:
         return _join(rows, around)
     raise rows.refusal(
         f"a correlated subquery with {type(rows).__name__} over the correlation is not supported: "
@@ -110,7 +119,8 @@ def is_outer(expression: ResolvedExpression) -> bool:
 
 
 def _filter(rows: Filter, around: RelNode | None) -> Decorrelated:
-    inner = decorrelated(rows.input, around)
+    # HAVING decides about the row of a group without rows, too
+    inner = _with_row(decorrelated(rows.input, around), around)
     parts = conjuncts(rows.condition)
     pulled = tuple(each for each in parts if is_outer(each))
     kept = [each for each in parts if not is_outer(each)]
@@ -118,26 +128,32 @@ def _filter(rows: Filter, around: RelNode | None) -> Decorrelated:
 
 
 def _project(rows: Project, around: RelNode | None) -> Decorrelated:
-    if any(is_outer(each) for each in rows.expressions):
-        raise rows.refusal(
-            "a correlated subquery can read outer columns in its WHERE, not in its SELECT"
-        )
     inner = decorrelated(rows.input, around)
+    expressions, read = rows.expressions, set(_read_of_outer(*rows.expressions))
+    if read:
+        inner, places = _beside(inner, around, read)
+        expressions = tuple(_of_columns(each, places) for each in expressions)
     needed = sorted({index for each in inner.predicates for index in _fields(each)})
-    width = len(rows.expressions)
+    width = len(expressions)
     positions = {index: width + place for place, index in enumerate(needed)}
     extra = tuple(inner.rows.field(index) for index in needed)
     names = unique_names((*rows.names, *(each.name or "$f" for each in extra)))
-    counts = frozenset(
-        place
-        for place, each in enumerate(rows.expressions)
-        if isinstance(each, FieldReference) and each.index in inner.counts
-    )
     return Decorrelated(
-        Project(inner.rows, (*rows.expressions, *extra), names),
+        Project(inner.rows, (*expressions, *extra), names),
         tuple(moved(each, positions) for each in inner.predicates),
-        counts,
+        None
+        if inner.empty is None
+        else tuple(_of_nothing(each, inner.empty) for each in expressions),
     )
+
+
+def _of_nothing(
+    expression: ResolvedExpression, empty: tuple[ResolvedExpression, ...]
+) -> ResolvedExpression:
+    """An expression where its query finds nothing."""
+    value = substituted(expression, lambda each: empty[each.index])
+    null = ValueLiteral(None, value.output_type.with_nullable(True))
+    return null if is_always_null(value) else value
 
 
 def _fields(expression: ResolvedExpression) -> Iterator[int]:
@@ -153,14 +169,15 @@ def _keyed(inner: Decorrelated, around: RelNode | None) -> tuple[Decorrelated, l
     keys = [_key(each) for each in found.predicates]
     if None not in keys:
         return found, list(dict.fromkeys(key for key in keys if key is not None))
-    if around is None or has_any_outer(around) or not _is_repeatable(around):
+    if _domain(around) is None:
         odd = next(each for each, key in zip(found.predicates, keys, strict=True) if key is None)
         raise UnsupportedQueryError(
             "a correlated subquery with an aggregate or a LIMIT compares its columns with "
             f"outer ones by = only, not by {odd}",
             place_of(odd) or inner.rows.place,
         )
-    return _beside(inner, around)
+    beside, places = _beside(inner, around)
+    return beside, list(places.values())
 
 
 def _key(predicate: ResolvedExpression) -> int | None:
@@ -179,33 +196,161 @@ def _is_repeatable(rows: RelNode) -> bool:
     return own and all(map(_is_repeatable, rows.inputs))
 
 
-def _beside(inner: Decorrelated, around: RelNode) -> tuple[Decorrelated, list[int]]:
-    """The query's rows beside each distinct row of what it reads of the rows around it: its keys
-    are these columns then, whatever the predicates are."""
-    read = sorted({each for part in inner.predicates for each in _read_of_outer(part)})
-    columns = tuple(around.field(index) for index in read)
+def _domain(around: RelNode | None) -> RelNode | None:
+    """Rows that have all values that the rows around a query have, and read no row around them;
+    None: there is no such query, or it would not give the same rows twice."""
+    if around is None or not _is_repeatable(around):
+        return None
+    rows = _wider(around)
+    return None if has_any_outer(rows) else rows
+
+
+def _wider(rows: RelNode) -> RelNode:
+    """Rows without the filters that read rows around them."""
+    if isinstance(rows, Filter):
+        kept = [each for each in conjuncts(rows.condition) if not _is_far(each)]
+        return filtered(_wider(rows.input), kept)
+    if isinstance(rows, Project):
+        return replace(rows, input=_wider(rows.input))
+    if isinstance(rows, Join) and not rows.lateral:
+        rows = replace(rows, left=_wider(rows.left))
+        if rows.kind is JoinKind.INNER:
+            kept = [each for each in conjuncts(rows.condition) if not _is_far(each)]
+            rows = replace(rows, right=_wider(rows.right), condition=conjunction(kept))
+    return rows
+
+
+def _is_far(expression: ResolvedExpression) -> bool:
+    return isinstance(expression, OuterReference) or any(map(_is_far, expression.children()))
+
+
+def _asking(
+    inner: Decorrelated, around: RelNode | None, also: Iterable[int] = ()
+) -> tuple[RelNode, list[int]]:
+    """Each distinct row of what a query reads of the rows around it, and the columns read."""
+    read = sorted({*_read_of_outer(*inner.predicates), *also})
+    rows = _domain(around)
+    if rows is None:
+        raise inner.rows.refusal(
+            "a correlated subquery can read outer columns in its WHERE only where the rows around "
+            "it cannot be read twice: join to them"
+        )
+    columns = tuple(rows.field(index) for index in read)
     names = unique_names(each.name or "$f" for each in columns)
-    asking = Aggregate(Project(around, columns, names), tuple(range(len(read))), ())
+    return Aggregate(Project(rows, columns, names), tuple(range(len(read))), ()), read
+
+
+def _beside(
+    inner: Decorrelated, around: RelNode | None, also: Iterable[int] = ()
+) -> tuple[Decorrelated, dict[int, int]]:
+    """The query's rows beside each distinct row of what it reads of the rows around it: its keys
+    are these columns then, whatever the predicates are. Also by column of the rows around where
+    it stands."""
+    if inner.empty is not None:
+        return _beside_each(inner, around, also)
+    asking, read = _asking(inner, around, also)
     width = len(inner.rows.row_type)
     places = {index: width + place for place, index in enumerate(read)}
     condition = conjunction([_of_columns(each, places) for each in inner.predicates])
-    both = unique_names((*inner.rows.row_type.names, *names))
+    both = unique_names((*inner.rows.row_type.names, *asking.row_type.names))
     join = Join(inner.rows, asking, JoinKind.INNER, condition, both, place=inner.rows.place)
+    return Decorrelated(join, _same(join, places, around)), places
+
+
+def _same(
+    rows: RelNode, places: dict[int, int], around: RelNode | None
+) -> tuple[ResolvedExpression, ...]:
+    """That columns have the values of the row around."""
+    assert around is not None
     predicates = []
     for index, place in places.items():
         outer = from_inside(around.field(index))
         nullable = outer.output_type.is_nullable
         function = "IS NOT DISTINCT FROM" if nullable else "="
-        predicates.append(resolve_call(function, (join.field(place), outer)))
-    return Decorrelated(join, tuple(predicates)), list(places.values())
+        predicates.append(resolve_call(function, (rows.field(place), outer)))
+    return tuple(predicates)
 
 
-def _read_of_outer(expression: ResolvedExpression) -> Iterator[int]:
-    """The columns of the row around the query that an expression reads."""
-    if isinstance(expression, OuterReference) and expression.level == 1:
-        yield expression.index
-    for child in expression.children():
-        yield from _read_of_outer(child)
+def _joined_to_each(
+    inner: Decorrelated, rows: RelNode, around: RelNode | None, also: Iterable[int]
+) -> tuple[Join, list[int]]:
+    """Each distinct row of what a query reads of the rows around it, then ``rows`` of the query
+    or, where it finds none, NULLs."""
+    asking, read = _asking(inner, around, also)
+    places = {index: place for place, index in enumerate(read)}
+    behind = {index: len(read) + index for index in range(len(rows.row_type))}
+    conditions = [_of_columns(moved(each, behind), places) for each in inner.predicates]
+    names = unique_names((*asking.row_type.names, *rows.row_type.names))
+    kind = JoinKind.LEFT
+    return Join(asking, rows, kind, conjunction(conditions), names, place=rows.place), read
+
+
+def _beside_each(
+    inner: Decorrelated, around: RelNode | None, also: Iterable[int] = ()
+) -> tuple[Decorrelated, dict[int, int]]:
+    """As `_beside`, with a row also where nothing is found."""
+    rows, mark = with_mark(inner)
+    join, read = _joined_to_each(inner, rows, around, also)
+    first = len(read)
+    columns = filled(join, first, inner.empty, None if mark is None else first + mark)
+    fields = (*columns, *map(join.field, range(first)))
+    named = join.row_type.names
+    names = unique_names((*named[first : first + len(columns)], *named[:first]))
+    result = Project(join, fields, names)
+    places = {index: len(columns) + place for place, index in enumerate(read)}
+    return Decorrelated(result, _same(result, places, around)), places
+
+
+def _with_row(inner: Decorrelated, around: RelNode | None) -> Decorrelated:
+    """The query with the row that it gives where it finds nothing."""
+    return inner if inner.empty is None else _beside_each(inner, around)[0]
+
+
+def with_mark(inner: Decorrelated) -> tuple[RelNode, int | None]:
+    """The query's rows, and their column that is never NULL; None: they need no such column to
+    tell a row that is there from one that is not."""
+    rows = inner.rows
+    for index, value in enumerate(inner.empty or ()):
+        if not _is_null(value) and rows.field(index).output_type.is_nullable:
+            width = len(rows.row_type)
+            fields = (*map(rows.field, range(width)), _TRUE)
+            return Project(rows, fields, unique_names((*rows.row_type.names, "$found"))), width
+    return rows, None
+
+
+def filled(
+    join: RelNode, first: int, empty: tuple[ResolvedExpression, ...] | None, mark: int | None
+) -> list[ResolvedExpression]:
+    """The columns of a query in a left join to it, with its values where it found nothing.
+
+    Args:
+        first: where they begin.
+        mark: the column of `with_mark`.
+    """
+    columns = []
+    for index, value in enumerate(empty or ()):
+        column: ResolvedExpression = join.field(first + index)
+        if not _is_null(value):
+            kind = column.output_type.with_nullable(value.output_type.is_nullable)
+            if mark is None:
+                column = Call("COALESCE", (column, value), kind)
+            else:
+                there = Call("IS NOT NULL", (join.field(mark),), _TRUE.type)
+                column = Call("CASE", (there, column, value), kind.with_nullable(True))
+        columns.append(column)
+    return columns
+
+
+def _is_null(expression: ResolvedExpression) -> bool:
+    return isinstance(expression, ValueLiteral) and expression.value is None
+
+
+def _read_of_outer(*expressions: ResolvedExpression) -> Iterator[int]:
+    """The columns of the row around the query that expressions read."""
+    for each in expressions:
+        if isinstance(each, OuterReference) and each.level == 1:
+            yield each.index
+        yield from _read_of_outer(*each.children())
 
 
 def _of_columns(expression: ResolvedExpression, places: dict[int, int]) -> ResolvedExpression:
@@ -243,7 +388,11 @@ def _with_key_columns(inner: Decorrelated) -> Decorrelated:
 def _aggregate(rows: Aggregate, around: RelNode | None) -> Decorrelated:
     if rows.grouping_sets is not None:
         raise rows.refusal("grouping sets in a correlated subquery are not supported: join to them")
-    inner, found = _keyed(decorrelated(rows.input, around), around)
+    asked = _with_row(decorrelated(rows.input, around), around)
+    empty = tuple(map(value_of_nothing, rows.calls))
+    if not rows.groups and None in empty:
+        return _aggregate_of_each(rows, asked, around)
+    inner, found = _keyed(asked, around)
     keys = [key for key in found if key not in rows.groups]
     groups = (*rows.groups, *keys)
     named = unique_names(
@@ -264,12 +413,42 @@ def _aggregate(rows: Aggregate, around: RelNode | None) -> Decorrelated:
     result = Project(made, fields, names[: len(fields)])
     positions = {index: place for place, index in enumerate(rows.groups)}
     positions |= {key: first + len(calls) + place for place, key in enumerate(keys)}
-    counts = (
-        frozenset(i for i, call in enumerate(calls) if call.function == "COUNT")
-        if not rows.groups
-        else frozenset()
+    return Decorrelated(
+        result,
+        tuple(moved(each, positions) for each in inner.predicates),
+        None if rows.groups else tuple(each for each in empty if each is not None),
     )
-    return Decorrelated(result, tuple(moved(each, positions) for each in inner.predicates), counts)
+
+
+def _aggregate_of_each(
+    rows: Aggregate, inner: Decorrelated, around: RelNode | None
+) -> Decorrelated:
+    """An aggregate whose accumulators tell the value of no rows: of a group of each distinct row
+    of what is read of the rows around, whose row that stands for none does not count."""
+    width = len(inner.rows.row_type)
+    marked = (*map(inner.rows.field, range(width)), _TRUE)
+    names = unique_names((*inner.rows.row_type.names, "$found"))
+    join, read = _joined_to_each(inner, Project(inner.rows, marked, names), around, ())
+    first, behind = len(read), len(join.row_type)
+    found = resolve_call("IS NOT NULL", (join.field(behind - 1),))
+    conditions, calls = list[ResolvedExpression](), list[AggregateCall]()
+    for call in rows.calls:
+        own = [] if call.filter is None else [join.field(first + call.filter)]
+        conditions.append(conjunction([found, *own]))
+        arguments = tuple(first + index for index in call.arguments)
+        place = behind + len(conditions) - 1
+        calls.append(replace(call, arguments=arguments, filter=place))
+    fields = (*map(join.field, range(behind)), *conditions)
+    names = unique_names((*join.row_type.names, *("$f" for _ in conditions)))
+    named = unique_names((*join.row_type.names[:first], *(call.name for call in calls)))
+    calls = [replace(call, name=name) for call, name in zip(calls, named[first:], strict=True)]
+    keys = tuple(range(first))
+    made = Aggregate(Project(join, fields, names), keys, tuple(calls), place=rows.place)
+    order = [*range(first, first + len(calls)), *keys]
+    names = unique_names((*rows.row_type.names, *named[:first]))
+    result = Project(made, tuple(map(made.field, order)), names)
+    places = {index: len(calls) + place for place, index in enumerate(read)}
+    return Decorrelated(result, _same(result, places, around))
 
 
 def _top(rows: Sort, around: RelNode | None) -> Decorrelated:
@@ -285,13 +464,12 @@ def _top(rows: Sort, around: RelNode | None) -> Decorrelated:
         place=rows.place,
     )
     # the one row of a count is left out by an OFFSET
-    counts = frozenset[int]() if rows.offset else inner.counts
-    return replace(inner, rows=rank, counts=counts)
+    return replace(inner, rows=rank, empty=None if rows.offset else inner.empty)
 
 
 def _over(rows: OverAggregate, around: RelNode | None) -> Decorrelated:
     """OVER per row of the outer query: the keys divide the rows, too."""
-    inner, keys = _keyed(decorrelated(rows.input, around), around)
+    inner, keys = _keyed(_with_row(decorrelated(rows.input, around), around), around)
     over = tuple(
         replace(group, partition=tuple(dict.fromkeys((*group.partition, *keys))))
         for group in rows.over
@@ -307,26 +485,41 @@ def _over(rows: OverAggregate, around: RelNode | None) -> Decorrelated:
 
 
 def _join(rows: Join, around: RelNode | None) -> Decorrelated:
-    left, right = decorrelated(rows.left, around), decorrelated(rows.right, around)
-    old_left, old_right = len(rows.left.row_type), len(rows.right.row_type)
-    new_left = len(left.rows.row_type)
-    total = new_left + len(right.rows.row_type)
-    shift = {i: i for i in range(old_left)} | {old_left + i: new_left + i for i in range(old_right)}
-    names = unique_names((*left.rows.row_type.names, *right.rows.row_type.names))
+    left = _with_row(decorrelated(rows.left, around), around)
+    right = _with_row(decorrelated(rows.right, around), around)
     parts = conjuncts(rows.condition)
-    kept = [moved(each, shift) for each in parts if not is_outer(each)]
+    old_left, old_right = len(rows.left.row_type), len(rows.right.row_type)
+    inner = rows.kind is JoinKind.INNER
+    if not inner and (right.predicates or any(map(is_outer, parts))):
+        # which rows match depends on the row around: both sides have theirs for each such row
+        read = {*_read_of_outer(*left.predicates, *right.predicates, *parts)}
+        left, places = _beside(left, around, read)
+        right, others = _beside(right, around, read)
+    else:
+        places, others = {}, {}
+    new_left = len(left.rows.row_type)
+    shift = {i: i for i in range(old_left)} | {old_left + i: new_left + i for i in range(old_right)}
+    moved_parts = [_of_columns(moved(each, shift), places) for each in parts]
+    kept = [each for each in moved_parts if not is_outer(each)]
+    for index, place in places.items():
+        other = right.rows.field(others[index])
+        pair = left.rows.field(place), replace(other, index=new_left + other.index)
+        kept.append(resolve_call("IS NOT DISTINCT FROM", pair))
+    shown = rows.kind not in (JoinKind.SEMI, JoinKind.ANTI)
+    both = (*left.rows.row_type.names, *(right.rows.row_type.names if shown else ()))
+    names = unique_names(both)
     join = replace(rows, left=left.rows, right=right.rows, condition=conjunction(kept), names=names)
-    first = [shift[index] for index in range(old_left + old_right)]
+    first = [shift[index] for index in range(len(rows.row_type))]
+    total = len(names) if inner else new_left
     order = [*first, *(index for index in range(total) if index not in first)]
-    places = {index: place for place, index in enumerate(order)}
+    positions = {index: place for place, index in enumerate(order)}
     fields = tuple(join.field(index) for index in order)
     result = Project(join, fields, unique_names(each.name for each in fields))
-    of_right = {index: places[new_left + index] for index in range(total - new_left)}
-    predicates = [
-        *(moved(each, places) for each in left.predicates),
-        *(moved(each, of_right) for each in right.predicates),
-        *(moved(moved(each, shift), places) for each in parts if is_outer(each)),
-    ]
+    predicates = [moved(each, positions) for each in left.predicates]
+    if inner:
+        of_right = {index: positions[new_left + index] for index in range(total - new_left)}
+        predicates += [moved(each, of_right) for each in right.predicates]
+        predicates += [moved(each, positions) for each in moved_parts if is_outer(each)]
     return Decorrelated(result, tuple(predicates))
 
 

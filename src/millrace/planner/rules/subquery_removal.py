@@ -38,8 +38,11 @@ from millrace.planner.relational.rewriting import bottom_up, conjunction, conjun
 from millrace.planner.relational.stream_rel_nodes import LogicalSnapshot
 from millrace.planner.rules.decorrelate import (
     decorrelated,
+    filled,
     joined_condition,
     nearer,
+    outer_fields,
+    with_mark,
 )
 from millrace.planner.rules.quantified_values import quantified_value
 
@@ -238,15 +241,19 @@ def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression
         count = AggregateCall("COUNT", (), BigIntType(nullable=False), name="EXPR$0")
         relation = Aggregate(one, (), (count,), place=relation.place)
     inner = decorrelated(_single(relation), rows)
+    found, mark = with_mark(inner)
     width = len(rows.row_type)
     conditions = joined_condition(inner.predicates, width)
-    names = unique_names((*rows.row_type.names, *inner.rows.row_type.names))
+    names = unique_names((*rows.row_type.names, *found.row_type.names))
     join = Join(
-        *(rows, nearer(inner.rows), JoinKind.LEFT, conjunction(conditions), names),
+        *(rows, nearer(found), JoinKind.LEFT, conjunction(conditions), names),
         place=relation.place,
     )
     value: ResolvedExpression = join.field(width)
-    if 0 in inner.counts or query.kind is SubqueryKind.EXISTS:
+    if inner.empty is not None:
+        empty = tuple(map(outer_fields, inner.empty))
+        (value,) = filled(join, width, empty[:1], None if mark is None else width + mark)
+    elif query.kind is SubqueryKind.EXISTS:
         kind = value.output_type.with_nullable(False)
         value = Call("COALESCE", (value, ValueLiteral(0, kind)), kind)
     if query.kind is SubqueryKind.EXISTS:
@@ -283,25 +290,24 @@ def _lateral(node: Join) -> RelNode:
     made = decorrelated(node.right, node.left)
     conditions = joined_condition(made.predicates, left)
     # an aggregate without keys gives a row for every outer row, also where it finds none
-    correlated = node.kind in (JoinKind.INNER, JoinKind.LEFT) and has_outer(node.right, 1)
-    padded = correlated and (bool(made.counts) or _one_row(node.right))
+    padded = node.kind in (JoinKind.INNER, JoinKind.LEFT) and made.empty is not None
+    found, mark = with_mark(made) if padded else (made.rows, None)
     kind = JoinKind.LEFT if padded else node.kind
     if not padded:  # it reads the left row and the query's own columns, which come first
         conditions += conjuncts(node.condition)
-    names = unique_names((*node.left.row_type.names, *made.rows.row_type.names))
+    names = unique_names((*node.left.row_type.names, *found.row_type.names))
     join = replace(
         node,
-        right=nearer(made.rows),
+        right=nearer(found),
         kind=kind,
         condition=conjunction(conditions),
         names=names,
         lateral=False,
     )
     fields: list[ResolvedExpression] = [join.field(index) for index in range(left + old)]
-    for index in made.counts:
-        column = fields[left + index]
-        exact = column.output_type.with_nullable(False)
-        fields[left + index] = Call("COALESCE", (column, ValueLiteral(0, exact)), exact)
+    if padded:
+        empty = tuple(map(outer_fields, made.empty or ()))
+        fields[left:] = filled(join, left, empty, None if mark is None else left + mark)
     rows = Project(join, tuple(fields), node.names)
     if not padded:
         return rows

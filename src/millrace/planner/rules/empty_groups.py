@@ -1,0 +1,57 @@
+"""What queries give where they find nothing: the values of aggregates over no rows."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from millrace.common.types.logical.logical_type import IntType, RowType
+from millrace.expressions.evaluation import calls_users, compiled, is_deterministic
+from millrace.expressions.resolved import (
+    AggregateCall,
+    FieldReference,
+    OuterReference,
+    ResolvedExpression,
+    ValueLiteral,
+)
+
+__all__ = ["is_always_null", "value_of_nothing"]
+
+_OF_NOTHING = {
+    "COUNT": 0,
+    "SUM0": 0,
+    "JSON_OBJECTAGG": "{}",
+    "JSON_ARRAYAGG": "[]",
+} | dict.fromkeys(
+    (
+        *("SUM", "AVG", "MIN", "MAX", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP"),
+        *("ARRAY_AGG", "LISTAGG", "FIRST_VALUE", "LAST_VALUE", "SINGLE_VALUE", "PERCENTILE"),
+    )
+)
+_ONE_ROW = pa.record_batch({"x": pa.array([0], pa.int32())})
+_ROW_TYPE = RowType.of(("x", IntType()))
+
+
+def value_of_nothing(call: AggregateCall) -> ValueLiteral | None:
+    """The value of an aggregate over no rows; None: only its accumulator can tell, as of functions
+    of users."""
+    if call.function not in _OF_NOTHING:
+        return None
+    value = _OF_NOTHING[call.function]
+    return ValueLiteral(value, call.type if value is not None else call.type.with_nullable(True))
+
+
+def is_always_null(expression: ResolvedExpression) -> bool:
+    """Whether an expression is known to be NULL for every row."""
+    if isinstance(expression, ValueLiteral):
+        return expression.value is None
+    if _reads(expression) or calls_users(expression) or not is_deterministic(expression):
+        return False
+    try:
+        return not compiled(expression, _ROW_TYPE)(_ONE_ROW)[0].is_valid
+    except Exception:
+        return False  # it fails for the first row that asks for it
+
+
+def _reads(expression: ResolvedExpression) -> bool:
+    own = isinstance(expression, FieldReference | OuterReference)
+    return own or any(map(_reads, expression.children()))
