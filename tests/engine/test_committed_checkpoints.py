@@ -315,7 +315,7 @@ class FailsAtTheEnd(JobObserver):
     """Lets the last commits fail."""
 
     def accepted(self, acks: Sequence[Ack]) -> None:
-        if all(ack.ended for ack in acks) and not Store.failures:
+        if all(ack.progress.ended for ack in acks) and not Store.failures:
             Store.failures = 1_000
 
 

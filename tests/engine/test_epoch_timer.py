@@ -6,7 +6,7 @@ from threading import Event
 from typing import Any
 
 from millrace.engine.epoch_timer import EpochTimer
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, ProgressReport
 
 
 class Waiting:
@@ -41,7 +41,7 @@ def test_timers_wait_while_time_stands_still() -> None:
     clock: Any = Clock()
     timer = EpochTimer(clock, 0, 45_000, Event())
     assert timer.start() == 1_000
-    timer.plan_next([Ack(0, 0, 0, next_wakeup=1_200)], at_once=False)
+    timer.plan_next([Ack(0, 0, 0, progress=ProgressReport(next_wakeup=1_200))], at_once=False)
     deployment: Any = Waiting(at=5_000)
     timer.wait(deployment, lambda: False)
     assert clock.now() == 1_200
@@ -57,7 +57,7 @@ def test_a_checkpoint_that_falls_due_needs_no_epoch() -> None:
     clock: Any = Clock()
     timer = EpochTimer(clock, 0, 45_000, Event())
     timer.start()
-    timer.plan_next([Ack(0, 0, 0, next_wakeup=3_000)], at_once=False)
+    timer.plan_next([Ack(0, 0, 0, progress=ProgressReport(next_wakeup=3_000))], at_once=False)
     deployment: Any = Waiting(at=5_000)
     assert not timer.wait(deployment, lambda: False, checkpoint_at=2_000)
     assert clock.now() == 2_000

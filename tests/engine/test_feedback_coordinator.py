@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from millrace.engine.feedback_coordinator import FeedbackCoordinator
 from millrace.plan.job_graph import LoopNode
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, LoopReport
 
 LOOP = LoopNode("loop", stage=1, parallelism=2, body=frozenset({1, 2}))
 
@@ -15,11 +15,11 @@ def acks(feedback=(), held=(), wakeups=()) -> list[Ack]:
     for ack in made:
         place = (ack.stage, ack.subtask)
         if place in feedback:
-            ack.feedback = {"loop": 3}
+            ack.loops.feedback = {"loop": 3}
         if place in held:
-            ack.held = ["loop"]
+            ack.loops.held = ["loop"]
         if place in wakeups:
-            ack.next_wakeup = 5
+            ack.progress.next_wakeup = 5
     return made
 
 
@@ -54,8 +54,8 @@ def test_an_inner_loop_that_is_busy_keeps_the_outer_one() -> None:
     outer = LoopNode("outer", stage=1, parallelism=1, body=frozenset({1, 2, 3}))
     inner = LoopNode("loop", stage=2, parallelism=1, body=frozenset({2, 3}))
     loops = FeedbackCoordinator([outer, inner])
-    holding = Ack(1, 0, 0, held=["outer"])
-    loops.accept([holding, Ack(3, 0, 0, feedback={"loop": 1})])
+    holding = Ack(1, 0, 0, loops=LoopReport(held=["outer"]))
+    loops.accept([holding, Ack(3, 0, 0, loops=LoopReport({"loop": 1}))])
     assert loops.drained(1) == ()
     loops.accept([holding, Ack(3, 0, 0)])
     assert loops.drained(1) == ("outer",)

@@ -23,7 +23,11 @@ def history() -> JobHistory:
 
 
 def ack(stage: int, subtask: int = 0, **fields) -> Ack:
-    return Ack(stage, subtask, 0, **fields)
+    made = Ack(stage, subtask, 0, worker=fields.pop("worker", ""))
+    reports = [made.traffic, made.progress, made.time, made.state, made.metrics]
+    for name, value in fields.items():
+        setattr(next(report for report in reports if hasattr(report, name)), name, value)
+    return made
 
 
 def test_records_are_counted_at_the_sources() -> None:
@@ -72,7 +76,7 @@ def test_counters_add_up_over_epochs_and_gauges_are_replaced() -> None:
     progress = history()
     for count, level in ((2, 10), (3, 20)):
         answers = [
-            ack(0, n, counts={"map": {"n": count}}, metrics={"map": {"level": level}})
+            ack(0, n, counts={"map": {"n": count}}, values={"map": {"level": level}})
             for n in (0, 1)
         ]
         progress.accepted(0, answers, {0}, 1)
@@ -82,8 +86,8 @@ def test_counters_add_up_over_epochs_and_gauges_are_replaced() -> None:
 
 def test_how_state_was_found() -> None:
     progress = history()
-    progress.accepted(0, [ack(0, cached="new"), ack(1, cached="new")], {0}, 1)
-    progress.accepted(0, [ack(0, cached="current"), ack(1, cached="replayed")], {0}, 1)
+    progress.accepted(0, [ack(0, origin="new"), ack(1, origin="new")], {0}, 1)
+    progress.accepted(0, [ack(0, origin="current"), ack(1, origin="replayed")], {0}, 1)
     assert progress.details().cached == {"new": 2, "current": 1, "replayed": 1}
 
 

@@ -31,7 +31,7 @@ from millrace.engine.checkpoint_coordinator import CheckpointCoordinator
 from millrace.engine.embedded_job_client import EmbeddedJobClient
 from millrace.engine.executor import ExecutorError
 from millrace.engine.job_observer import JobObserver
-from millrace.runtime.epoch import Ack, EpochPlan
+from millrace.runtime.epoch import Ack, EpochPlan, RestoredStart
 from millrace.runtime.program import Program
 from millrace.testing import CollectingSink, LocalExecutor, ManualClock, run_local
 
@@ -342,7 +342,10 @@ def test_a_worker_without_state_gets_all_of_it_in_the_next_attempt() -> None:
         stream = env.from_collection([1] * 8).key_by(lambda v: v).process(Flaky(0))
         assert list(stream.execute_and_collect()) == [(1, n) for n in range(1, 9)]
     assert executor.tries() == [(0, 0), (1, 0), (2, 0), (2, 1), (3, 0), (3, 1)]
-    restores = [[p.restore is not None for p in plan.subtasks.values()] for plan in executor.plans]
+    restores = [
+        [isinstance(part.start, RestoredStart) for part in plan.subtasks.values()]
+        for plan in executor.plans
+    ]
     assert restores[2:4] == [[False, False], [True, True]]
     assert cluster.progress[-1].refused == 0
 
@@ -522,7 +525,7 @@ class Notes(JobObserver):
         self.told.append("started")
 
     def accepted(self, acks) -> None:
-        self.told.append(sum(ack.records_in for ack in acks))
+        self.told.append(sum(ack.traffic.records_in for ack in acks))
 
     def committed(self, manifest) -> None:
         self.told.append(("committed", manifest.checkpoint, manifest.finished))

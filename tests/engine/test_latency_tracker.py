@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from millrace.engine.latency_tracker import LatencyTracker
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, TimeReport
 from millrace.runtime.program import Edge, Exchange, Node, Program, Stage
 
 
@@ -28,7 +28,7 @@ PROGRAM = Program(
 
 def acks(began: float, done: float) -> list[Ack]:
     ends = {0: done - 5, 1: done - 5, 2: done - 3, 3: done, 4: done}
-    return [Ack(id, 0, 0, began_at=began, done_at=ends[id]) for id in range(5)]
+    return [Ack(id, 0, 0, time=TimeReport(began, ends[id])) for id in range(5)]
 
 
 def test_each_source_to_what_its_records_come_to() -> None:

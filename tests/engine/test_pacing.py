@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from millrace.engine.pacing import Pacer, processing_ms
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, TimeReport
 
 TARGET = 1000
 MOST = 1_000_000
@@ -146,7 +146,7 @@ def test_bounds() -> None:
 
 def test_subtasks_of_a_worker_follow_one_another_as_levels_do() -> None:
     def ack(stage: int, worker: str, seconds: float) -> Ack:
-        return Ack(stage, 0, 0, worker=worker, seconds=seconds)
+        return Ack(stage, 0, 0, worker=worker, time=TimeReport(seconds=seconds))
 
     acks = [ack(0, "a", 1.0), ack(0, "a", 0.5), ack(0, "b", 1.2), ack(1, "b", 2.0)]
     assert processing_ms(acks, {0: 0, 1: 1}) == 3500

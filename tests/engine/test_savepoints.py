@@ -493,7 +493,7 @@ class AskedInAnEpoch(LocalExecutor):
         if plan.epoch == 2:
             self.ask()
         acks = super().run_epoch(plan)
-        self.read.append(sum(split.records for ack in acks for split in ack.splits))
+        self.read.append(sum(split.records for ack in acks for split in ack.reading.splits))
         return acks
 
 

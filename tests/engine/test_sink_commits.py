@@ -16,7 +16,7 @@ from millrace.engine.sink_commits import DriverCommits, backoff
 from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.plan.job_graph import SinkNode
 from millrace.runtime.committing import Committing
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, CommitReport
 from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
 from millrace.state.serialization.payload import encode
 
@@ -92,7 +92,7 @@ class Outage(Slow):
 
 
 def ack(*committables: Any) -> Ack:
-    return Ack(0, 0, 0, committables={"s": [encode(item) for item in committables]})
+    return Ack(0, 0, 0, committing=CommitReport({"s": [encode(item) for item in committables]}))
 
 
 def test_what_is_being_committed_stays_pending_in_checkpoints() -> None:

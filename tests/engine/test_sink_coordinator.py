@@ -5,7 +5,7 @@ from typing import Any
 from millrace.common.sink import Committer, Sink
 from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.plan.job_graph import SinkNode
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, CommitReport
 from millrace.state.serialization.payload import encode
 
 
@@ -34,7 +34,7 @@ class NoCommitter(Recording):
 
 def ack(**committables: list[Any]) -> Ack:
     encoded = {uid: [encode(item) for item in items] for uid, items in committables.items()}
-    return Ack(0, 0, 0, committables=encoded)
+    return Ack(0, 0, 0, committing=CommitReport(encoded))
 
 
 def test_committables_of_several_epochs_are_committed_together_once() -> None:

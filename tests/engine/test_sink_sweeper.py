@@ -17,7 +17,7 @@ from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.sink_coordinator import SinkCoordinator
 from millrace.engine.sink_sweeper import SinkSweeper
 from millrace.plan.job_graph import SinkNode
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, CommitReport
 from millrace.state.checkpoint.retention import SWEEP_EVERY
 from millrace.state.serialization.payload import encode
 from millrace.testing import run_local
@@ -43,7 +43,7 @@ class Known(Sink[Any], Committer, SupportsOrphanSweep):
 
 
 def told(subtask: int, *files: str) -> Ack:
-    return Ack(0, subtask, 0, work_files={"s": files})
+    return Ack(0, subtask, 0, committing=CommitReport(work_files={"s": files}))
 
 
 def sinks(sink: Sink[Any], parallelism: int = 2) -> SinkCoordinator:
@@ -70,7 +70,7 @@ def test_not_while_something_waits_to_be_committed() -> None:
     sink = Known()
     coordinator = sinks(sink, 1)
     coordinator.accept(told(0))
-    coordinator.accept(Ack(0, 0, 0, committables={"s": [encode("part")]}))
+    coordinator.accept(Ack(0, 0, 0, committing=CommitReport({"s": [encode("part")]})))
     assert coordinator.sweeps(["r1"], 0) is None
     coordinator.commit(1)
     assert len(coordinator.sweeps(["r1"], 0) or []) == 1

@@ -220,9 +220,9 @@ class Ping(SourceEvent):
 
 def answer(subtask: int, *, asks: bool = False, sends: SourceEvent | None = None) -> Ack:
     ack = Ack(0, subtask, 0)
-    ack.split_requests += ["uid"] * asks
+    ack.reading.split_requests += ["uid"] * asks
     if sends is not None:
-        ack.source_events["uid"] = [sends]
+        ack.reading.source_events["uid"] = [sends]
     return ack
 
 

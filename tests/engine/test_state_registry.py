@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from millrace.engine.state_assignment import StateAssignment
 from millrace.engine.state_registry import RECENT_BYTES, RECENT_DELTAS, StateRegistry
-from millrace.runtime.epoch import Ack
+from millrace.runtime.epoch import Ack, StateReport
 from millrace.state.state_delta import FileRef, StateDelta
 
 A, B = (0, 0), (0, 1)
@@ -14,7 +14,7 @@ def delta(epoch: int, low_epoch: int = 0, data: bytes | FileRef = b"x") -> State
 
 def accept(registry: StateRegistry, made: StateDelta | None, subtask: tuple[int, int] = A) -> None:
     version = made.version if made else "unchanged"
-    registry.accept(Ack(*subtask, 0, delta=made, version=version))
+    registry.accept(Ack(*subtask, 0, state=StateReport(version, made)))
 
 
 def filled(*deltas: StateDelta) -> StateRegistry:

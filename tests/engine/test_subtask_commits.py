@@ -31,7 +31,7 @@ from millrace.common.window import TumblingEventTimeWindows
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.engine.job_observer import JobObserver
 from millrace.engine.subtask_commits import SubtaskCommits
-from millrace.runtime.epoch import Ack, CommitPlan, Uncommitted
+from millrace.runtime.epoch import Ack, CommitPlan, CommitReport, Uncommitted
 from millrace.state.checkpoint.manifest import Manifest
 from millrace.state.serialization.payload import decode, encode
 from millrace.testing import Faults, run_local
@@ -47,7 +47,7 @@ def entry(subtask: int, name: str) -> bytes:
 
 def answer(subtask: int, *left: bytes) -> Ack:
     uncommitted = {"s": Uncommitted(list(left), "OSError: not now")} if left else {}
-    return Ack(0, subtask, 0, uncommitted=uncommitted)
+    return Ack(0, subtask, 0, committing=CommitReport(uncommitted=uncommitted))
 
 
 def test_each_subtask_gets_its_own_until_it_has_answered() -> None:

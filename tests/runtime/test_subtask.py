@@ -11,7 +11,16 @@ from millrace.datastream import KeyedProcessFunction, OutputTag, StreamExecution
 from millrace.datastream.state import ValueStateDescriptor
 from millrace.plan.stages import build_job_graph
 from millrace.runtime.buffer import Buffer, BufferKind, end_of
-from millrace.runtime.epoch import Ack, EpochPlan, FailureKind, SubtaskPlan
+from millrace.runtime.epoch import (
+    Ack,
+    EpochPlan,
+    FailureKind,
+    FreshStart,
+    LiveStart,
+    RestoredStart,
+    SubtaskPlan,
+    SubtaskStart,
+)
 from millrace.runtime.program import Program
 from millrace.runtime.subtask import Subtask
 from millrace.state.serialization.payload import decode, encode_records
@@ -71,18 +80,18 @@ class Rig:
     ) -> Ack:
         """One epoch; per channel (records, watermark after them, status)."""
         self.attempt += 1
-        plan = SubtaskPlan(
-            self.versions[-1],
-            recent=tuple(self.deltas[-3:]),
-            restore=tuple(self.deltas) if restore else None,
-        )
+        version = self.versions[-1]
+        start: SubtaskStart = LiveStart(version, tuple(self.deltas[-3:]))
+        if restore:
+            start = RestoredStart(version, tuple(self.deltas))
+        plan = SubtaskPlan(start if self.deltas else FreshStart())
         whole = EpochPlan(epoch, 0, now, None, False, {(self.stage.id, 0): plan})
         buffers = [buffer for n, channel in enumerate(channels) for buffer in produced(n, *channel)]
         *_, last = self.subtask.run(whole, self.attempt, buffers, load)
         ack = decode(last.payload)
-        if accept and ack.delta is not None:
-            self.versions.append(ack.version)
-            self.deltas.append(ack.delta)
+        if accept and ack.state.delta is not None:
+            self.versions.append(ack.state.version)
+            self.deltas.append(ack.state.delta)
         return ack
 
 
@@ -107,19 +116,19 @@ def test_state_goes_from_epoch_to_epoch() -> None:
     rig = Rig()
     ack = rig.run([["a"]], [], epoch=0)
     assert results(ack) == [("a", 1, 1, MIN)]
-    assert (ack.cached, ack.records_in, ack.worker) == ("new", 1, "worker")
+    assert (ack.state.origin, ack.traffic.records_in, ack.worker) == ("new", 1, "worker")
     assert ack.consumed == {0: (5, 5)}
     ack = rig.run([["a"]], [], epoch=1)
     assert results(ack) == [("a", 2, 2, MIN)]
-    assert ack.cached == "current"
+    assert ack.state.origin == "current"
 
 
 def test_an_epoch_without_changes_keeps_the_version() -> None:
     rig = Rig()
     first = rig.run([["a"]], [], epoch=0)
     second = rig.run([], [], epoch=1)
-    assert second.delta is None
-    assert second.version == first.version
+    assert second.state.delta is None
+    assert second.state.version == first.state.version
 
 
 def test_an_epoch_that_did_not_count_is_taken_back_with_the_function() -> None:
@@ -138,7 +147,7 @@ def test_a_worker_that_missed_epochs_catches_up() -> None:
     assert ack.failure.kind is FailureKind.STATE_MISS
     assert results(other.run([["a"]], [], epoch=1, restore=True)) == [("a", 2, 1, MIN)]
     ack = rig.run([["a"]], [], epoch=2)
-    assert ack.cached == "replayed"
+    assert ack.state.origin == "replayed"
     # the function is a new one: what its own fields held is of an older version
     assert results(ack) == [("a", 3, 1, MIN)]
 
@@ -185,7 +194,7 @@ def mixed_attempts(buffers: list[Buffer]) -> list[Buffer]:
 @pytest.mark.parametrize("spoil", [drop_first, drop_end, drop_channel, twice, mixed_attempts])
 def test_incomplete_or_mixed_input_is_refused(spoil) -> None:
     rig = Rig()
-    plan = EpochPlan(0, 0, 0, None, False, {(rig.stage.id, 0): SubtaskPlan("")})
+    plan = EpochPlan(0, 0, 0, None, False, {(rig.stage.id, 0): SubtaskPlan()})
     buffers = [*produced(0, ["a", "b"]), *produced(1, ["c"])]
     *_, last = rig.subtask.run(plan, 1, spoil(buffers), load)
     ack = decode(last.payload)
@@ -195,7 +204,7 @@ def test_incomplete_or_mixed_input_is_refused(spoil) -> None:
 
 def test_input_is_taken_in_order_however_it_arrives() -> None:
     rig = Rig()
-    plan = EpochPlan(0, 0, 0, None, False, {(rig.stage.id, 0): SubtaskPlan("")})
+    plan = EpochPlan(0, 0, 0, None, False, {(rig.stage.id, 0): SubtaskPlan()})
     buffers = [*produced(0, ["a", "b", "c"]), *produced(1, ["d", "e"])]
     *_, last = rig.subtask.run(plan, 1, reversed(buffers), load)
     assert [value for value, *_ in results(decode(last.payload))] == ["a", "b", "c", "d", "e"]
@@ -203,17 +212,17 @@ def test_input_is_taken_in_order_however_it_arrives() -> None:
 
 def test_the_watermark_is_the_minimum_over_channels_and_state() -> None:
     rig = Rig()
-    assert rig.run([["a"], 10], [[], 5], epoch=0).watermark == 5
-    assert rig.run([[], 20], [["b"]], epoch=1).watermark == 5
+    assert rig.run([["a"], 10], [[], 5], epoch=0).progress.watermark == 5
+    assert rig.run([[], 20], [["b"]], epoch=1).progress.watermark == 5
     other = Rig(rig)
     ack = other.run([["c"]], [[], 7], epoch=2, restore=True)
-    assert ack.watermark == 7
+    assert ack.progress.watermark == 7
     assert results(ack)[0][3] == 5
 
 
 def test_an_idle_channel_does_not_hold_the_watermark_back() -> None:
     rig = Rig()
-    assert rig.run([["a"], 10], [[], MIN, True], epoch=0).watermark == 10
+    assert rig.run([["a"], 10], [[], MIN, True], epoch=0).progress.watermark == 10
 
 
 def test_a_channel_that_became_active_counts_from_the_beginning_of_the_epoch() -> None:
@@ -222,25 +231,25 @@ def test_a_channel_that_became_active_counts_from_the_beginning_of_the_epoch() -
     rig.run([["a"], 10], [[], MIN, True], epoch=0)
     ack = rig.run([["b"], 90], [["c"], 15, False], epoch=1)
     assert [(value, mark) for value, *_, mark in results(ack)] == [("b", 10), ("c", 10)]
-    assert ack.watermark == 15
+    assert ack.progress.watermark == 15
 
 
 def test_the_end_comes_when_all_channels_have_ended() -> None:
     rig = Rig()
-    assert not rig.run([["a"], MAX], [[], MIN, True], epoch=0).ended
+    assert not rig.run([["a"], MAX], [[], MIN, True], epoch=0).progress.ended
     ack = rig.run([], [["b"], MAX], epoch=1)
-    assert ack.ended
-    assert ack.watermark == MAX
+    assert ack.progress.ended
+    assert ack.progress.watermark == MAX
 
 
 def test_processing_timers_fire_into_operators_that_are_ready() -> None:
     """The collecting operator behind has begun its epoch before the timers fire."""
     rig = Rig()
     ack = rig.run([["a"]], [], epoch=0, now=100)
-    assert ack.next_wakeup == 110
+    assert ack.progress.next_wakeup == 110
     ack = rig.run([], [], epoch=1, now=110)
     assert results(ack) == [("timer", "a", 110)]
-    assert ack.next_wakeup is None
+    assert ack.progress.next_wakeup is None
 
 
 def test_the_graph_is_what_the_tests_suppose() -> None:

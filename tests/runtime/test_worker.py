@@ -32,7 +32,7 @@ def load(delta: StateDelta) -> bytes:
 
 
 def plan_of(program: Program) -> EpochPlan:
-    subtasks = {(s.id, i): SubtaskPlan("") for s in program.stages for i in range(s.parallelism)}
+    subtasks = {(s.id, i): SubtaskPlan() for s in program.stages for i in range(s.parallelism)}
     return EpochPlan(0, 0, 0, None, False, subtasks)
 
 
@@ -78,7 +78,7 @@ def test_over_the_cap_those_go_that_have_run_and_say_so() -> None:
     acks = run(program(memory_cap=1), worker)
     assert len(worker._subtasks) == 1
     kept = {key[1:] for key in worker._subtasks}
-    assert {(ack.stage, ack.subtask) for ack in acks if not ack.evicted} == kept
+    assert {(ack.stage, ack.subtask) for ack in acks if not ack.state.evicted} == kept
     worker.forget("run")
     assert not worker._subtasks
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.runtime.epoch import EpochPlan, SubtaskPlan
+from millrace.runtime.epoch import EpochPlan, LiveStart, SubtaskPlan
 from millrace.spark import shipped_plan
 from millrace.spark.shipped_plan import decode_plan, encode_plan
 from millrace.state.state_delta import StateDelta
@@ -17,7 +17,7 @@ def plan(directory: Path, size: int) -> EpochPlan:
     noise = random.Random(1)
     subtasks = {
         (stage, index): SubtaskPlan(
-            f"v{stage}-{index}", recent=(StateDelta(1, "v", 0, noise.randbytes(size)),)
+            LiveStart(f"v{stage}-{index}", (StateDelta(1, "v", 0, noise.randbytes(size)),))
         )
         for stage in range(2)
         for index in range(5)

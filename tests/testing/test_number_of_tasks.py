@@ -43,7 +43,7 @@ class GrowingExecutor(LocalExecutor):
         assert self._program is not None
         self._program = replace(self._program, tasks=self.tasks)
         acks = super().run_epoch(plan)
-        self.found.update(ack.cached for ack in acks if ack.failure is None)
+        self.found.update(ack.state.origin for ack in acks if ack.failure is None)
         return acks
 
     def _run_task(self, plan, level, partition, elements):

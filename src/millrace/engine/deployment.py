@@ -95,14 +95,8 @@ class Deployment:
     def _plan(self, stage: int, index: int, records: int, now: int) -> SubtaskPlan:
         subtask = (stage, index)
         source = next((s for s in self.sources if s.node.stage == stage), None)
-        starts = subtask in self.restoring
-        assignment = self.states.assignment(subtask) if starts else None
-        restore = self.states.all_deltas(subtask) if starts and not assignment else None
         return SubtaskPlan(
-            version=self.states.version(subtask),
-            recent=() if starts else self.states.recent_deltas(subtask),
-            restore=restore,
-            assignment=assignment,
+            start=self.states.start(subtask, whole=subtask in self.restoring),
             splits=source.plan(index, records) if source else (),
             no_more_splits=source.no_more_splits if source else True,
             commits=self.sinks.commits(stage, index, now),
@@ -118,7 +112,7 @@ class Deployment:
         for ack in acks:
             self.states.accept(ack)
             self.sinks.accept(ack, now)
-            for progress in ack.splits:
+            for progress in ack.reading.splits:
                 source = next(s for s in self.sources if s.node.uid == progress.source)
                 source.accept(progress)
         for source in self.sources:
@@ -128,7 +122,7 @@ class Deployment:
             delete_quietly(*self._leftovers)
         self._leftovers = ()
         self.loops.accept(acks)
-        return all(ack.ended for ack in acks) and not self.loops.pending
+        return all(ack.progress.ended for ack in acks) and not self.loops.pending
 
     def give_back(self) -> None:
         """An epoch has failed in the user's code."""

@@ -49,7 +49,7 @@ def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
 
 def evicted(acks: Iterable[Ack]) -> set[SubtaskId]:
     """The subtasks that left their workers when they had answered."""
-    return {(ack.stage, ack.subtask) for ack in acks if ack.evicted}
+    return {(ack.stage, ack.subtask) for ack in acks if ack.state.evicted}
 
 
 def check(program: Program, acks: Sequence[Ack]) -> None:

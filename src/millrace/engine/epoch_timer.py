@@ -44,7 +44,7 @@ class EpochTimer:
     def plan_next(self, acks: Iterable[Ack], at_once: bool) -> None:
         """An epoch is over: the next is due when its subtasks want it, or at once."""
         self._ended = self._clock.now()
-        times = [ack.next_wakeup for ack in acks if ack.next_wakeup is not None]
+        times = [ack.progress.next_wakeup for ack in acks if ack.progress.next_wakeup is not None]
         if at_once:
             times.append(self.started)
         earliest = min(times, default=None)

@@ -34,13 +34,13 @@ class FeedbackCoordinator:
         """An epoch has been accepted: what it was fed has been used, what it took is next."""
         self._pending = {}
         for ack in acks:
-            for loop, records in ack.feedback.items():
+            for loop, records in ack.loops.feedback.items():
                 self._pending[loop] = self._pending.get(loop, 0) + records
-        holding = [loop for ack in acks for loop in ack.held]
+        holding = [loop for ack in acks for loop in ack.loops.held]
         # requests and timers inside a loop may still give what goes round
-        busy = {ack.stage for ack in acks if ack.next_wakeup is not None}
+        busy = {ack.stage for ack in acks if ack.progress.next_wakeup is not None}
         busy |= {self._nodes[loop].stage for loop in self._pending}
-        running = {ack.stage for ack in acks if not ack.ended}
+        running = {ack.stage for ack in acks if not ack.progress.ended}
         self._drained = {
             loop
             for loop, node in self._nodes.items()

@@ -117,7 +117,7 @@ class JobHistory:
                 without a pause.
             state_bytes: how much state a subtask has, given its stage and index.
         """
-        read = sum(ack.records_in for ack in acks if ack.stage in sources)
+        read = sum(ack.traffic.records_in for ack in acks if ack.stage in sources)
         self.epoch = epoch
         self.epochs += 1
         self.records += read
@@ -127,13 +127,13 @@ class JobHistory:
         if marks:
             self._watermark = min(marks)
         for ack in acks:
-            self._cached[ack.cached] = self._cached.get(ack.cached, 0) + 1
-            for uid in {**ack.metrics, **ack.counts}:
-                metrics, counts = ack.metrics.get(uid, {}), ack.counts.get(uid, {})
+            self._cached[ack.state.origin] = self._cached.get(ack.state.origin, 0) + 1
+            for uid in {**ack.metrics.values, **ack.metrics.counts}:
+                metrics, counts = ack.metrics.values.get(uid, {}), ack.metrics.counts.get(uid, {})
                 self._take_metrics(uid, ack.subtask, metrics, counts)
-            for uid, described in ack.described.items():
+            for uid, described in ack.metrics.described.items():
                 self._describe(uid, described)
-            merge_all(self._accumulators, ack.accumulators)
+            merge_all(self._accumulators, ack.metrics.accumulators)
         self._epoch_accepted = now
         self._latencies.accepted(acks, now)
         self._take_rates(acks, epoch_ms, elapsed)
@@ -255,22 +255,22 @@ class JobHistory:
 
     def _subtask(self, ack: Ack, state_bytes: Callable[[tuple[int, int]], int]) -> SubtaskDetails:
         id = ack.stage, ack.subtask
-        known = self._operators.get(id) or (_NO_RECORDS,) * len(ack.operators)
+        known = self._operators.get(id) or (_NO_RECORDS,) * len(ack.traffic.operators)
         operators = self._operators[id] = tuple(
             OperatorDetails(
                 before.records_in + new.records_in,
                 before.records_out + new.records_out,
                 _known(new.watermark),
             )
-            for before, new in zip(known, ack.operators, strict=True)
+            for before, new in zip(known, ack.traffic.operators, strict=True)
         )
         total, rate = self._rates.totals[id], self._rates.of(id)
         return SubtaskDetails(
-            ack.records_in,
-            ack.records_out,
+            ack.traffic.records_in,
+            ack.traffic.records_out,
             _watermark(ack),
             ack.worker,
-            seconds=ack.seconds,
+            seconds=ack.time.seconds,
             total_in=int(total.records_in),
             total_out=int(total.records_out),
             bytes_in=int(total.bytes_in),
@@ -282,7 +282,7 @@ class JobHistory:
             busy_ms_per_second=min(rate.busy_ms, 1000.0),
             back_pressured_ms_per_second=min(rate.handing_ms, 1000.0),
             state_bytes=state_bytes(id),
-            state=ack.cached,
+            state=ack.state.origin,
             operators=operators,
         )
 
@@ -320,14 +320,14 @@ def _moved_on(stage: StageDetails, subtasks: tuple[SubtaskDetails, ...], now: in
 
 
 def _done(ack: Ack) -> SubtaskTotals:
-    handing = ack.handing_seconds * 1000
+    handing = ack.time.handing_seconds * 1000
     return SubtaskTotals(
-        ack.records_in,
-        ack.records_out,
-        ack.seconds * 1000 - handing,
+        ack.traffic.records_in,
+        ack.traffic.records_out,
+        ack.time.seconds * 1000 - handing,
         handing,
-        ack.bytes_in,
-        ack.bytes_out,
+        ack.traffic.bytes_in,
+        ack.traffic.bytes_out,
     )
 
 
@@ -340,7 +340,7 @@ def _known(watermark: int) -> int | None:
 
 
 def _watermark(ack: Ack) -> int | None:
-    return None if ack.idle else _known(ack.watermark)
+    return None if ack.progress.idle else _known(ack.progress.watermark)
 
 
 def _add_up(totals: dict[str, Any], values: dict[str, Any]) -> None:

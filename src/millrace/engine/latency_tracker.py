@@ -49,7 +49,7 @@ class LatencyTracker:
             return
         self._marked = now
         for source, reached in self._reached.items():
-            left = min((ack.began_at for ack in acks if ack.stage == source), default=None)
+            left = min((ack.time.began_at for ack in acks if ack.stage == source), default=None)
             if left is not None:
                 self._arrived(source, left, (ack for ack in acks if ack.stage in reached))
         self.details = tuple(
@@ -62,7 +62,7 @@ class LatencyTracker:
             key = source, ack.stage, ack.subtask
             seen = self._seen.setdefault(key, deque(maxlen=self._history))
             # clocks of two machines differ
-            seen.append(max(ack.done_at - left, 0.0))
+            seen.append(max(ack.time.done_at - left, 0.0))
 
 
 def _reached(program: Program, source: int) -> set[int]:

@@ -62,7 +62,7 @@ class Pacer:
             self.starting = False
             levels = {stage.id: stage.level for stage in program.stages}
             epoch_ms = min(epoch_ms, processing_ms(acks, levels))
-        largest = max((split.records for ack in acks for split in ack.splits), default=0)
+        largest = max((split.records for ack in acks for split in ack.reading.splits), default=0)
         self.observe(epoch_ms, largest)
 
     def observe(self, epoch_ms: float, largest_split: int) -> None:
@@ -133,7 +133,7 @@ def processing_ms(acks: Iterable[Ack], levels: Mapping[int, int]) -> float:
     taken: dict[int, dict[str, float]] = {}
     for ack in acks:
         workers = taken.setdefault(levels[ack.stage], {})
-        workers[ack.worker] = workers.get(ack.worker, 0.0) + ack.seconds
+        workers[ack.worker] = workers.get(ack.worker, 0.0) + ack.time.seconds
     return 1000 * sum(max(workers.values()) for workers in taken.values())
 
 

@@ -81,7 +81,7 @@ class Rescaling:
 def parts_in(acks: Iterable[Ack], now: JobGraph) -> Parts:
     """Return the state that subtasks have divided themselves."""
     uids = {stage.id: stage.uid for stage in now.program.stages}
-    return {(uids[ack.stage], ack.subtask): ack.parts for ack in acks}
+    return {(uids[ack.stage], ack.subtask): ack.state.parts for ack in acks}
 
 
 def files_of(parts: Parts, job_dir: str) -> list[str]:

@@ -73,11 +73,11 @@ class SinkCoordinator:
 
     def accept(self, ack: Ack, now: int = 0) -> None:
         """An epoch has been accepted."""
-        for uid, committables in ack.committables.items():
+        for uid, committables in ack.committing.committables.items():
             self._pending.setdefault(uid, []).extend(committables)
         for uid in self._stages.get(ack.stage, ()):
             self._in_subtasks[uid].accept(uid, ack, now)
-        for uid, files in ack.work_files.items():
+        for uid, files in ack.committing.work_files.items():
             if uid in self._work_files:
                 self._work_files[uid][ack.subtask] = files
 

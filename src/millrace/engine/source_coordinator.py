@@ -219,9 +219,9 @@ class SourceCoordinator:
         self._sent = 0
         uid = self.node.uid
         for ack in acks:
-            if uid in ack.split_requests:
+            if uid in ack.reading.split_requests:
                 self._enumerator.handle_split_request(ack.subtask)
-            for event in ack.source_events.get(uid, ()):
+            for event in ack.reading.source_events.get(uid, ()):
                 self._enumerator.handle_source_event(ack.subtask, event)
         self._take_over()
         # what the enumerator has heard may change when it is to look, and for what

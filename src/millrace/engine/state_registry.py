@@ -9,8 +9,17 @@ from collections.abc import Iterable
 from itertools import islice, takewhile
 
 from millrace.engine.state_assignment import StateAssignment, SubtaskId
-from millrace.runtime.epoch import Ack, RestoreAssignment
+from millrace.runtime.epoch import (
+    Ack,
+    AssignedStart,
+    FreshStart,
+    LiveStart,
+    RestoreAssignment,
+    RestoredStart,
+    SubtaskStart,
+)
 from millrace.state.state_delta import StateDelta, live
+from millrace.state.store import EMPTY
 
 RECENT_DELTAS = 3
 RECENT_BYTES = 64 * 1024
@@ -59,26 +68,34 @@ class StateRegistry:
         """Whether a subtask has yet to restore redistributed state: a checkpoint would miss it."""
         return bool(self._assignments)
 
-    def assignment(self, subtask: SubtaskId) -> RestoreAssignment | None:
-        """Return what a subtask has to restore; None if its state is in deltas of its own."""
-        return self._assignments.get(subtask)
+    def start(self, subtask: SubtaskId, whole: bool) -> SubtaskStart:
+        """Return how a subtask comes to its state; ``whole``: its worker may have none of it."""
+        version = self.version(subtask)
+        if version == EMPTY:
+            return FreshStart()
+        if not whole:
+            return LiveStart(version, self.recent_deltas(subtask))
+        assignment = self._assignments.get(subtask)
+        if assignment is not None:
+            return AssignedStart(version, assignment)
+        return RestoredStart(version, self.all_deltas(subtask))
 
     def accept(self, ack: Ack) -> None:
         """Record a subtask's acknowledgement of an accepted epoch."""
-        self.stateful.update(ack.stateful)
-        if ack.delta is None:
+        self.stateful.update(ack.state.stateful)
+        if ack.state.delta is None:
             return
         subtask = (ack.stage, ack.subtask)
         self._assignments.pop(subtask, None)  # its first delta holds all of its state
-        self._versions[subtask] = ack.version
+        self._versions[subtask] = ack.state.version
         deltas = self._deltas.setdefault(subtask, {})
-        deltas[ack.version] = ack.delta
-        self._sizes[subtask] = self._sizes.get(subtask, 0) + ack.delta.size()
-        if ack.delta.low_epoch > self._low_epochs.get(subtask, 0):
-            self._low_epochs[subtask] = ack.delta.low_epoch
-            self._sizes[subtask] -= _drop_before(deltas, ack.delta.low_epoch)
-            _drop_before(self._unsaved.get(subtask, {}), ack.delta.low_epoch)
-        self._unsaved.setdefault(subtask, {})[ack.version] = ack.delta
+        deltas[ack.state.version] = ack.state.delta
+        self._sizes[subtask] = self._sizes.get(subtask, 0) + ack.state.delta.size()
+        if ack.state.delta.low_epoch > self._low_epochs.get(subtask, 0):
+            self._low_epochs[subtask] = ack.state.delta.low_epoch
+            self._sizes[subtask] -= _drop_before(deltas, ack.state.delta.low_epoch)
+            _drop_before(self._unsaved.get(subtask, {}), ack.state.delta.low_epoch)
+        self._unsaved.setdefault(subtask, {})[ack.state.version] = ack.state.delta
 
     def size(self, subtask: SubtaskId) -> int:
         """Return the bytes of a subtask's live deltas: its state, and what it was of late."""

@@ -80,7 +80,7 @@ class SubtaskCommits:
         # updated ones are other bytes: they count as the oldest and most often tried of those sent
         checkpoint = min(item.checkpoint for item in sent)
         tries = 1 + max(item.retries for item in sent)
-        left = ack.uncommitted.get(uid)
+        left = ack.committing.uncommitted.get(uid)
         if left is not None and tries > self._retries:
             raise too_often(self._name, tries, left.reason)
         due = now + int(backoff(tries) * 1000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from millrace.common.functions.accumulators import Accumulator
 from millrace.common.source import SourceEvent
@@ -14,6 +14,7 @@ from millrace.runtime.logs.log_line import LogLine
 from millrace.runtime.metrics import MetricDescription
 from millrace.state.serialization.payload import decode
 from millrace.state.state_delta import StateDelta
+from millrace.state.store import EMPTY
 from millrace.state.table_id import TableId
 
 
@@ -88,17 +89,52 @@ class RestoreAssignment:
 
 
 @dataclass(frozen=True)
-class SubtaskPlan:
-    """One subtask's part of the plan of an epoch."""
+class FreshStart:
+    """A subtask starts without state."""
+
+    @property
+    def version(self) -> str:
+        """The version of the state without any entry."""
+        return EMPTY
+
+
+@dataclass(frozen=True)
+class LiveStart:
+    """A subtask goes on with the state that its worker has, after at most a few deltas."""
 
     version: str
     """The state version to start from."""
     recent: tuple[StateDelta, ...] = ()
     """The last deltas that lead to it, for a worker that missed some."""
-    restore: tuple[StateDelta, ...] | None = None
-    """All the deltas, for a worker that has nothing."""
-    assignment: RestoreAssignment | None = None
-    """What to restore, for a worker that has nothing, when the state has no deltas of its own."""
+
+
+@dataclass(frozen=True)
+class RestoredStart:
+    """A subtask restores its own state, unless its worker has it."""
+
+    version: str
+    deltas: tuple[StateDelta, ...]
+    """All the live deltas."""
+
+
+@dataclass(frozen=True)
+class AssignedStart:
+    """A subtask restores what it is assigned of the states of other subtasks, unless its worker has
+    done so: there are no deltas of its own yet."""
+
+    version: str
+    assignment: RestoreAssignment
+
+
+SubtaskStart = FreshStart | LiveStart | RestoredStart | AssignedStart
+"""Where a subtask's state comes from as an epoch begins."""
+
+
+@dataclass(frozen=True)
+class SubtaskPlan:
+    """One subtask's part of the plan of an epoch."""
+
+    start: SubtaskStart = FreshStart()
     splits: tuple[SplitPlan, ...] = ()
     no_more_splits: bool = False
     commits: dict[str, tuple[CommitPlan, ...]] = field(default_factory=dict)
@@ -239,6 +275,11 @@ class Uncommitted:
     """What its committer raised; empty: it only asked for another try."""
 
 
+StateOrigin = Literal["current", "replayed", "restored", "new"]
+"""How a subtask found its state: in its worker, by replaying a few deltas, by a restore, or it has
+none yet."""
+
+
 class OperatorFigures(NamedTuple):
     """What one operator of a subtask took and gave in an epoch."""
 
@@ -246,6 +287,112 @@ class OperatorFigures(NamedTuple):
     records_out: int
     watermark: int
     """That it has reached, ms since the epoch."""
+
+
+@dataclass
+class StateReport:
+    """How a subtask found its state, and what the epoch made of it."""
+
+    version: str = ""
+    """The version after the epoch."""
+    delta: StateDelta | None = None
+    """None when the state did not change."""
+    parts: tuple[StateDelta, ...] = ()
+    """The state as of now in parts, if the plan wanted that: one for each new subtask."""
+    stateful: tuple[str, ...] = ()
+    """Uids of operators with state, whenever they are more than last time."""
+    origin: StateOrigin = "current"
+    """How the state was found."""
+    evicted: bool = False
+    """Whether the subtask left its worker when it had answered, because memory is short: for the
+    next epoch it needs all its deltas."""
+
+
+@dataclass
+class TimeReport:
+    """The time that an epoch took in a subtask."""
+
+    began_at: float = 0.0
+    """When it began, ms since the epoch by this machine's clock."""
+    done_at: float = 0.0
+    """When it had processed its input, ms since the epoch."""
+    seconds: float = 0.0
+    """From the beginning to the end."""
+    handing_seconds: float = 0.0
+    """The part of these in which it waited for somebody to take its buffers."""
+
+
+@dataclass
+class TrafficReport:
+    """Records and bytes that a subtask took and gave in an epoch."""
+
+    records_in: int = 0
+    records_out: int = 0
+    bytes_in: int = 0
+    """Bytes of the buffers that came; what a source reads has none."""
+    bytes_out: int = 0
+    operators: tuple[OperatorFigures, ...] = ()
+    """In the order of the chain."""
+
+
+@dataclass
+class ProgressReport:
+    """How far a subtask has come in time."""
+
+    watermark: int = 0
+    """Watermark of its input, ms since the epoch."""
+    idle: bool = False
+    """It is a source that waits for splits or records: its watermark holds nobody back."""
+    ended: bool = False
+    """The maximum watermark has been processed: nothing can follow."""
+    next_wakeup: int | None = None
+    """When it needs an epoch even without input, ms since the epoch; None: it needs none."""
+
+
+@dataclass
+class ReadingReport:
+    """What the readers of a source's subtask have read, and what they ask for."""
+
+    splits: list[SplitProgress] = field(default_factory=list)
+    split_requests: list[str] = field(default_factory=list)
+    """Uids of sources whose reader here asks for a split."""
+    source_events: dict[str, list[SourceEvent]] = field(default_factory=dict)
+    """Per source uid: what its reader sends the enumerator."""
+
+
+@dataclass
+class CommitReport:
+    """What the sinks of a subtask have for committing, by uid."""
+
+    committables: dict[str, list[bytes]] = field(default_factory=dict)
+    uncommitted: dict[str, Uncommitted] = field(default_factory=dict)
+    """What of the plan's commits is to be tried again."""
+    work_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The files that the writer's state refers to, if they are not what they were."""
+
+
+@dataclass
+class MetricReport:
+    """The news of a subtask's metrics and accumulators."""
+
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Per operator uid: gauges and distributions by name."""
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Per operator uid: what its counters counted in this epoch."""
+    described: dict[str, dict[str, MetricDescription]] = field(default_factory=dict)
+    """Per operator uid: descriptions of new metrics."""
+    accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
+    """By name, what this epoch added."""
+
+
+@dataclass
+class LoopReport:
+    """What goes round in the loops that begin or end in a subtask."""
+
+    feedback: dict[str, int] = field(default_factory=dict)
+    """Per loop: how many records are to be fed back to the head with this subtask's index."""
+    held: list[str] = field(default_factory=list)
+    """Loops whose input has ended here while something may still go round."""
 
 
 @dataclass
@@ -257,72 +404,24 @@ class Ack:
     attempt: int
     """The task attempt that ran it."""
     failure: Failure | None = None
-    splits: list[SplitProgress] = field(default_factory=list)
-    split_requests: list[str] = field(default_factory=list)
-    """Uids of sources whose reader here asks for a split."""
-    source_events: dict[str, list[SourceEvent]] = field(default_factory=dict)
-    """Per source uid: what its reader sends the enumerator."""
-    delta: StateDelta | None = None
-    """None when the state did not change."""
-    version: str = ""
-    committables: dict[str, list[bytes]] = field(default_factory=dict)
-    """Per sink uid."""
-    uncommitted: dict[str, Uncommitted] = field(default_factory=dict)
-    """Per sink uid: what of the plan's commits is to be tried again."""
-    work_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Per sink uid: the files that its writer's state refers to, if they are not what they were."""
-    results: dict[str, bytes] = field(default_factory=dict)
-    """Per collecting sink's uid: the encoded list of values for the client."""
-    consumed: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """Per edge: for each of its producers the attempt whose buffers were used."""
-    next_wakeup: int | None = None
-    ended: bool = False
-    """The maximum watermark has been processed: nothing can follow."""
-    watermark: int = 0
-    idle: bool = False
-    """It is a source that waits for splits or records: its watermark holds nobody back."""
-    records_in: int = 0
-    records_out: int = 0
-    bytes_in: int = 0
-    """Of the buffers that came; what a source reads has none."""
-    bytes_out: int = 0
-    operators: tuple[OperatorFigures, ...] = ()
-    """In the order of the chain."""
-    metrics: dict[str, Any] = field(default_factory=dict)
-    """Per operator uid: gauges and distributions by name."""
-    counts: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Per operator uid: what its counters counted in this epoch."""
-    described: dict[str, dict[str, MetricDescription]] = field(default_factory=dict)
-    """Per operator uid: what metrics are that are new."""
-    log: list[LogLine] = field(default_factory=list)
-    """What the driver is to log."""
-    accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
-    """By name, what this epoch added."""
-    feedback: dict[str, int] = field(default_factory=dict)
-    """Per loop: how many records are to be fed back to the head with this subtask's index."""
-    queryable: list[QueryableState] = field(default_factory=list)
-    """Queryable states that have been used for the first time in this worker."""
-    parts: tuple[StateDelta, ...] = ()
-    """The state as of now in parts, if the plan wanted that: one for each new subtask."""
-    stateful: tuple[str, ...] = ()
-    """Uids of operators with state, whenever they are more than last time."""
-    held: list[str] = field(default_factory=list)
-    """Loops whose input has ended here while something may still go round."""
-    seconds: float = 0.0
-    """From the beginning to the end."""
-    handing_seconds: float = 0.0
-    """Of these, how long it waited for somebody to take what it gave."""
-    began_at: float = 0.0
-    """When it began, ms since the epoch by this machine's clock."""
-    done_at: float = 0.0
-    """When it had processed its input."""
-    evicted: bool = False
-    """Whether the subtask left its worker when it had answered, because memory is short: for the
-    next epoch it needs all its deltas."""
     worker: str = ""
     """host:pid, to see where a subtask lives."""
-    cached: str = "current"
-    """How the state was found: current, replayed, restored or new."""
+    consumed: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Per edge: for each of its producers the attempt whose buffers were used."""
+    state: StateReport = field(default_factory=StateReport)
+    time: TimeReport = field(default_factory=TimeReport)
+    traffic: TrafficReport = field(default_factory=TrafficReport)
+    progress: ProgressReport = field(default_factory=ProgressReport)
+    reading: ReadingReport = field(default_factory=ReadingReport)
+    committing: CommitReport = field(default_factory=CommitReport)
+    metrics: MetricReport = field(default_factory=MetricReport)
+    loops: LoopReport = field(default_factory=LoopReport)
+    results: dict[str, bytes] = field(default_factory=dict)
+    """Per collecting sink's uid: the encoded list of values for the client."""
+    queryable: list[QueryableState] = field(default_factory=list)
+    """Queryable states that have been used for the first time in this worker."""
+    log: list[LogLine] = field(default_factory=list)
+    """What the driver is to log."""
 
 
 def ack_of(element: bytes) -> Ack:

@@ -8,7 +8,7 @@ does not lead on from what it did last makes it roll back or restore.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from itertools import chain as chain_of
 
@@ -20,13 +20,20 @@ from millrace.runtime.channel_reader import ChannelReader
 from millrace.runtime.delivered_input import by_lane
 from millrace.runtime.epoch import (
     Ack,
+    AssignedStart,
     EpochContext,
     EpochPlan,
     Failure,
     FailureKind,
+    FreshStart,
+    LiveStart,
     ReadPlan,
     ReadResult,
+    RestoredStart,
+    SplitPlan,
+    StateOrigin,
     SubtaskPlan,
+    SubtaskStart,
 )
 from millrace.runtime.failure import describe_failure, shortened
 from millrace.runtime.gathered_rows import GatheredRows
@@ -85,7 +92,7 @@ class Subtask:
         """Whether Ctrl-C ends the program that runs here, instead of being a user's failure."""
         self.evicted = False
         """Whether its last answer was that it leaves the worker."""
-        self._prepared: tuple[EpochPlan, str] | None = None
+        self._prepared: tuple[EpochPlan, StateOrigin] | None = None
         self._chain: OperatorChain | None = None
         self._now = 0
         self._valve = WatermarkValve([])
@@ -118,17 +125,17 @@ class Subtask:
         clock = time.perf_counter
         started = clock()
         ack = Ack(self.stage.id, self.index, attempt, worker=self._worker)
-        ack.began_at = time.time() * 1000
+        ack.time.began_at = time.time() * 1000
         steps = self._run(epoch, attempt, buffers, load, write_segment, ack)
         with closing(steps):
             while (buffer := self._next(steps, ack)) is not None:
                 if buffer.kind != BufferKind.END:
-                    ack.bytes_out += len(buffer.payload)
+                    ack.traffic.bytes_out += len(buffer.payload)
                 handed_on = clock()
                 yield buffer
-                ack.handing_seconds += clock() - handed_on
-        self.evicted = ack.evicted = memory_is_short()
-        ack.seconds = clock() - started
+                ack.time.handing_seconds += clock() - handed_on
+        self.evicted = ack.state.evicted = memory_is_short()
+        ack.time.seconds = clock() - started
         yield self._acknowledgement(ack)
 
     def _next(self, steps: Iterator[Buffer], ack: Ack) -> Buffer | None:
@@ -162,7 +169,7 @@ class Subtask:
     ) -> Generator[Buffer, None, None]:
         plan = epoch.subtasks[self.stage.id, self.index]
         self._now = epoch.now
-        ack.cached = self.prepare(epoch, load)
+        ack.state.origin = self.prepare(epoch, load)
         self._prepared = None
         chain = self._opened(epoch.restarts)
         version = f"{self.program.run_id}-{epoch.epoch}-{epoch.attempt}-{attempt}"
@@ -172,23 +179,23 @@ class Subtask:
             yield from self._take_input(chain, buffers, ack)
         else:
             yield from self._read_source(chain, plan, buffers, ack, ReadingEnd(epoch.end_file))
-        ack.done_at = time.time() * 1000
+        ack.time.done_at = time.time() * 1000
         ended = self._ended and not chain.holds_end
         for operator in chain.operators:
             operator.end_epoch(ended)
         for edge, idle in chain.idle_exchanges(self._valve.idle).items():
             chain.exchanges[edge].end_epoch(idle)
-            ack.records_out += chain.exchanges[edge].records
+            ack.traffic.records_out += chain.exchanges[edge].records
         yield from self._drain(chain)
         self._snapshot(epoch, version, ack, write_segment)
         self._contribute(chain, ack)
 
-    def prepare(self, epoch: EpochPlan, load: Loader) -> str:
+    def prepare(self, epoch: EpochPlan, load: Loader) -> StateOrigin:
         """Bring the state to the version that the epoch starts from, before the epoch runs here or
         for a neighbour that reads the state; returns how it was found."""
         if self._prepared is None or self._prepared[0] is not epoch:
             plan = epoch.subtasks[self.stage.id, self.index]
-            if self._was_rolled_back(epoch, plan):
+            if self._was_rolled_back(epoch, plan.start):
                 # what user functions hold themselves is stale
                 self._discard_operators()
             self.last_epoch = epoch.epoch
@@ -209,38 +216,48 @@ class Subtask:
                 found[ends.loop] = fed_back(end.state, ends.tail)
         return found
 
-    def _was_rolled_back(self, epoch: EpochPlan, plan: SubtaskPlan) -> bool:
+    def _was_rolled_back(self, epoch: EpochPlan, start: SubtaskStart) -> bool:
         """Whether the last epoch that ran here did not count."""
         if epoch.epoch <= self.last_epoch:
             return True
-        known = {plan.version, *(delta.version for delta in plan.recent)}
-        return self._last_version not in known
+        recent = start.recent if isinstance(start, LiveStart) else ()
+        return self._last_version not in {start.version, *(delta.version for delta in recent)}
 
-    def _align(self, plan: SubtaskPlan, load: Loader) -> str:
-        """Bring the state to the plan's version; returns how it was found."""
+    def _align(self, plan: SubtaskPlan, load: Loader) -> StateOrigin:
+        """Bring the state to the plan's version; returns how it was found.
+
+        Raises:
+            StateMissError: the worker has nothing that leads to it, and the plan not all of it.
+        """
         before = self.state.generation
-        fresh = self.state.version == EMPTY and self._chain is None
-        try:
-            current = self.state.align(plan.version, plan.recent, load)
-        except StateMissError:
-            if plan.restore is None and plan.assignment is None:
-                raise
-            self._discard_operators()
-            self._restore(plan, load)
-            return "restored"
-        if not current or self.state.generation != before:
+        is_new = self.state.version == EMPTY and self._chain is None
+        origin = self._brought_to(plan, load)
+        if origin != "current" or self.state.generation != before:
             # An attempt failed here before it handed anything over, or another worker ran epochs
             # meanwhile: what user functions hold themselves is not of this version.
             self._discard_operators()
-        if fresh and plan.version == EMPTY:
-            return "new"
-        return "current" if current else "replayed"
+        return "new" if is_new and isinstance(plan.start, FreshStart) else origin
 
-    def _restore(self, plan: SubtaskPlan, load: Loader) -> None:
-        if plan.restore is not None:
-            self.state.restore(plan.version, plan.restore, load)
-            return
-        assert plan.assignment is not None
+    def _brought_to(self, plan: SubtaskPlan, load: Loader) -> StateOrigin:
+        start = plan.start
+        if isinstance(start, LiveStart):
+            is_current = self.state.align(start.version, start.recent, load)
+            return "current" if is_current else "replayed"
+        if self.state.settle(start.version):
+            return "current"
+        self._discard_operators()
+        match start:
+            case FreshStart():
+                self.state.reset()
+            case RestoredStart():
+                self.state.restore(start.version, start.deltas, load)
+            case AssignedStart():
+                self._redistribute(start, plan.splits, load)
+        return "restored"
+
+    def _redistribute(
+        self, start: AssignedStart, splits: Sequence[SplitPlan], load: Loader
+    ) -> None:
         nodes = self.stage.nodes
         states = {TableId(n.uid, state.name): state for n in nodes for state in n.operator_states}
         subtask = RestoringSubtask(
@@ -249,10 +266,10 @@ class Subtask:
             self.program.max_parallelism,
             {node.uid: node.name for node in nodes},
             {**states, TableId(*VALVE): VALVE_STATE},
-            frozenset(split.split.split_id for split in plan.splits),
-            frozenset(split.source for split in plan.splits),
+            frozenset(split.split.split_id for split in splits),
+            frozenset(split.source for split in splits),
         )
-        Redistribution(self.state, subtask, load).restore(plan.assignment, plan.version)
+        Redistribution(self.state, subtask, load).restore(start.assignment, start.version)
 
     def _opened(self, attempt_number: int) -> OperatorChain:
         if self._chain is None:
@@ -346,11 +363,11 @@ class Subtask:
                 )
             )
             result = yield from self._drained(steps, chain)
-            self._ended, ack.records_in, ack.idle = result
+            self._ended, ack.traffic.records_in, ack.progress.idle = result
         elif source.watermark < MAX_WATERMARK:
             # it ended at another parallelism: without splits it has taken no watermark over
             source.process_watermark(MAX_WATERMARK)
-        ack.watermark = source.watermark
+        ack.progress.watermark = source.watermark
 
     def _drained(
         self, steps: Generator[None, None, ReadResult], chain: OperatorChain
@@ -381,8 +398,8 @@ class Subtask:
             reader = ChannelReader()
             for buffer in taken.records.get(channel, ()):
                 batch = reader.read(buffer)
-                ack.records_in += len(batch)
-                ack.bytes_in += len(buffer.payload)
+                ack.traffic.records_in += len(batch)
+                ack.traffic.bytes_in += len(buffer.payload)
                 gathered.add(inputs[buffer.edge], batch)
                 if valve.advance(channel, buffer.watermark):
                     gathered.hand_on()
@@ -395,7 +412,7 @@ class Subtask:
         gathered.hand_on()
         yield from self._drain(chain)
         self._ended = valve.ended
-        ack.watermark = valve.watermark
+        ack.progress.watermark = valve.watermark
 
     def _drain(self, chain: OperatorChain) -> Iterator[Buffer]:
         for exchange in chain.exchanges.values():
@@ -413,11 +430,11 @@ class Subtask:
             return self._placed(pieces, name, write_segment)
 
         delta = self.state.snapshot(epoch.epoch, version, place)
-        self._last_version = ack.version = self.state.version if delta is None else version
+        self._last_version = ack.state.version = self.state.version if delta is None else version
         stateful = self._stateful()
         if stateful != self._told:
-            self._told = ack.stateful = stateful
-        ack.delta = delta
+            self._told = ack.state.stateful = stateful
+        ack.state.delta = delta
         parallelism = epoch.divide.get(self.stage.id)
         if parallelism is not None:
             self._divide(parallelism, epoch.epoch, version, ack, write_segment)
@@ -439,7 +456,7 @@ class Subtask:
                 data = self._placed(iter([payload]), name, write_segment)
                 parts.append(StateDelta(epoch, version, epoch, data))
         if len(parts) == parallelism:
-            ack.parts = tuple(parts)
+            ack.state.parts = tuple(parts)
 
     def _stateful(self) -> tuple[str, ...]:
         """The operators with state."""
@@ -466,19 +483,19 @@ class Subtask:
             table.put(VALVE, snapshot)
 
     def _contribute(self, chain: OperatorChain, ack: Ack) -> None:
-        ack.ended = self._ended
-        ack.operators = chain.figures(ack.records_in)
+        ack.progress.ended = self._ended
+        ack.traffic.operators = chain.figures(ack.traffic.records_in)
         wakeups = [operator.next_wakeup() for operator in chain.operators]
-        ack.next_wakeup = min((at for at in wakeups if at is not None), default=None)
+        ack.progress.next_wakeup = min((at for at in wakeups if at is not None), default=None)
         for operator in chain.operators:
             operator.contribute(ack)
             uid, registry = operator.context.uid, operator.context.metrics
-            _add_up(ack.accumulators, operator.context.accumulators)
+            _add_up(ack.metrics.accumulators, operator.context.accumulators)
             if registry.metrics:
-                ack.metrics[uid] = registry.news()
-                ack.counts[uid] = registry.counts()
+                ack.metrics.values[uid] = registry.news()
+                ack.metrics.counts[uid] = registry.counts()
                 if described := registry.descriptions():
-                    ack.described[uid] = described
+                    ack.metrics.described[uid] = described
 
     def _acknowledgement(self, ack: Ack) -> Buffer:
         ack.log = take_shipped()

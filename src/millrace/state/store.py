@@ -7,7 +7,7 @@ a few deltas, or give up and ask for a full restore (`StateMissError`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -169,8 +169,7 @@ class SubtaskState:
         ``recent`` are the last deltas that lead to ``wanted``, oldest first.
         Raises StateMissError when they do not reach back to what this store holds.
         """
-        self._settle(wanted, {delta.version for delta in recent})
-        if self.version == wanted:
+        if self.settle(wanted, {delta.version for delta in recent}):
             return True
         missing = _after(self.version, recent)
         if missing is None or missing[-1].version != wanted:
@@ -407,8 +406,9 @@ class SubtaskState:
         self._total = sum(table.entry_count() for table in self.tables.values())
         self._drift = 0
 
-    def _settle(self, wanted: str, known: Iterable[str]) -> None:
-        """Decide about the open epoch: accepted if the plan leads on from it, else rolled back."""
+    def settle(self, wanted: str, known: Container[str] = ()) -> bool:
+        """Seal the open epoch if it leads to version ``wanted`` or to a ``known`` one before it,
+        else roll it back; returns whether the tables are at version ``wanted`` now."""
         if self._pending is None:
             self.roll_back()
             if not self._dump_all:  # else it may be more than of that version
@@ -425,6 +425,7 @@ class SubtaskState:
             self._backend.sealed(self.version, self._schemas)
         else:
             self.roll_back()
+        return self.version == wanted
 
     def _apply(self, content: Content) -> None:
         if "all" in content:

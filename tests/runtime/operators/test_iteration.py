@@ -8,7 +8,7 @@ from typing import Any
 from millrace.common.types.batch import RowBatch
 from millrace.datastream import StreamExecutionEnvironment
 from millrace.runtime.buffer import MAX_WATERMARK
-from millrace.runtime.epoch import Ack, EpochContext
+from millrace.runtime.epoch import Ack, EpochContext, ProgressReport
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.iteration import (
     MAX_ROUNDS,
@@ -30,7 +30,7 @@ def head() -> OperatorHarness:
 
 
 def answer(harness: OperatorHarness) -> Ack:
-    ack = Ack(0, 0, 0, ended=True)
+    ack = Ack(0, 0, 0, progress=ProgressReport(ended=True))
     harness.operator.contribute(ack)
     return ack
 
@@ -46,13 +46,13 @@ def test_what_was_fed_back_comes_first() -> None:
 def test_the_end_is_held_until_the_loop_is_empty() -> None:
     with head() as harness:
         harness.process_watermark(7)
-        assert (answer(harness).held, answer(harness).ended) == ([], True)
+        assert (answer(harness).loops.held, answer(harness).progress.ended) == ([], True)
         harness.process_watermark(MAX_WATERMARK)
-        assert (answer(harness).held, answer(harness).ended) == (["loop-1"], False)
+        assert (answer(harness).loops.held, answer(harness).progress.ended) == (["loop-1"], False)
         assert harness.watermarks() == [7]
         harness.operator.begin_epoch(EpochContext(1, 5, drained=["loop-1"]))
         assert harness.watermarks() == [7, MAX_WATERMARK]
-        assert (answer(harness).held, answer(harness).ended) == ([], True)
+        assert (answer(harness).loops.held, answer(harness).progress.ended) == ([], True)
 
 
 def test_what_follows_does_not_know_of_a_held_end_after_a_restore() -> None:
@@ -64,14 +64,14 @@ def test_what_follows_does_not_know_of_a_held_end_after_a_restore() -> None:
         other.operator.watermark = MAX_WATERMARK  # as the input channels say
         other.operator.restore()
         assert other.operator.watermark == 7
-        assert answer(other).held == ["loop-1"]
+        assert answer(other).loops.held == ["loop-1"]
 
 
 def test_an_end_that_did_not_count_is_not_held() -> None:
     with head() as harness:
         harness.process_watermark(MAX_WATERMARK)
         harness.abort()
-        assert answer(harness).held == []
+        assert answer(harness).loops.held == []
 
 
 def tail() -> IterationTailOperator:
@@ -93,7 +93,7 @@ def kept(tail: IterationTailOperator) -> list[Any]:
 def told(tail: IterationTailOperator) -> dict[str, int]:
     ack = Ack(0, 0, 0)
     tail.contribute(ack)
-    return ack.feedback
+    return ack.loops.feedback
 
 
 def test_what_the_tail_took_is_its_state_until_the_next_epoch() -> None:

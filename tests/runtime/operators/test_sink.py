@@ -87,7 +87,7 @@ class Rig:
         ack = Ack(0, 0, 0)
         self.operator.contribute(ack)
         self.epoch += 1
-        return [decode(item) for item in ack.committables.get("sink", [])]
+        return [decode(item) for item in ack.committing.committables.get("sink", [])]
 
 
 def test_a_writer_lives_as_long_as_its_subtask() -> None:
@@ -297,4 +297,4 @@ def test_columns_reach_a_writer_in_the_form_that_its_sink_takes(
     rig.operator.end_epoch(True)
     ack = Ack(0, 0, 0)
     rig.operator.contribute(ack)
-    assert decode(ack.committables["sink"][0]) == written
+    assert decode(ack.committing.committables["sink"][0]) == written

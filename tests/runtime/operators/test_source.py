@@ -18,7 +18,7 @@ from millrace.common.source import (
 from millrace.common.time.watermark_strategy import WatermarkGenerator
 from millrace.common.types.batch import Batch, RowBatch
 from millrace.runtime import reading_end
-from millrace.runtime.epoch import Ack, EpochContext, ReadPlan, SplitPlan
+from millrace.runtime.epoch import Ack, EpochContext, ProgressReport, ReadPlan, SplitPlan
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.source import SourceOperator
 from millrace.runtime.reading_end import BatchPace, ReadingEnd
@@ -113,7 +113,7 @@ class Rig:
         splits = [SplitPlan("uid", SourceSplit(name), at, limit) for name, at in plans.items()]
         ended = read(operator, ReadPlan(splits, 100, (), max_watermark, no_more)).ended
         operator.end_epoch(ended)
-        ack = Ack(0, 0, 0, ended=ended)
+        ack = Ack(0, 0, 0, progress=ProgressReport(ended=ended))
         operator.contribute(ack)
         version = f"v{self.epoch}"
         if self.state.snapshot(self.epoch, version):
@@ -126,7 +126,7 @@ MONOTONOUS = WatermarkStrategy.for_monotonous_timestamps()
 
 
 def positions(ack: Ack) -> dict[str, tuple[Any, bool]]:
-    return {split.split_id: (split.position, split.finished) for split in ack.splits}
+    return {split.split_id: (split.position, split.finished) for split in ack.reading.splits}
 
 
 def test_reads_a_split_to_its_end() -> None:
@@ -134,7 +134,7 @@ def test_reads_a_split_to_its_end() -> None:
     ack = rig.run({"a": None})
     assert rig.out == [1, 2, "W1", 3, "W2", "END"]
     assert positions(ack) == {"a": (None, True)}
-    assert ack.ended
+    assert ack.progress.ended
     assert rig.source.open_readers == 0
 
 
@@ -210,7 +210,7 @@ def test_a_subtask_without_splits_is_idle_until_it_gets_one() -> None:
 
 def test_without_splits_and_none_to_come_it_ends() -> None:
     rig = Rig(Script(), MONOTONOUS)
-    assert rig.run({}).ended
+    assert rig.run({}).progress.ended
     assert rig.out == ["END"]
 
 
@@ -258,17 +258,17 @@ def test_batch_mode_has_no_watermark_before_the_end() -> None:
 def test_the_time_in_which_alignment_pauses_a_split_is_no_idle_time() -> None:
     """Flink's watermark generators stop their clock meanwhile, too."""
     rig = Rig(Script(ahead=[[50], None]), MONOTONOUS.with_idleness(Duration.of_millis(100)))
-    [split] = rig.run({"ahead": 0}, limit=1, max_watermark=10).splits
+    [split] = rig.run({"ahead": 0}, limit=1, max_watermark=10).reading.splits
     assert (split.watermark, split.paused) == (49, True)
     for rig.now in (60, 300, 1000):
-        assert rig.run({"ahead": 1}, max_watermark=10).splits[0].paused
+        assert rig.run({"ahead": 1}, max_watermark=10).reading.splits[0].paused
     rig.now = 1010
-    [split] = rig.run({"ahead": 1}, max_watermark=60).splits
+    [split] = rig.run({"ahead": 1}, max_watermark=60).reading.splits
     assert (split.watermark, split.paused) == (49, False), "it may still have something to say"
     rig.now = 1099
-    assert rig.run({"ahead": 1}, max_watermark=60).splits[0].watermark == 49
+    assert rig.run({"ahead": 1}, max_watermark=60).reading.splits[0].watermark == 49
     rig.now = 1110
-    assert rig.run({"ahead": 1}, max_watermark=60).splits[0].watermark is None
+    assert rig.run({"ahead": 1}, max_watermark=60).reading.splits[0].watermark is None
 
 
 def test_reading_ends_when_somebody_waits_and_goes_on_there(tmp_path, monkeypatch) -> None:

@@ -22,7 +22,7 @@ from millrace.common.source import (
     StaticEnumerator,
 )
 from millrace.common.types.batch import Batch, RowBatch
-from millrace.runtime.epoch import Ack, EpochContext, ReadPlan, SplitPlan
+from millrace.runtime.epoch import Ack, EpochContext, ProgressReport, ReadPlan, SplitPlan
 from millrace.runtime.operator import OperatorContext
 from millrace.runtime.operators.source import SourceOperator
 from millrace.state.store import SubtaskState
@@ -127,7 +127,7 @@ class Rig:
         splits = [SplitPlan("uid", SourceSplit(name), at, share) for name, at in plans.items()]
         ended = read(operator, ReadPlan(splits, 100, no_more_splits=no_more, **told)).ended
         operator.end_epoch(ended)
-        ack = Ack(0, 0, 0, ended=ended)
+        ack = Ack(0, 0, 0, progress=ProgressReport(ended=ended))
         operator.contribute(ack)
         version = f"v{self.epoch}"
         if self.state.snapshot(self.epoch, version):
@@ -137,7 +137,7 @@ class Rig:
 
 
 def positions(ack: Ack) -> dict[str, Any]:
-    return {split.split_id: split.position for split in ack.splits}
+    return {split.split_id: split.position for split in ack.reading.splits}
 
 
 def test_one_reader_takes_the_records_of_all_splits() -> None:
@@ -190,7 +190,7 @@ def test_a_split_ahead_of_the_limit_waits_and_goes_on() -> None:
     rig = Rig(source)
     ack = rig.run({"fast": None, "slow": None}, max_watermark=25)
     assert positions(ack) == {"fast": 4, "slow": 2}, "it stops with the batch that went too far"
-    told = {split.split_id: (split.watermark, split.paused) for split in ack.splits}
+    told = {split.split_id: (split.watermark, split.paused) for split in ack.reading.splits}
     assert told == {"fast": (39, True), "slow": (1, False)}
     assert positions(rig.run({"fast": 4, "slow": 2}, max_watermark=25))["fast"] == 4
     assert positions(rig.run({"fast": 4, "slow": 2}, max_watermark=39))["fast"] == 6
@@ -207,7 +207,7 @@ def test_a_split_that_waits_is_not_idle() -> None:
     rig.run({"a": None, "b": None}, max_watermark=0)
     rig.now = 100
     ack = rig.run({"a": 2, "b": 1}, max_watermark=0)
-    assert {split.split_id: split.watermark for split in ack.splits} == {"a": 19, "b": None}
+    assert {split.split_id: split.watermark for split in ack.reading.splits} == {"a": 19, "b": None}
 
 
 def test_events_go_both_ways_and_requests_one() -> None:
@@ -215,11 +215,11 @@ def test_events_go_both_ways_and_requests_one() -> None:
     rig = Rig(source)
     ack = rig.run({"a": None}, events=(Greeting(),))
     assert [type(event) for event in source.readers[0].heard] == [Greeting]
-    assert [type(event) for event in ack.source_events["uid"]] == [Greeting]
-    assert ack.split_requests == ["uid"]
+    assert [type(event) for event in ack.reading.source_events["uid"]] == [Greeting]
+    assert ack.reading.split_requests == ["uid"]
     ack = rig.run({"a": 1})
-    assert ack.source_events == {}
-    assert ack.split_requests == []
+    assert ack.reading.source_events == {}
+    assert ack.reading.split_requests == []
 
 
 def test_a_checkpoint_is_told_with_the_positions_in_it() -> None:

@@ -108,8 +108,8 @@ class IterationHeadOperator(Operator):
 
     def contribute(self, ack: Ack) -> None:
         if self.holds_end:
-            ack.ended = False
-            ack.held.append(self.loop)
+            ack.progress.ended = False
+            ack.loops.held.append(self.loop)
 
 
 class IterationTailOperator(Operator):
@@ -149,7 +149,7 @@ class IterationTailOperator(Operator):
 
     def contribute(self, ack: Ack) -> None:
         if self._records:
-            ack.feedback[self.loop] = self._records
+            ack.loops.feedback[self.loop] = self._records
 
 
 def _gathered(taken: Taken) -> Taken:

@@ -236,13 +236,13 @@ class SinkOperator(Operator):
 
     def contribute(self, ack: Ack) -> None:
         if self._committables:
-            ack.committables[self.context.uid] = self._committables
+            ack.committing.committables[self.context.uid] = self._committables
         if self._uncommitted is not None:
-            ack.uncommitted[self.context.uid] = self._uncommitted
+            ack.committing.uncommitted[self.context.uid] = self._uncommitted
         if isinstance(self._sink, SupportsOrphanSweep):
             files = tuple(self._sink.work_files(self._state()))
             if files != self._told:
-                ack.work_files[self.context.uid] = self._told = files
+                ack.committing.work_files[self.context.uid] = self._told = files
 
     def next_wakeup(self) -> int | None:
         return self._wakeup

@@ -335,12 +335,12 @@ class SourceOperator(Operator):
         )
 
     def contribute(self, ack: Ack) -> None:
-        ack.splits.extend(self._progress)
+        ack.reading.splits.extend(self._progress)
         context, uid = self._reader_context, self.context.uid
         if context.split_requested:
-            ack.split_requests.append(uid)
+            ack.reading.split_requests.append(uid)
         if context.events:
-            ack.source_events[uid] = context.events
+            ack.reading.source_events[uid] = context.events
         context.split_requested, context.events = False, []
 
     def next_wakeup(self) -> int | None:
