@@ -1,257 +1,163 @@
-"""One subtask over several epochs: versions, aborts, idle channels, incomplete input."""
+"""A subtask that is driven step by step, in the order in which things happen to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
+from tests.runtime.counting_stage import MIN, load, produced, program, results
 
-from millrace.datastream import KeyedProcessFunction, OutputTag, StreamExecutionEnvironment
-from millrace.datastream.state import ValueStateDescriptor
-from millrace.plan.stages import build_job_graph
-from millrace.runtime.buffer import Buffer, BufferKind, end_of
-from millrace.runtime.epoch import (
-    Ack,
-    EpochPlan,
-    FailureKind,
-    FreshStart,
-    LiveStart,
-    RestoredStart,
-    SubtaskPlan,
-    SubtaskStart,
-)
-from millrace.runtime.program import Program
+from millrace.runtime.buffer import Buffer, BufferKind
+from millrace.runtime.epoch import Ack, EpochContext, FreshStart, LiveStart, SubtaskPlan
 from millrace.runtime.subtask import Subtask
-from millrace.state.serialization.payload import decode, encode_records
-from millrace.state.state_delta import StateDelta
+from millrace.state.serialization.payload import encode_records
 
-MIN, MAX = -(2**63), 2**63 - 1
-ODD = OutputTag("odd")
-
-
-class Count(KeyedProcessFunction):
-    """Counts per key; sets a processing-time timer; remembers on itself what it saw."""
-
-    def open(self, runtime_context):
-        self.count = runtime_context.get_state(ValueStateDescriptor("count"))
-        self.seen = 0
-
-    def process_element(self, value, ctx):
-        if value == "bad":
-            raise ValueError("bad")
-        self.seen += 1
-        self.count.update((self.count.value() or 0) + 1)
-        service = ctx.timer_service()
-        service.register_processing_time_timer(service.current_processing_time() + 10)
-        yield value, self.count.value(), self.seen, service.current_watermark()
-
-    def on_timer(self, timestamp, ctx):
-        yield "timer", ctx.get_current_key(), timestamp
+LEFT, RIGHT = (0, 0), (0, 1)
+"""The channels: edge and producer."""
 
 
-def program(parallelism: int = 2) -> Program:
-    """source -> key_by -> Count -> collect; the second stage is what is tested."""
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(parallelism)
-    source = env.from_collection([]).set_parallelism(parallelism)
-    sink = source.key_by(lambda value: value).process(Count())._collecting("Collect")
-    return build_job_graph([sink], "run", "job", max_parallelism=128).program
+class Driver:
+    """Drives the keyed stage's subtask 0."""
 
+    def __init__(self) -> None:
+        self.program = program()
+        self.subtask = Subtask(self.program, self.program.stages[1], 0)
+        self.subtask.align(SubtaskPlan(FreshStart()), load)
+        self.epoch = 0
 
-class Rig:
-    """The keyed stage's subtask 0, with two producers."""
+    def begin(self, now: int = 0) -> None:
+        version = f"v{self.epoch}"
+        self.subtask.begin_epoch(EpochContext(self.epoch, now, version, version))
 
-    def __init__(self, worker_of: Rig | None = None) -> None:
-        self.program = worker_of.program if worker_of else program()
-        self.stage = self.program.stages[1]
-        self.subtask = Subtask(self.program, self.stage, 0, "worker")
-        self.versions = worker_of.versions if worker_of else [""]
-        self.deltas: list[StateDelta] = worker_of.deltas if worker_of else []
-        self.attempt = 0
+    def send(self, channel: tuple[int, int], *values: Any, watermark: int = MIN) -> None:
+        payload = encode_records(list(values), None)
+        kind = BufferKind.RECORDS
+        size = len(values)
+        self.subtask.on_buffer(channel, Buffer(0, *channel, 0, 0, kind, watermark, size, payload))
 
-    def run(
-        self,
-        *channels: Any,
-        epoch: int,
-        now: int = 0,
-        accept: bool = True,
-        restore: bool = False,
-    ) -> Ack:
-        """One epoch; per channel (records, watermark after them, status)."""
-        self.attempt += 1
-        version = self.versions[-1]
-        start: SubtaskStart = LiveStart(version, tuple(self.deltas[-3:]))
-        if restore:
-            start = RestoredStart(version, tuple(self.deltas))
-        plan = SubtaskPlan(start if self.deltas else FreshStart())
-        whole = EpochPlan(epoch, 0, now, None, False, {(self.stage.id, 0): plan})
-        buffers = [buffer for n, channel in enumerate(channels) for buffer in produced(n, *channel)]
-        *_, last = self.subtask.run(whole, self.attempt, buffers, load)
-        ack = decode(last.payload)
-        if accept and ack.state.delta is not None:
-            self.versions.append(ack.state.version)
-            self.deltas.append(ack.state.delta)
+    def barrier(self) -> Ack:
+        self.subtask.on_barrier(self.epoch)
+        self.epoch += 1
+        return self.subtask.snapshot()
+
+    def accepted(self) -> Ack:
+        ack = self.barrier()
+        self.subtask.commit(self.epoch - 1)
         return ack
 
 
-def load(delta: StateDelta) -> bytes:
-    assert isinstance(delta.data, bytes)
-    return delta.data
+def test_buffers_of_both_channels_in_any_order() -> None:
+    driver = Driver()
+    driver.begin()
+    driver.send(LEFT, "a")
+    driver.send(RIGHT, "b")
+    driver.send(LEFT, "a")
+    assert [(value, count) for value, count, *_ in results(driver.barrier())] == [
+        ("a", 1),
+        ("b", 1),
+        ("a", 2),
+    ]
 
 
-def produced(channel: int, values=(), watermark: int = MIN, idle: bool = False) -> Iterator[Buffer]:
-    for sequence, value in enumerate(values):
-        payload = encode_records([value], None)
-        yield Buffer(0, 0, channel, 5, sequence, BufferKind.RECORDS, MIN, 1, payload)
-    yield end_of(0, 0, channel, 5, watermark, idle, [len(values)])
+def test_a_watermark_comes_behind_the_records_that_were_gathered_before_it() -> None:
+    driver = Driver()
+    driver.begin()
+    driver.send(LEFT, "a", watermark=10)
+    driver.send(RIGHT, "b", watermark=20)
+    driver.send(LEFT, "c", watermark=30)
+    ack = driver.barrier()
+    marks = [(value, mark) for value, _, _, mark in results(ack)]
+    assert marks == [("a", MIN), ("b", MIN), ("c", 10)]
+    assert ack.progress.watermark == 20
 
 
-def results(ack: Ack) -> list[Any]:
-    assert ack.failure is None, ack.failure
-    return [value for payload in ack.results.values() for value in decode(payload)]
+def test_an_idle_channel_lets_time_go_on_until_it_is_active() -> None:
+    driver = Driver()
+    driver.begin()
+    driver.subtask.on_watermark(RIGHT, MIN, idle=True)
+    driver.send(LEFT, "a", watermark=10)
+    driver.subtask.on_active(RIGHT)
+    driver.send(LEFT, "b", watermark=20)
+    driver.send(LEFT, "c")
+    ack = driver.barrier()
+    assert [mark for *_, mark in results(ack)] == [MIN, 10, 10]
+    assert ack.progress.watermark == 10
 
 
-def test_state_goes_from_epoch_to_epoch() -> None:
-    rig = Rig()
-    ack = rig.run([["a"]], [], epoch=0)
-    assert results(ack) == [("a", 1, 1, MIN)]
-    assert (ack.state.origin, ack.traffic.records_in, ack.worker) == ("new", 1, "worker")
-    assert ack.consumed == {0: (5, 5)}
-    ack = rig.run([["a"]], [], epoch=1)
-    assert results(ack) == [("a", 2, 2, MIN)]
-    assert ack.state.origin == "current"
+def test_timers_fire_within_an_epoch() -> None:
+    driver = Driver()
+    driver.begin(now=100)
+    driver.send(LEFT, "a")
+    driver.subtask.on_timer(109)
+    driver.send(LEFT, "b")
+    driver.subtask.on_timer(110)
+    ack = driver.barrier()
+    assert [value[:3] for value in results(ack)] == [
+        ("a", 1, 1),
+        ("b", 1, 2),
+        ("timer", "a", 110),
+    ]
+    assert ack.progress.next_wakeup == 119, "b came at 109"
 
 
-def test_an_epoch_without_changes_keeps_the_version() -> None:
-    rig = Rig()
-    first = rig.run([["a"]], [], epoch=0)
-    second = rig.run([], [], epoch=1)
-    assert second.state.delta is None
-    assert second.state.version == first.state.version
+def test_an_epoch_that_was_committed_is_not_taken_back() -> None:
+    driver = Driver()
+    driver.begin()
+    driver.send(LEFT, "a")
+    driver.accepted()
+    driver.begin()
+    driver.send(LEFT, "a")
+    assert results(driver.barrier())[0][:2] == ("a", 2)
+    driver.subtask.roll_back()
+    driver.begin()
+    driver.send(LEFT, "a")
+    assert results(driver.barrier())[0][:3] == ("a", 2, 1), "with a new function"
 
 
-def test_an_epoch_that_did_not_count_is_taken_back_with_the_function() -> None:
-    rig = Rig()
-    rig.run([["a"]], [], epoch=0)
-    rig.run([["a"]], [], epoch=1, accept=False)
-    assert results(rig.run([["a"]], [], epoch=1)) == [("a", 2, 1, MIN)]
+def test_the_state_after_a_commit_is_what_a_plan_goes_on_from() -> None:
+    driver = Driver()
+    driver.begin()
+    driver.send(LEFT, "a")
+    version = driver.accepted().state.version
+    assert driver.subtask.align(SubtaskPlan(LiveStart(version)), load) == "current"
+    driver.begin()
+    driver.send(LEFT, "b")
+    driver.barrier()
+    assert driver.subtask.align(SubtaskPlan(LiveStart(version)), load) == "current"
+    driver.begin()
+    driver.send(LEFT, "b")
+    assert results(driver.barrier())[0][:2] == ("b", 1), "what was not committed is taken back"
 
 
-def test_a_worker_that_missed_epochs_catches_up() -> None:
-    rig = Rig()
-    rig.run([["a"]], [], epoch=0)
-    other = Rig(rig)
-    ack = other.run([["a"]], [], epoch=1)
-    assert ack.failure is not None
-    assert ack.failure.kind is FailureKind.STATE_MISS
-    assert results(other.run([["a"]], [], epoch=1, restore=True)) == [("a", 2, 1, MIN)]
-    ack = rig.run([["a"]], [], epoch=2)
-    assert ack.state.origin == "replayed"
-    # the function is a new one: what its own fields held is of an older version
-    assert results(ack) == [("a", 3, 1, MIN)]
+def test_flush_sends_what_waits_and_the_barrier_only_what_came_later() -> None:
+    sent = program()
+    source = Subtask(sent, sent.stages[0], 0)
+    source.align(SubtaskPlan(FreshStart()), load)
+    source.begin_epoch(EpochContext(0, 0))
+    [exchange] = source.chain.exchanges.values()
+    exchange.spread(["a", "b"], None)
+    assert list(source.fetched()) == []
+    source.flush()
+    first = list(source.fetched())
+    assert [buffer.kind for buffer in first] == [BufferKind.RECORDS] * len(first)
+    assert sum(buffer.size for buffer in first) == 2
+    exchange.spread(["c"], None)
+    source.on_barrier(0)
+    later = list(source.fetched())
+    assert sum(buffer.size for buffer in later if buffer.kind == BufferKind.RECORDS) == 1
+    assert [buffer.kind for buffer in later][-1] == BufferKind.END
+    assert {buffer.sequence for buffer in first}.isdisjoint(
+        buffer.sequence for buffer in later if buffer.target in {one.target for one in first}
+    )
 
 
-def test_a_worker_whose_epoch_was_done_elsewhere_starts_with_a_new_function() -> None:
-    rig = Rig()
-    rig.run([["a"]], [], epoch=0)
-    other = Rig(rig)
-    rig.run([["a"], 50], [[], 50], epoch=1, accept=False)
-    other.run([["b"], 30], [[], 30], epoch=1, restore=True)
-    assert results(rig.run([["a"]], [], epoch=2)) == [("a", 2, 1, 30)]
-
-
-def test_a_failure_names_operator_and_record_and_leaves_nothing() -> None:
-    rig = Rig()
-    rig.run([["a"]], [], epoch=0)
-    ack = rig.run([["a", "bad"]], [], epoch=1)
-    assert ack.failure is not None
-    assert ack.failure.kind is FailureKind.USER
-    assert (ack.failure.operator, ack.failure.record) == ("Keyed Process", "'bad'")
-    assert results(rig.run([["a"]], [], epoch=1)) == [("a", 2, 1, MIN)]
-
-
-def drop_first(buffers: list[Buffer]) -> list[Buffer]:
-    return buffers[1:]
-
-
-def drop_end(buffers: list[Buffer]) -> list[Buffer]:
-    return buffers[:-1]
-
-
-def drop_channel(buffers: list[Buffer]) -> list[Buffer]:
-    return [buffer for buffer in buffers if buffer.channel == 0]
-
-
-def twice(buffers: list[Buffer]) -> list[Buffer]:
-    return [*buffers, buffers[0]]
-
-
-def mixed_attempts(buffers: list[Buffer]) -> list[Buffer]:
-    return [buffers[0]._replace(attempt=6), *buffers[1:]]
-
-
-@pytest.mark.parametrize("spoil", [drop_first, drop_end, drop_channel, twice, mixed_attempts])
-def test_incomplete_or_mixed_input_is_refused(spoil) -> None:
-    rig = Rig()
-    plan = EpochPlan(0, 0, 0, None, False, {(rig.stage.id, 0): SubtaskPlan()})
-    buffers = [*produced(0, ["a", "b"]), *produced(1, ["c"])]
-    *_, last = rig.subtask.run(plan, 1, spoil(buffers), load)
-    ack = decode(last.payload)
-    assert ack.failure.kind is FailureKind.INCOMPLETE
-    assert results(rig.run([["a"]], [], epoch=0)) == [("a", 1, 1, MIN)]
-
-
-def test_input_is_taken_in_order_however_it_arrives() -> None:
-    rig = Rig()
-    plan = EpochPlan(0, 0, 0, None, False, {(rig.stage.id, 0): SubtaskPlan()})
-    buffers = [*produced(0, ["a", "b", "c"]), *produced(1, ["d", "e"])]
-    *_, last = rig.subtask.run(plan, 1, reversed(buffers), load)
-    assert [value for value, *_ in results(decode(last.payload))] == ["a", "b", "c", "d", "e"]
-
-
-def test_the_watermark_is_the_minimum_over_channels_and_state() -> None:
-    rig = Rig()
-    assert rig.run([["a"], 10], [[], 5], epoch=0).progress.watermark == 5
-    assert rig.run([[], 20], [["b"]], epoch=1).progress.watermark == 5
-    other = Rig(rig)
-    ack = other.run([["c"]], [[], 7], epoch=2, restore=True)
-    assert ack.progress.watermark == 7
-    assert results(ack)[0][3] == 5
-
-
-def test_an_idle_channel_does_not_hold_the_watermark_back() -> None:
-    rig = Rig()
-    assert rig.run([["a"], 10], [[], MIN, True], epoch=0).progress.watermark == 10
-
-
-def test_a_channel_that_became_active_counts_from_the_beginning_of_the_epoch() -> None:
-    """Otherwise its records were late only because channel 0 is taken first."""
-    rig = Rig()
-    rig.run([["a"], 10], [[], MIN, True], epoch=0)
-    ack = rig.run([["b"], 90], [["c"], 15, False], epoch=1)
-    assert [(value, mark) for value, *_, mark in results(ack)] == [("b", 10), ("c", 10)]
-    assert ack.progress.watermark == 15
-
-
-def test_the_end_comes_when_all_channels_have_ended() -> None:
-    rig = Rig()
-    assert not rig.run([["a"], MAX], [[], MIN, True], epoch=0).progress.ended
-    ack = rig.run([], [["b"], MAX], epoch=1)
-    assert ack.progress.ended
-    assert ack.progress.watermark == MAX
-
-
-def test_processing_timers_fire_into_operators_that_are_ready() -> None:
-    """The collecting operator behind has begun its epoch before the timers fire."""
-    rig = Rig()
-    ack = rig.run([["a"]], [], epoch=0, now=100)
-    assert ack.progress.next_wakeup == 110
-    ack = rig.run([], [], epoch=1, now=110)
-    assert results(ack) == [("timer", "a", 110)]
-    assert ack.progress.next_wakeup is None
-
-
-def test_the_graph_is_what_the_tests_suppose() -> None:
-    stages = program().stages
-    assert [stage.name for stage in stages] == ["Collection", "Keyed Process -> Collect"]
+def test_end_buffers_are_those_that_the_epoch_executor_takes() -> None:
+    """The helper that makes input for the epoch executor and this one agree."""
+    driver = Driver()
+    driver.begin()
+    for buffer in produced(0, ["a"], 5):
+        channel = buffer.edge, buffer.channel
+        if buffer.kind == BufferKind.END:
+            driver.subtask.on_watermark(channel, buffer.watermark, idle=False)
+        else:
+            driver.subtask.on_buffer(channel, buffer)
+    assert len(results(driver.barrier())) == 1

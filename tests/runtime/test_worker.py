@@ -142,8 +142,8 @@ def test_only_subtasks_whose_input_has_ended_are_closed(monkeypatch: pytest.Monk
     monkeypatch.setattr(Subtask, "close", close)
     worker = Worker()
     run(program(), worker)
-    kept = list(worker._subtasks.values())
+    kept = [held.subtask for held in worker._subtasks.values()]
     assert not any(subtask.ended for subtask in kept)
-    kept[0]._ended = True
+    kept[0].ended = True
     worker.close_ended()
     assert closed == kept[:1]

@@ -184,6 +184,8 @@ class EpochContext:
     """Processing time, ms since the epoch."""
     attempt: str = ""
     """Names files and transactions that only this attempt of the subtask writes."""
+    version: str = ""
+    """Version of the state after the epoch, if it changes the state."""
     directory: str = ""
     """The job's directory; empty: it has none."""
     leaves_nothing_open: bool = False
@@ -191,6 +193,8 @@ class EpochContext:
     ends_run: bool = False
     """Whether the run ends with this epoch although the input does not: requests in flight are
     waited for."""
+    completed_checkpoint: int | None = None
+    """The checkpoint that was completed since the last accepted epoch, if there is one."""
     commits: Mapping[str, Sequence[CommitPlan]] = field(default_factory=dict)
     """Per uid of a sink that commits in its subtasks: what it commits first."""
     feedback: Mapping[str, Sequence[bytes]] = field(default_factory=dict)

@@ -97,13 +97,17 @@ class ExchangeOutput:
 
     def end_epoch(self, idle: bool) -> None:
         """Send what waits, and to every task the END buffer."""
-        if self._columns:
-            self._flush_columns()
-        self._flush_rows()
+        self.flush()
         for task in range(min(self.tasks, self._targets)):
             sent = self._sent[task :: self.tasks]
             end = end_of(task, self._edge, self._channel, self._attempt, self.watermark, idle, sent)
             self.full.append(end)
+
+    def flush(self) -> None:
+        """Send what waits."""
+        if self._columns:
+            self._flush_columns()
+        self._flush_rows()
 
     # -- rows --------------------------------------------------------------------------------
 

@@ -1,57 +1,48 @@
-"""A subtask: one stage's operators at one index, run epoch by epoch.
+"""A subtask: one stage's operators at one index, as an executor drives them.
 
-It takes buffers and gives buffers; the last one is its acknowledgement. What drives it (Spark, a
-test) it does not know. An instance stays in its worker between epochs, with its state; a plan that
-does not lead on from what it did last makes it roll back or restore.
+It takes buffers and gives buffers. Who brings and fetches them it does not know, nor when an epoch
+counts: an executor calls `begin_epoch`, then `on_buffer`, `on_watermark`, `on_timer`, `read` and
+`flush` in any order, and at last `on_barrier` and `snapshot`. `commit` or `roll_back` says what
+becomes of the epoch. An instance stays in its worker between epochs, with its state.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain as chain_of
 
 from millrace.common.errors import CheckpointError
 from millrace.common.functions.accumulators import Accumulators, merge_all
-from millrace.runtime.buffer import MAX_WATERMARK, Buffer, BufferKind, ends_idle
+from millrace.runtime.buffer import MAX_WATERMARK, Buffer
 from millrace.runtime.chain import OperatorChain
 from millrace.runtime.channel_reader import ChannelReader
-from millrace.runtime.delivered_input import by_lane
 from millrace.runtime.epoch import (
     Ack,
     AssignedStart,
     EpochContext,
-    EpochPlan,
-    Failure,
-    FailureKind,
     FreshStart,
     LiveStart,
     ReadPlan,
-    ReadResult,
     RestoredStart,
     SplitPlan,
     StateOrigin,
     SubtaskPlan,
-    SubtaskStart,
 )
-from millrace.runtime.failure import describe_failure, shortened
 from millrace.runtime.gathered_rows import GatheredRows
-from millrace.runtime.logs.worker_log import take_shipped
 from millrace.runtime.operator import wall_clock
-from millrace.runtime.operators.iteration import fed_back
+from millrace.runtime.output import Output
 from millrace.runtime.program import Program, Stage
-from millrace.runtime.reading_end import ReadingEnd
 from millrace.runtime.redistribution import Redistribution, RestoringSubtask
 from millrace.runtime.state_owners import owners_of
-from millrace.runtime.subtask_input import IncompleteInputError, SubtaskInput
 from millrace.runtime.watermark_valve import VALVE_STATE, Channel, WatermarkValve, reopened
 from millrace.state.backend.state_backend import SubtaskId
 from millrace.state.delta_payload import Loader
 from millrace.state.division import Division
-from millrace.state.serialization.payload import Chunk, encode
+from millrace.state.serialization.payload import Chunk
 from millrace.state.state_delta import FileRef, StateDelta
-from millrace.state.store import EMPTY, StateMissError, SubtaskState
+from millrace.state.store import EMPTY, SubtaskState
 from millrace.state.table_id import VALVE, TableId
 
 SegmentWriter = Callable[[str, Iterable[Chunk]], FileRef]
@@ -64,17 +55,14 @@ Clock = Callable[[], int]
 
 
 class Subtask:
-    """One parallel instance of a stage."""
+    """One parallel instance of a stage.
+
+    Args:
+        source_clock: the clock of source readers.
+    """
 
     def __init__(
-        self,
-        program: Program,
-        stage: Stage,
-        index: int,
-        worker: str = "",
-        source_clock: Clock = wall_clock,
-        neighbour: Callable[[Program, Stage, int], Subtask] | None = None,
-        interruptible: bool = False,
+        self, program: Program, stage: Stage, index: int, source_clock: Clock = wall_clock
     ) -> None:
         self.program = program
         self.stage = stage
@@ -84,146 +72,37 @@ class Subtask:
             backend=program.state_backend.create_keyed_state_backend(subtask_id),
             owners=owners_of(program, stage),
         )
-        self._worker = worker
+        self.ended = False
+        """Whether all the input has been read."""
         self._source_clock = source_clock
-        self._neighbour = neighbour
-        """Gives a subtask of another stage: one with the same index is in the same worker."""
-        self._interruptible = interruptible
-        """Whether Ctrl-C ends the program that runs here, instead of being a user's failure."""
-        self.evicted = False
-        """Whether its last answer was that it leaves the worker."""
-        self._prepared: tuple[EpochPlan, StateOrigin] | None = None
         self._chain: OperatorChain | None = None
         self._now = 0
         self._valve = WatermarkValve([])
         self._valve_generation = -1
-        self._ended = False
-        self.last_epoch = -1
-        """The last that it was to run."""
-        self._last_version = EMPTY
+        self._epoch = EpochContext(-1, 0)
+        self._ack = Ack(stage.id, index, 0)
+        """The answer for the open epoch."""
+        self._inputs: dict[int, Output] = {}
+        """Per edge that leads here, the input of the head that it feeds."""
+        self._readers: dict[Channel, ChannelReader] = {}
+        self._gathered = GatheredRows(program.buffer_records)
         self._told: tuple[str, ...] = ()
+        """Operators with state, as the driver knows them."""
 
     @property
-    def ended(self) -> bool:
-        """Whether all its input has been read, in the last epoch that ran here."""
-        return self._ended
+    def epoch(self) -> int:
+        """Number of the epoch that began last; negative: none has."""
+        return self._epoch.number
 
-    def run(
-        self,
-        epoch: EpochPlan,
-        attempt: int,
-        buffers: Iterable[Buffer],
-        load: Loader,
-        write_segment: SegmentWriter | None = None,
-        memory_is_short: Callable[[], bool] = lambda: False,
-    ) -> Iterator[Buffer]:
-        """Run one epoch: yields the buffers for the next stages, the acknowledgement last.
+    @property
+    def chain(self) -> OperatorChain:
+        """The operators; from the first epoch on until the subtask is rolled back."""
+        assert self._chain is not None
+        return self._chain
 
-        Args:
-            memory_is_short: whether the subtask is not to stay in the worker after that.
-        """
-        clock = time.perf_counter
-        started = clock()
-        ack = Ack(self.stage.id, self.index, attempt, worker=self._worker)
-        ack.time.began_at = time.time() * 1000
-        steps = self._run(epoch, attempt, buffers, load, write_segment, ack)
-        with closing(steps):
-            while (buffer := self._next(steps, ack)) is not None:
-                if buffer.kind != BufferKind.END:
-                    ack.traffic.bytes_out += len(buffer.payload)
-                handed_on = clock()
-                yield buffer
-                ack.time.handing_seconds += clock() - handed_on
-        self.evicted = ack.state.evicted = memory_is_short()
-        ack.time.seconds = clock() - started
-        yield self._acknowledgement(ack)
+    # -- the state with which an epoch begins ------------------------------------------------
 
-    def _next(self, steps: Iterator[Buffer], ack: Ack) -> Buffer | None:
-        """The next buffer; None: that was all, or the subtask has failed. Whatever a user raises
-        is a failure like any other, what ends processes and generators, too."""
-        name = self.stage.name
-        try:
-            return next(steps, None)
-        except IncompleteInputError as missing:
-            ack.failure = Failure(name, None, str(missing), FailureKind.INCOMPLETE)
-        except StateMissError as miss:
-            ack.failure = Failure(name, None, str(miss), FailureKind.STATE_MISS)
-            return None
-        except CheckpointError as error:
-            ack.failure = Failure(name, None, shortened(str(error)), FailureKind.STORAGE)
-        except BaseException as error:
-            if self._interruptible and isinstance(error, KeyboardInterrupt):
-                raise
-            ack.failure = describe_failure(error, name)
-        self._discard()
-        return None
-
-    def _run(
-        self,
-        epoch: EpochPlan,
-        attempt: int,
-        buffers: Iterable[Buffer],
-        load: Loader,
-        write_segment: SegmentWriter | None,
-        ack: Ack,
-    ) -> Generator[Buffer, None, None]:
-        plan = epoch.subtasks[self.stage.id, self.index]
-        self._now = epoch.now
-        ack.state.origin = self.prepare(epoch, load)
-        self._prepared = None
-        chain = self._opened(epoch.restarts)
-        version = f"{self.program.run_id}-{epoch.epoch}-{epoch.attempt}-{attempt}"
-        feedback = self._feedback(epoch, load)
-        self._begin(chain, epoch, attempt, version, feedback)
-        if self.stage.inputs:
-            yield from self._take_input(chain, buffers, ack)
-        else:
-            yield from self._read_source(chain, plan, buffers, ack, ReadingEnd(epoch.end_file))
-        ack.time.done_at = time.time() * 1000
-        ended = self._ended and not chain.holds_end
-        for operator in chain.operators:
-            operator.end_epoch(ended)
-        for edge, idle in chain.idle_exchanges(self._valve.idle).items():
-            chain.exchanges[edge].end_epoch(idle)
-            ack.traffic.records_out += chain.exchanges[edge].records
-        yield from self._drain(chain)
-        self._snapshot(epoch, version, ack, write_segment)
-        self._contribute(chain, ack)
-
-    def prepare(self, epoch: EpochPlan, load: Loader) -> StateOrigin:
-        """Bring the state to the version that the epoch starts from, before the epoch runs here or
-        for a neighbour that reads the state; returns how it was found."""
-        if self._prepared is None or self._prepared[0] is not epoch:
-            plan = epoch.subtasks[self.stage.id, self.index]
-            if self._was_rolled_back(epoch, plan.start):
-                # what user functions hold themselves is stale
-                self._discard_operators()
-            self.last_epoch = epoch.epoch
-            self._prepared = epoch, self._align(plan, load)
-        return self._prepared[1]
-
-    def _feedback(self, epoch: EpochPlan, load: Loader) -> dict[str, list[bytes]]:
-        """Per loop that begins here, what was fed back in the epoch before."""
-        found: dict[str, list[bytes]] = {}
-        for ends in self.program.loops:
-            if ends.head_stage == self.stage.id:
-                end: Subtask = self
-                if ends.tail_stage != self.stage.id:
-                    assert self._neighbour is not None
-                    stage = next(s for s in self.program.stages if s.id == ends.tail_stage)
-                    end = self._neighbour(self.program, stage, self.index)
-                    end.prepare(epoch, load)
-                found[ends.loop] = fed_back(end.state, ends.tail)
-        return found
-
-    def _was_rolled_back(self, epoch: EpochPlan, start: SubtaskStart) -> bool:
-        """Whether the last epoch that ran here did not count."""
-        if epoch.epoch <= self.last_epoch:
-            return True
-        recent = start.recent if isinstance(start, LiveStart) else ()
-        return self._last_version not in {start.version, *(delta.version for delta in recent)}
-
-    def _align(self, plan: SubtaskPlan, load: Loader) -> StateOrigin:
+    def align(self, plan: SubtaskPlan, load: Loader) -> StateOrigin:
         """Bring the state to the plan's version; returns how it was found.
 
         Raises:
@@ -235,7 +114,7 @@ class Subtask:
         if origin != "current" or self.state.generation != before:
             # An attempt failed here before it handed anything over, or another worker ran epochs
             # meanwhile: what user functions hold themselves is not of this version.
-            self._discard_operators()
+            self.discard_operators()
         return "new" if is_new and isinstance(plan.start, FreshStart) else origin
 
     def _brought_to(self, plan: SubtaskPlan, load: Loader) -> StateOrigin:
@@ -245,7 +124,7 @@ class Subtask:
             return "current" if is_current else "replayed"
         if self.state.settle(start.version):
             return "current"
-        self._discard_operators()
+        self.discard_operators()
         match start:
             case FreshStart():
                 self.state.reset()
@@ -271,6 +150,138 @@ class Subtask:
         )
         Redistribution(self.state, subtask, load).restore(start.assignment, start.version)
 
+    # -- an epoch ------------------------------------------------------------------------------
+
+    def begin_epoch(self, epoch: EpochContext, attempt: int = 0, restarts: int = 0) -> None:
+        """Begin an epoch, for the task attempt ``attempt``.
+
+        Args:
+            restarts: how often the job has restarted: the attempt number of functions opened now.
+        """
+        self._epoch, self._now = epoch, epoch.now
+        self._ack = Ack(self.stage.id, self.index, attempt)
+        chain = self._opened(restarts)
+        self._refresh(chain)
+        self._inputs = chain.inputs()
+        self._readers.clear()
+        self._gathered = GatheredRows(self.program.buffer_records)
+        chain.begin_epoch(epoch.number, attempt)
+        # Last first: timers fire as an operator begins, and what follows must be ready for them.
+        for operator in reversed(chain.operators):
+            operator.begin_epoch(epoch)
+            operator.advance_processing_time(epoch.now)
+            if epoch.completed_checkpoint is not None:
+                operator.notify_checkpoint_complete(epoch.completed_checkpoint)
+
+    def on_active(self, channel: Channel) -> None:
+        """A channel is active: from now on its watermark holds the subtask's back."""
+        self._valve.set_idle(channel, False)
+
+    def on_buffer(self, channel: Channel, buffer: Buffer) -> None:
+        """Take a buffer of records, and the watermark that comes with it."""
+        reader = self._readers.get(channel)
+        if reader is None:
+            reader = self._readers[channel] = ChannelReader()
+        batch = reader.read(buffer)
+        traffic = self._ack.traffic
+        traffic.records_in += len(batch)
+        traffic.bytes_in += len(buffer.payload)
+        self._gathered.add(self._inputs[buffer.edge], batch)
+        if self._valve.advance(channel, buffer.watermark):
+            self._pass_watermark()
+
+    def on_watermark(self, channel: Channel, watermark: int, idle: bool) -> None:
+        """Take a channel's watermark, and whether the channel is idle after it."""
+        if self._valve.end(channel, watermark, idle):
+            self._pass_watermark()
+
+    def on_timer(self, now: int) -> None:
+        """Processing time is ``now`` (ms since the epoch): fire the timers up to it."""
+        self._gathered.hand_on()  # what came before is of the time before
+        self._now = now
+        for operator in reversed(self.chain.operators):
+            operator.advance_processing_time(now)
+
+    def read(self, plan: ReadPlan) -> Iterator[None]:
+        """Read the input of a source stage; pauses after each batch, so that what came out of it
+        can be fetched."""
+        source = self.chain.head
+        if not self.ended:
+            result = yield from source.read(plan)
+            self.ended, self._ack.traffic.records_in, self._ack.progress.idle = result
+        elif source.watermark < MAX_WATERMARK:
+            # it ended at another parallelism: without splits it has taken no watermark over
+            source.process_watermark(MAX_WATERMARK)
+
+    def flush(self) -> None:
+        """Process and send at once what waits for more."""
+        self._gathered.hand_on()
+        for exchange in self.chain.exchanges.values():
+            exchange.flush()
+
+    def fetched(self) -> Iterator[Buffer]:
+        """The buffers that are ready to be sent; each is given once."""
+        for exchange in self.chain.exchanges.values():
+            if exchange.full:
+                yield from exchange.full
+                exchange.full.clear()
+
+    def on_barrier(self, epoch: int) -> None:
+        """End the open epoch ``epoch``: send what waits, the END buffers last."""
+        assert epoch == self._epoch.number
+        chain, ack = self.chain, self._ack
+        self._gathered.hand_on()
+        if self.stage.inputs:
+            self.ended = self._valve.ended
+            ack.progress.watermark = self._valve.watermark
+        else:
+            ack.progress.watermark = chain.head.watermark
+        ack.time.done_at = time.time() * 1000
+        ended = self.ended and not chain.holds_end
+        for operator in chain.operators:
+            operator.end_epoch(ended)
+        for edge, idle in chain.idle_exchanges(self._valve.idle).items():
+            chain.exchanges[edge].end_epoch(idle)
+            ack.traffic.records_out += chain.exchanges[edge].records
+
+    def snapshot(
+        self, write_segment: SegmentWriter | None = None, divide_among: int | None = None
+    ) -> Ack:
+        """The answer for the epoch that ended, with what it changed in the state.
+
+        Args:
+            write_segment: writes what is big; None: the answer has all of it.
+            divide_among: so many new subtasks get a part each of the state as it is now.
+        """
+        ack, version = self._ack, self._epoch.version
+        self._keep_valve()
+        name = self._epoch.attempt
+
+        def place(pieces: Iterator[Chunk]) -> bytes | FileRef:
+            return self._placed(pieces, name, write_segment)
+
+        ack.state.delta = self.state.snapshot(self._epoch.number, version, place)
+        ack.state.version = self.state.version if ack.state.delta is None else version
+        stateful = self._stateful()
+        if stateful != self._told:
+            self._told = ack.state.stateful = stateful
+        if divide_among is not None:
+            ack.state.parts = self._divided(divide_among, write_segment)
+        self._contribute(ack)
+        return ack
+
+    def commit(self, epoch: int) -> None:
+        """The last epoch, ``epoch``, counts: its changes are not taken back any more."""
+        assert epoch == self._epoch.number
+        self.state.commit()
+
+    def roll_back(self) -> None:
+        """The last epoch does not count: take the state back and forget the operators."""
+        self.discard_operators()
+        self.state.roll_back()
+
+    # -- operators -----------------------------------------------------------------------------
+
     def _opened(self, attempt_number: int) -> OperatorChain:
         if self._chain is None:
             chain = OperatorChain(
@@ -288,51 +299,50 @@ class Subtask:
                 operator.open()
         return self._chain
 
-    def _begin(
-        self,
-        chain: OperatorChain,
-        epoch: EpochPlan,
-        attempt: int,
-        version: str,
-        feedback: dict[str, list[bytes]],
-    ) -> None:
-        self._refresh(chain)
-        chain.begin_epoch(epoch.epoch, attempt)
-        plan = epoch.subtasks[self.stage.id, self.index]
-        context = EpochContext(
-            epoch.epoch,
-            epoch.now,
-            attempt=f"{version}-{self.stage.id}-{self.index}",
-            directory=epoch.job_dir or "",
-            leaves_nothing_open=epoch.flush,
-            ends_run=epoch.ends_run,
-            commits=plan.commits,
-            feedback=feedback,
-            drained=plan.drained,
-        )
-        # Last first: timers fire as an operator begins, and what follows must be ready for them.
-        for operator in reversed(chain.operators):
-            operator.begin_epoch(context)
-            operator.advance_processing_time(epoch.now)
-            if epoch.completed_checkpoint is not None:
-                operator.notify_checkpoint_complete(epoch.completed_checkpoint)
+    def discard_operators(self) -> None:
+        """Close the operators: what user functions hold themselves is stale."""
+        if self._chain is not None:
+            chain, self._chain = self._chain, None
+            closings = [operator.close for operator in chain.operators]
+            for close in [*closings, *(e.close for e in chain.exchanges.values())]:
+                with suppress(Exception):
+                    close()
+
+    def update_program(self, program: Program) -> None:
+        """Replace the program of the job by one with another number of tasks: the state stays, the
+        operators are built anew, as their exchanges depend on that number."""
+        self.program = program
+        self.discard_operators()
+
+    def close(self) -> None:
+        """Close the operators and give the memory of the state back (frozen objects in reference
+        cycles are never collected); the subtask is not used again."""
+        self.discard_operators()
+        self.state.close()
+
+    # -- watermarks ----------------------------------------------------------------------------
+
+    def _pass_watermark(self) -> None:
+        self._gathered.hand_on()
+        self.chain.head.process_watermark(self._valve.watermark)
 
     def _refresh(self, chain: OperatorChain) -> None:
         """Watermarks are state: take them from the tables when those changed under the chain."""
         if self._valve_generation == self.state.generation:
             return
         self._valve_generation = self.state.generation
-        self._valve = WatermarkValve(self._channels())
-        self._ended = False
+        self._valve = WatermarkValve(self.channels())
+        self.ended = False
         kept = self.state.operator_table().data.get(VALVE)
         if kept is not None:
-            snapshot, self._ended = kept
+            snapshot, self.ended = kept
             if self.program.available_now:
-                snapshot, self._ended = reopened(snapshot), False
+                snapshot, self.ended = reopened(snapshot), False
             self._valve.restore(snapshot)
         chain.restore(self._valve.watermark)
 
-    def _channels(self) -> list[Channel]:
+    def channels(self) -> list[Channel]:
+        """The input channels, by edge and producer."""
         stages = {stage.id: stage for stage in self.program.stages}
         edges = {edge.id: edge for edge in self.program.edges}
         return [
@@ -341,122 +351,26 @@ class Subtask:
             for channel in range(stages[edges[edge].source_stage].parallelism)
         ]
 
-    def _read_source(
-        self,
-        chain: OperatorChain,
-        plan: SubtaskPlan,
-        buffers: Iterable[Buffer],
-        ack: Ack,
-        end: ReadingEnd,
-    ) -> Iterator[Buffer]:
-        source = chain.head
-        if not self._ended:
-            steps = source.read(
-                ReadPlan(
-                    plan.splits,
-                    self.program.buffer_records,
-                    plan.source_events,
-                    plan.max_watermark,
-                    plan.no_more_splits,
-                    by_lane(buffers),
-                    end.is_wanted,
-                )
-            )
-            result = yield from self._drained(steps, chain)
-            self._ended, ack.traffic.records_in, ack.progress.idle = result
-        elif source.watermark < MAX_WATERMARK:
-            # it ended at another parallelism: without splits it has taken no watermark over
-            source.process_watermark(MAX_WATERMARK)
-        ack.progress.watermark = source.watermark
+    def _keep_valve(self) -> None:
+        table = self.state.operator_table()
+        snapshot = (self._valve.snapshot(), self.ended)
+        if table.data.get(VALVE) != snapshot:
+            table.put(VALVE, snapshot)
 
-    def _drained(
-        self, steps: Generator[None, None, ReadResult], chain: OperatorChain
-    ) -> Generator[Buffer, None, ReadResult]:
-        """Yield what the chain gives after each step."""
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                result: ReadResult = end.value
-                return result
-            yield from self._drain(chain)
+    # -- the answer ----------------------------------------------------------------------------
 
-    def _take_input(
-        self, chain: OperatorChain, buffers: Iterable[Buffer], ack: Ack
-    ) -> Iterator[Buffer]:
-        head, valve, inputs = chain.head, self._valve, chain.inputs()
-        position = self.index // self.program.max_width
-        taken = SubtaskInput.sorted_out(buffers, self._channels(), position)
-        ack.consumed = taken.attempts
-        # A channel that is active at the end of this epoch counts from its beginning, so that its
-        # records are not late only because other channels are taken before it.
-        for channel, end in taken.ends:
-            if not ends_idle(end):
-                valve.set_idle(channel, False)
-        gathered = GatheredRows(self.program.buffer_records)
-        for channel, end in taken.ends:
-            reader = ChannelReader()
-            for buffer in taken.records.get(channel, ()):
-                batch = reader.read(buffer)
-                ack.traffic.records_in += len(batch)
-                ack.traffic.bytes_in += len(buffer.payload)
-                gathered.add(inputs[buffer.edge], batch)
-                if valve.advance(channel, buffer.watermark):
-                    gathered.hand_on()
-                    head.process_watermark(valve.watermark)
-                yield from self._drain(chain)
-            if valve.end(channel, end.watermark, ends_idle(end)):
-                gathered.hand_on()
-                head.process_watermark(valve.watermark)
-                yield from self._drain(chain)
-        gathered.hand_on()
-        yield from self._drain(chain)
-        self._ended = valve.ended
-        ack.progress.watermark = valve.watermark
-
-    def _drain(self, chain: OperatorChain) -> Iterator[Buffer]:
-        for exchange in chain.exchanges.values():
-            if exchange.full:
-                yield from exchange.full
-                exchange.full.clear()
-
-    def _snapshot(
-        self, epoch: EpochPlan, version: str, ack: Ack, write_segment: SegmentWriter | None
-    ) -> None:
-        self._keep_valve()
-        name = f"{version}-{self.stage.id}-{self.index}"
-
-        def place(pieces: Iterator[Chunk]) -> bytes | FileRef:
-            return self._placed(pieces, name, write_segment)
-
-        delta = self.state.snapshot(epoch.epoch, version, place)
-        self._last_version = ack.state.version = self.state.version if delta is None else version
-        stateful = self._stateful()
-        if stateful != self._told:
-            self._told = ack.state.stateful = stateful
-        ack.state.delta = delta
-        parallelism = epoch.divide.get(self.stage.id)
-        if parallelism is not None:
-            self._divide(parallelism, epoch.epoch, version, ack, write_segment)
-
-    def _divide(
-        self,
-        parallelism: int,
-        epoch: int,
-        version: str,
-        ack: Ack,
-        write_segment: SegmentWriter | None,
-    ) -> None:
+    def _divided(
+        self, parallelism: int, write_segment: SegmentWriter | None
+    ) -> tuple[StateDelta, ...]:
         """Without parts the new subtasks read all deltas: it takes longer, that is all."""
+        epoch = self._epoch
         division = Division(parallelism, self.program.max_parallelism)
         parts: list[StateDelta] = []
         with suppress(CheckpointError):
             for index, payload in enumerate(self.state.divided(division) or ()):
-                name = f"{version}-{self.stage.id}-{self.index}-part{index}"
-                data = self._placed(iter([payload]), name, write_segment)
-                parts.append(StateDelta(epoch, version, epoch, data))
-        if len(parts) == parallelism:
-            ack.state.parts = tuple(parts)
+                data = self._placed(iter([payload]), f"{epoch.attempt}-part{index}", write_segment)
+                parts.append(StateDelta(epoch.number, epoch.version, epoch.number, data))
+        return tuple(parts) if len(parts) == parallelism else ()
 
     def _stateful(self) -> tuple[str, ...]:
         """The operators with state."""
@@ -476,14 +390,9 @@ class Subtask:
                 return write_segment(name, chain_of(held, pieces))
         return b"".join(held)
 
-    def _keep_valve(self) -> None:
-        table = self.state.operator_table()
-        snapshot = (self._valve.snapshot(), self._ended)
-        if table.data.get(VALVE) != snapshot:
-            table.put(VALVE, snapshot)
-
-    def _contribute(self, chain: OperatorChain, ack: Ack) -> None:
-        ack.progress.ended = self._ended
+    def _contribute(self, ack: Ack) -> None:
+        chain = self.chain
+        ack.progress.ended = self.ended
         ack.traffic.operators = chain.figures(ack.traffic.records_in)
         wakeups = [operator.next_wakeup() for operator in chain.operators]
         ack.progress.next_wakeup = min((at for at in wakeups if at is not None), default=None)
@@ -496,41 +405,6 @@ class Subtask:
                 ack.metrics.counts[uid] = registry.counts()
                 if described := registry.descriptions():
                     ack.metrics.described[uid] = described
-
-    def _acknowledgement(self, ack: Ack) -> Buffer:
-        ack.log = take_shipped()
-        try:
-            payload = encode(ack)
-        except Exception as error:  # a metric that cannot be pickled, for example
-            failure = describe_failure(error, self.stage.name)
-            self._discard()
-            payload = encode(Ack(self.stage.id, self.index, ack.attempt, failure))
-        return Buffer(self.index, 0, self.index, ack.attempt, 0, BufferKind.ACK, 0, 0, payload)
-
-    def _discard(self) -> None:
-        """An attempt failed: take the state back and forget the operators."""
-        self._discard_operators()
-        self.state.roll_back()
-
-    def _discard_operators(self) -> None:
-        if self._chain is not None:
-            chain, self._chain = self._chain, None
-            closings = [operator.close for operator in chain.operators]
-            for close in [*closings, *(e.close for e in chain.exchanges.values())]:
-                with suppress(Exception):
-                    close()
-
-    def update_program(self, program: Program) -> None:
-        """Replace the program of the job by one with another number of tasks: the state stays, the
-        operators are built anew, as their exchanges depend on that number."""
-        self.program = program
-        self._discard_operators()
-
-    def close(self) -> None:
-        """Close the operators and give the memory of the state back (frozen objects in reference
-        cycles are never collected); the subtask is not used again."""
-        self._discard_operators()
-        self.state.close()
 
 
 def _add_up(totals: Accumulators, added: Accumulators) -> None:

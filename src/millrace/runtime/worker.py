@@ -16,6 +16,7 @@ from functools import partial
 
 from millrace.runtime.buffer import Buffer, BufferKind
 from millrace.runtime.epoch import EpochPlan
+from millrace.runtime.epoch_subtask import EpochSubtask
 from millrace.runtime.logs.log_place import LogPlace, current_place, enter_place
 from millrace.runtime.logs.worker_log import finish_prints
 from millrace.runtime.operator import wall_clock
@@ -48,7 +49,7 @@ class Worker:
         interruptible: bool = False,
         watchdog: Watchdog | None = None,
     ) -> None:
-        self._subtasks: OrderedDict[tuple[str, int, int], Subtask] = OrderedDict()
+        self._subtasks: OrderedDict[tuple[str, int, int], EpochSubtask] = OrderedDict()
         self._widths: dict[str, int] = {}
         """Per run, the number of tasks of its widest level when it last ran here."""
         self._source_clock = source_clock
@@ -101,7 +102,7 @@ class Worker:
                     yield router.next_task(made), made.pack()
                 if subtask.evicted:
                     del self._subtasks[program.run_id, stage.id, index]
-                    subtask.close()
+                    subtask.subtask.close()
         finally:
             self._watchdog.end()
             enter_place(before)
@@ -115,20 +116,17 @@ class Worker:
         self._widths[program.run_id] = width
         for key in [key for key in self._subtasks if key[0] == program.run_id]:
             if key[2] % width == task:
-                self._subtasks[key].update_program(program)
+                self._subtasks[key].subtask.update_program(program)
             else:
-                self._subtasks.pop(key).close()
+                self._subtasks.pop(key).subtask.close()
 
-    def _subtask(self, program: Program, stage: Stage, index: int) -> Subtask:
+    def _subtask(self, program: Program, stage: Stage, index: int) -> EpochSubtask:
         key = (program.run_id, stage.id, index)
         subtask = self._subtasks.get(key)
         if subtask is None:
-            subtask = Subtask(
-                program,
-                stage,
-                index,
+            subtask = EpochSubtask(
+                Subtask(program, stage, index, self._source_clock),
                 self._name,
-                self._source_clock,
                 self._subtask,
                 self._interruptible,
             )
@@ -148,21 +146,21 @@ class Worker:
             key, oldest = next(iter(self._subtasks.items()))
             if key[0] == program.run_id and oldest.last_epoch >= epoch - 1:
                 return True
-            self._subtasks.pop(key).close()
+            self._subtasks.pop(key).subtask.close()
         return False
 
     def forget(self, run_id: str) -> None:
         """Drop all the subtasks of a run."""
         self._widths.pop(run_id, None)
         for key in [key for key in self._subtasks if key[0] == run_id]:
-            self._subtasks.pop(key).close()
+            self._subtasks.pop(key).subtask.close()
 
     def close_ended(self) -> None:
         """Close the subtasks whose input has ended: no other process goes on with what they have
         on this host."""
-        for subtask in self._subtasks.values():
-            if subtask.ended:
-                subtask.close()
+        for held in self._subtasks.values():
+            if held.subtask.ended:
+                held.subtask.close()
         finish_prints()
 
 

@@ -95,6 +95,8 @@ class SubtaskState:
         self._kinds: dict[TableId, TableKind] = {}
         self._left_out: dict[TableId, Callable[[TableDelta], TableDelta]] = {}
         self._pending: str | None = None
+        self._is_committed = False
+        """Whether the last epoch was sealed and nothing has happened since."""
         self._compaction = IncrementalCompaction(self.tables)
         self._budget = Budget()
         self._dump_all = False
@@ -282,6 +284,7 @@ class SubtaskState:
             table.roll_back()
         self._compaction.roll_back()
         self._pending = None
+        self._is_committed = False
 
     def snapshot(self, epoch: int, version: str, place: Place = joined) -> StateDelta | None:
         """The delta of the open epoch, which stays open until a plan names ``version``.
@@ -292,6 +295,7 @@ class SubtaskState:
         dirty = sum(table.change_count() for table in self.tables.values())
         # deltas of one chain must not differ in the types of an entry
         self._dump_all = self._dump_all or any(form.stale for form in self._forms.values())
+        self._is_committed = False
         if dirty == 0 and not self._dump_all:
             return None
         self._pending = version
@@ -409,23 +413,34 @@ class SubtaskState:
     def settle(self, wanted: str, known: Container[str] = ()) -> bool:
         """Seal the open epoch if it leads to version ``wanted`` or to a ``known`` one before it,
         else roll it back; returns whether the tables are at version ``wanted`` now."""
+        is_committed, self._is_committed = self._is_committed, False
         if self._pending is None:
-            self.roll_back()
-            if not self._dump_all:  # else it may be more than of that version
+            if not is_committed:
+                self.roll_back()
+            if not is_committed and not self._dump_all:  # else it may be more than of that version
                 self._backend.sealed(self.version, self._schemas)
         elif self._pending == wanted or self._pending in known:
-            self.version, self._pending = self._pending, None
-            for table in self.tables.values():
-                table.seal()
-            self._compaction.seal()
-            if self._dump_all:
-                self._dump_all = False
-                for form in self._forms.values():
-                    form.rewritten()
-            self._backend.sealed(self.version, self._schemas)
+            self._seal(self._pending)
         else:
             self.roll_back()
         return self.version == wanted
+
+    def commit(self) -> None:
+        """Seal the open epoch, if it changed anything."""
+        if self._pending is not None:
+            self._seal(self._pending)
+            self._is_committed = True
+
+    def _seal(self, version: str) -> None:
+        self.version, self._pending = version, None
+        for table in self.tables.values():
+            table.seal()
+        self._compaction.seal()
+        if self._dump_all:
+            self._dump_all = False
+            for form in self._forms.values():
+                form.rewritten()
+        self._backend.sealed(self.version, self._schemas)
 
     def _apply(self, content: Content) -> None:
         if "all" in content:

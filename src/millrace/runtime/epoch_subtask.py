@@ -1,0 +1,259 @@
+"""A subtask driven by the epoch executor: one call per epoch, with all the input of it.
+
+The order is always the same: bring the state to where the epoch begins, begin it, take the whole
+input channel by channel (or read the source), end it, write down what changed, answer. The last
+buffer that comes out is the acknowledgement; a failure is one too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+
+from millrace.common.errors import CheckpointError
+from millrace.runtime.buffer import Buffer, BufferKind, ends_idle
+from millrace.runtime.delivered_input import by_lane
+from millrace.runtime.epoch import (
+    Ack,
+    EpochContext,
+    EpochPlan,
+    Failure,
+    FailureKind,
+    LiveStart,
+    ReadPlan,
+    StateOrigin,
+    SubtaskPlan,
+    SubtaskStart,
+)
+from millrace.runtime.failure import describe_failure, shortened
+from millrace.runtime.logs.worker_log import take_shipped
+from millrace.runtime.operators.iteration import fed_back
+from millrace.runtime.program import Program, Stage
+from millrace.runtime.reading_end import ReadingEnd
+from millrace.runtime.subtask import SegmentWriter, Subtask
+from millrace.runtime.subtask_input import IncompleteInputError, SubtaskInput
+from millrace.state.delta_payload import Loader
+from millrace.state.serialization.payload import encode
+from millrace.state.store import EMPTY, StateMissError
+
+__all__ = ["EpochSubtask"]
+
+
+class EpochSubtask:
+    """Runs a subtask epoch by epoch.
+
+    Args:
+        worker: name of the process, host:pid.
+        neighbour: gives a subtask of another stage: one with the same index is in the same worker.
+        interruptible: whether Ctrl-C ends the program that runs here; else it is a failure of the
+            user's function like any other.
+    """
+
+    def __init__(
+        self,
+        subtask: Subtask,
+        worker: str = "",
+        neighbour: Callable[[Program, Stage, int], EpochSubtask] | None = None,
+        interruptible: bool = False,
+    ) -> None:
+        self.subtask = subtask
+        self._worker = worker
+        self._neighbour = neighbour
+        self._interruptible = interruptible
+        self.evicted = False
+        """Whether its last answer was that it leaves the worker."""
+        self.last_epoch = -1
+        """The last epoch that it was to run."""
+        self._last_version = EMPTY
+        self._prepared: tuple[EpochPlan, StateOrigin] | None = None
+
+    def run(
+        self,
+        epoch: EpochPlan,
+        attempt: int,
+        buffers: Iterable[Buffer],
+        load: Loader,
+        write_segment: SegmentWriter | None = None,
+        memory_is_short: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Buffer]:
+        """Run one epoch: yields the buffers for the next stages, the acknowledgement last.
+
+        Args:
+            memory_is_short: whether the subtask is not to stay in the worker after that.
+        """
+        clock = time.perf_counter
+        started, began_at = clock(), time.time() * 1000
+        bytes_out, handing_seconds = 0, 0.0
+        steps = self._run(epoch, attempt, buffers, load, write_segment)
+        result: Ack | Buffer
+        with closing(steps):
+            while isinstance(result := self._next(steps, attempt), Buffer):
+                if result.kind != BufferKind.END:
+                    bytes_out += len(result.payload)
+                handed_on = clock()
+                yield result
+                handing_seconds += clock() - handed_on
+        ack = result
+        ack.worker = self._worker
+        ack.traffic.bytes_out = bytes_out
+        ack.time.began_at, ack.time.handing_seconds = began_at, handing_seconds
+        self.evicted = ack.state.evicted = memory_is_short()
+        ack.time.seconds = clock() - started
+        yield self._acknowledgement(ack)
+
+    def _next(self, steps: Generator[Buffer, None, Ack], attempt: int) -> Buffer | Ack:
+        """The next buffer, or the answer when there is none. Whatever a user raises is a failure
+        like any other, what ends processes and generators, too."""
+        name = self.subtask.stage.name
+        try:
+            return next(steps)
+        except StopIteration as end:
+            ack: Ack = end.value
+            return ack
+        except IncompleteInputError as missing:
+            failure = Failure(name, None, str(missing), FailureKind.INCOMPLETE)
+        except StateMissError as miss:
+            # what the worker has may do for another plan
+            return self._failed(attempt, Failure(name, None, str(miss), FailureKind.STATE_MISS))
+        except CheckpointError as error:
+            failure = Failure(name, None, shortened(str(error)), FailureKind.STORAGE)
+        except BaseException as error:
+            if self._interruptible and isinstance(error, KeyboardInterrupt):
+                raise
+            failure = describe_failure(error, name)
+        self.subtask.roll_back()
+        return self._failed(attempt, failure)
+
+    def _failed(self, attempt: int, failure: Failure) -> Ack:
+        return Ack(self.subtask.stage.id, self.subtask.index, attempt, failure)
+
+    def _run(
+        self,
+        epoch: EpochPlan,
+        attempt: int,
+        buffers: Iterable[Buffer],
+        load: Loader,
+        write_segment: SegmentWriter | None,
+    ) -> Generator[Buffer, None, Ack]:
+        subtask = self.subtask
+        place = subtask.stage.id, subtask.index
+        plan = epoch.subtasks[place]
+        origin = self.prepare(epoch, load)
+        self._prepared = None
+        context = self._context(epoch, plan, attempt, self._feedback(epoch, load))
+        subtask.begin_epoch(context, attempt, epoch.restarts)
+        consumed: dict[int, tuple[int, ...]] = {}
+        if subtask.stage.inputs:
+            consumed = yield from self._take_input(buffers)
+        else:
+            yield from self._read_source(plan, buffers, ReadingEnd(epoch.end_file))
+        subtask.on_barrier(epoch.epoch)
+        yield from subtask.fetched()
+        ack = subtask.snapshot(write_segment, epoch.divide.get(subtask.stage.id))
+        ack.consumed, ack.state.origin = consumed, origin
+        self._last_version = ack.state.version
+        return ack
+
+    def _context(
+        self, epoch: EpochPlan, plan: SubtaskPlan, attempt: int, feedback: dict[str, list[bytes]]
+    ) -> EpochContext:
+        subtask = self.subtask
+        version = f"{subtask.program.run_id}-{epoch.epoch}-{epoch.attempt}-{attempt}"
+        return EpochContext(
+            epoch.epoch,
+            epoch.now,
+            version=version,
+            attempt=f"{version}-{subtask.stage.id}-{subtask.index}",
+            directory=epoch.job_dir or "",
+            leaves_nothing_open=epoch.flush,
+            ends_run=epoch.ends_run,
+            completed_checkpoint=epoch.completed_checkpoint,
+            commits=plan.commits,
+            feedback=feedback,
+            drained=plan.drained,
+        )
+
+    # -- before an epoch -----------------------------------------------------------------------
+
+    def prepare(self, epoch: EpochPlan, load: Loader) -> StateOrigin:
+        """Bring the state to the version that the epoch starts from, before the epoch runs here or
+        for a neighbour that reads the state; returns how it was found."""
+        if self._prepared is None or self._prepared[0] is not epoch:
+            plan = epoch.subtasks[self.subtask.stage.id, self.subtask.index]
+            if self._was_rolled_back(epoch, plan.start):
+                self.subtask.discard_operators()
+            else:
+                self.subtask.commit(self.subtask.epoch)
+            self.last_epoch = epoch.epoch
+            self._prepared = epoch, self.subtask.align(plan, load)
+        return self._prepared[1]
+
+    def _was_rolled_back(self, epoch: EpochPlan, start: SubtaskStart) -> bool:
+        """Whether the last epoch that ran here did not count."""
+        if epoch.epoch <= self.last_epoch:
+            return True
+        recent = start.recent if isinstance(start, LiveStart) else ()
+        return self._last_version not in {start.version, *(delta.version for delta in recent)}
+
+    def _feedback(self, epoch: EpochPlan, load: Loader) -> dict[str, list[bytes]]:
+        """Per loop that begins here, what was fed back in the epoch before."""
+        found: dict[str, list[bytes]] = {}
+        for ends in self.subtask.program.loops:
+            if ends.head_stage == self.subtask.stage.id:
+                end = self
+                if ends.tail_stage != self.subtask.stage.id:
+                    assert self._neighbour is not None
+                    stage = next(s for s in self.subtask.program.stages if s.id == ends.tail_stage)
+                    end = self._neighbour(self.subtask.program, stage, self.subtask.index)
+                    end.prepare(epoch, load)
+                found[ends.loop] = fed_back(end.subtask.state, ends.tail)
+        return found
+
+    # -- the input -----------------------------------------------------------------------------
+
+    def _take_input(
+        self, buffers: Iterable[Buffer]
+    ) -> Generator[Buffer, None, dict[int, tuple[int, ...]]]:
+        """Process all the input, channel by channel; returns per edge the attempts it is of."""
+        subtask = self.subtask
+        position = subtask.index // subtask.program.max_width
+        taken = SubtaskInput.sorted_out(buffers, subtask.channels(), position)
+        # A channel that is active at the end of this epoch counts from its beginning, so that its
+        # records are not late only because other channels are taken before it.
+        for channel, end in taken.ends:
+            if not ends_idle(end):
+                subtask.on_active(channel)
+        for channel, end in taken.ends:
+            for buffer in taken.records.get(channel, ()):
+                subtask.on_buffer(channel, buffer)
+                yield from subtask.fetched()
+            subtask.on_watermark(channel, end.watermark, ends_idle(end))
+            yield from subtask.fetched()
+        return taken.attempts
+
+    def _read_source(
+        self, plan: SubtaskPlan, buffers: Iterable[Buffer], end: ReadingEnd
+    ) -> Iterator[Buffer]:
+        reading = ReadPlan(
+            plan.splits,
+            self.subtask.program.buffer_records,
+            plan.source_events,
+            plan.max_watermark,
+            plan.no_more_splits,
+            by_lane(buffers),
+            end.is_wanted,
+        )
+        for _ in self.subtask.read(reading):
+            yield from self.subtask.fetched()
+
+    def _acknowledgement(self, ack: Ack) -> Buffer:
+        ack.log = take_shipped()
+        try:
+            payload = encode(ack)
+        except Exception as error:  # a metric that cannot be pickled, for example
+            failure = describe_failure(error, self.subtask.stage.name)
+            self.subtask.roll_back()
+            payload = encode(self._failed(ack.attempt, failure))
+        index = self.subtask.index
+        return Buffer(index, 0, index, ack.attempt, 0, BufferKind.ACK, 0, 0, payload)
