@@ -45,7 +45,6 @@ from millrace.engine.job_requests import (
     CancelRequest,
     CheckpointRequest,
     JobEndedError,
-    QueuedRequest,
     RescaleRequest,
     SavepointRequest,
     answer,
@@ -389,10 +388,10 @@ class JobManager:
 
     def _complete(self, acks: list[Ack]) -> None:
         """End an accepted epoch with a checkpoint if there is a reason for one."""
-        serving = self._requests.serving
-        if self._has_ended or serving or self._checkpoints.due(self._clock.now()):
-            if self._checkpoint() and serving is not None:
-                self._serve(serving, acks)
+        is_asked = self._requests.serving is not None
+        if self._has_ended or is_asked or self._checkpoints.due(self._clock.now()):
+            if self._checkpoint():
+                self._serve(acks)
         elif not self._checkpoints.every_epoch:
             self._results.deliver(self._deployment.program)
 
@@ -448,20 +447,29 @@ class JobManager:
 
     # -- requests ----------------------------------------------------------------------
 
-    def _serve(self, request: QueuedRequest, acks: list[Ack]) -> None:
-        """The checkpoint that a request waited for is complete."""
-        if isinstance(request, RescaleRequest):
-            self._rescale(request, acks)
-            self._requests.serving = None
-        elif isinstance(request, CheckpointRequest):
-            self._requests.serving = None
-            answer(request, self._history.checkpoint)
-        elif self._input_ended or request.after is not After.DRAIN:
-            self._save(request)
+    def _serve(self, acks: list[Ack]) -> None:
+        """Do what is asked of the job, now that the checkpoint for it is complete."""
+        match request := self._requests.serving:
+            case None:
+                return
+            case CheckpointRequest():
+                answer(request, self._history.checkpoint)
+            case RescaleRequest():
+                self._rescale(request, acks)
+            case SavepointRequest():
+                if request.after is After.DRAIN and not self._input_ended:
+                    return  # what is still on its way belongs to the savepoint
+                self._save(request)
+        self._requests.end_serving()
 
     def _save(self, request: SavepointRequest) -> None:
-        if not self._requests.prepare_savepoint(request):
-            return
+        """Make a savepoint of the newest checkpoint; it is written when all is committed that the
+        checkpoint names."""
+        try:
+            savepoint = self._checkpoints.prepare_savepoint(request)
+        except CheckpointError as error:
+            return refuse(request, error)
+        self._requests.await_savepoint(savepoint)
         if request.after is not After.GO_ON:
             self._stopping = self._timer.stands_still = True
             self._deployment.halt()
@@ -491,7 +499,6 @@ class JobManager:
             self._executor.deploy(graph.program)
         except ExecutorError as error:
             failed = JobExecutionError(f"the job could not be rescaled: {error}")
-            self._requests.serving = None
             refuse(request, failed)
             raise failed from error
         crash_point("rescale-ends")

@@ -35,10 +35,14 @@ class RequestHandler:
         self._bus = bus
         self._checkpoints = checkpoints
         self._rescaling = rescaling
-        self.serving: QueuedRequest | None = None
-        """The request that the running epoch prepares for."""
+        self._serving: QueuedRequest | None = None
         self.savepoint: AsyncSavepointWriter | None = None
         """The last that was asked for."""
+
+    @property
+    def serving(self) -> QueuedRequest | None:
+        """The request that the running epoch prepares for."""
+        return self._serving
 
     @property
     def waits_for(self) -> str:
@@ -51,7 +55,7 @@ class RequestHandler:
 
     def _is_free(self) -> bool:
         """Whether the next request can be begun."""
-        return self.serving is None and (self.savepoint is None or not self.savepoint.busy)
+        return self._serving is None and (self.savepoint is None or not self.savepoint.busy)
 
     def begin(self, deployment: Deployment) -> None:
         """Take the next request; the epoch that follows prepares for it."""
@@ -61,11 +65,11 @@ class RequestHandler:
         if isinstance(request, RescaleRequest):
             self._rescaling.prepare(request, deployment.graph)
         elif isinstance(request, CheckpointRequest):
-            self.serving = request
+            self._serving = request
         elif request is not None:
             self._begin_savepoint(request, deployment)
-        if self.serving is None:
-            self.serving = self._rescaling.take_ready()
+        if self._serving is None:
+            self._serving = self._rescaling.take_ready()
 
     def _begin_savepoint(self, request: SavepointRequest, deployment: Deployment) -> None:
         try:
@@ -73,7 +77,7 @@ class RequestHandler:
         except (CheckpointError, UnsupportedFileSystemSchemeError) as error:
             refuse(request, error)
             return
-        self.serving = request
+        self._serving = request
         if request.after is After.DRAIN:
             deployment.drain()
 
@@ -93,15 +97,13 @@ class RequestHandler:
         """Stages that are to divide their state in the epoch that prepares a rescaling."""
         return self._rescaling.divisions(graph) if isinstance(self.serving, RescaleRequest) else {}
 
-    def prepare_savepoint(self, request: SavepointRequest) -> bool:
-        """The checkpoint that a savepoint is made of is complete; False: there is none to be."""
-        self.serving = None
-        try:
-            self.savepoint = self._checkpoints.prepare_savepoint(request)
-        except CheckpointError as error:
-            refuse(request, error)
-            return False
-        return True
+    def end_serving(self) -> None:
+        """The request is answered or refused: another can be taken."""
+        self._serving = None
+
+    def await_savepoint(self, savepoint: AsyncSavepointWriter) -> None:
+        """Take no other request until this savepoint has ended, which answers its request."""
+        self._serving, self.savepoint = None, savepoint
 
     def write_committed(self, committed: CommittedCheckpoints) -> None:
         """Write the savepoint that waits for what is committed now."""
@@ -115,8 +117,9 @@ class RequestHandler:
 
     def close(self, cause: BaseException | None) -> None:
         """A savepoint that is being written is finished; what has not begun is refused."""
-        unfinished = [r for r in (self.serving, self._rescaling.request) if r is not None]
+        asked = [r for r in (self._serving, self._rescaling.request) if r is not None]
+        unfinished = [request for request in asked if not request.done.done()]
         if self.savepoint is not None and not self.savepoint.close():
             unfinished.append(self.savepoint.request)
-        self.serving = None
+        self._serving = None
         self._bus.close(unfinished, cause)
