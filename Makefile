@@ -5,7 +5,7 @@ BIN := .venv/bin
 WORKERS ?= 4
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-sql test divided-tests test-servers class-archive lint docs bench conformance pyflink-examples torture test-connectors services web web-check py-files
+.PHONY: help setup demo demo-sql test divided-tests test-servers class-archive lint quick-lint types docs bench conformance pyflink-examples torture test-connectors services web web-check py-files
 
 help:
 	@echo "make demo      replay a real event stream and print its results"
@@ -32,17 +32,17 @@ demo: setup
 demo-sql: setup
 	@scripts/demo_sql.sh
 
-# What finds faults in seconds goes first, beside what the tests need. The documentation, which keeps
-# one processor busy for minutes, is built while tests wait.
+# What finds faults in seconds goes first. What takes a minute of one processor, or downloads, goes on
+# beside the tests, which often wait; those that run alone have the machine for themselves.
 test: setup
-	@$(MAKE) --no-print-directory -j4 lint class-archive web-check test-servers
+	@$(MAKE) --no-print-directory -j2 quick-lint class-archive
 	@scripts/run_tests.sh alone
-	@$(MAKE) --no-print-directory -j2 docs divided-tests
+	@$(MAKE) --no-print-directory -j5 test-servers divided-tests types docs web-check
 
 divided-tests: setup
 	@WORKERS=$(WORKERS) scripts/run_tests.sh divided
 
-# Downloaded while lint works. What cannot be had is told of by the tests that need it.
+# What cannot be had is told of by the tests that need it.
 test-servers: setup
 	-@$(BIN)/python tests/services --install chromium kafka postgresql prometheus redis s3 zookeeper
 
@@ -50,13 +50,17 @@ test-servers: setup
 class-archive: setup
 	$(BIN)/python scripts/archive_classes.py
 
-lint: setup
+lint: quick-lint types
+
+quick-lint: setup
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/check_house.py
 	$(BIN)/python scripts/gen_configuration.py --check
 	$(BIN)/python scripts/gen_sql_functions.py --check
+
+types: setup
+	$(BIN)/mypy
 
 web:
 	cd web && npm ci --no-audit --no-fund && npm run build

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -208,9 +209,15 @@ def result(query: str, tables: Tables, cut: Cut, streaming: bool) -> Counter[tup
     return Counter(tuple(row) for row in materialized(iter(rows)))
 
 
+@cache
+def duck() -> duckdb.DuckDBPyConnection:
+    """One for all queries: to make one takes ten times as long as a query."""
+    return duckdb.connect()
+
+
 def duck_result(query: str, tables: Tables) -> Counter[tuple[Any, ...]]:
     """What DuckDB gives."""
-    connection = duckdb.connect()
+    connection = duck()
     schema = arrow_schema(row_type())
     for name, records in tables.items():
         columns = list(zip(*records, strict=True)) or [()] * len(schema)

@@ -6,6 +6,7 @@ stream add up to the result of the batch, and to DuckDB's.
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -19,8 +20,14 @@ from tests.table import lookup_tables
 from millrace.table.connectors.registry import register_factory
 
 
+@cache
+def duck() -> duckdb.DuckDBPyConnection:
+    """One for all queries: to make one takes ten times as long as a query."""
+    return duckdb.connect()
+
+
 def from_duckdb(query: str) -> Result:
-    connection = duckdb.connect()
+    connection = duck()
     for name, rows in TABLES.items():
         connection.register(name, pa.Table.from_batches([rows]))
         connection.register(name * 2, pa.Table.from_batches([rows]))

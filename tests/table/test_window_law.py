@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -117,13 +118,19 @@ def rows(query: str, streaming: bool, parallelism: int = 1, epoch: int | None = 
     return Counter(tuple(row) for row in materialized(iter(found)))
 
 
-def duck_rows(query: str) -> Result:
-    """What DuckDB gives."""
+@cache
+def duck() -> duckdb.DuckDBPyConnection:
+    """DuckDB with the same tables."""
     connection = duckdb.connect()
     connection.execute(DUCK_TABLE)
     connection.execute("CREATE TABLE keyed AS SELECT * FROM t WHERE i <= 40")
     connection.execute(f"CREATE VIEW versions AS SELECT * FROM t WHERE {FEW}")
-    return Counter(connection.execute(query).fetchall())
+    return connection
+
+
+def duck_rows(query: str) -> Result:
+    """What DuckDB gives."""
+    return Counter(duck().execute(query).fetchall())
 
 
 @pytest.mark.parametrize("name", QUERIES)
