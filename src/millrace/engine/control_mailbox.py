@@ -6,8 +6,8 @@ runs is in ``run.json``, and whether it lives by a lock that the operating syste
 when the process dies. A request names the run it is meant for, so one that an earlier run left
 behind is never carried out.
 
-Requests and answers are small JSON objects with exactly the fields of `MailboxRequest` and
-`MailboxAnswer`.
+Requests and answers are small JSON objects with the fields of `MailboxRequest` and `MailboxAnswer`,
+and no others.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+import msgspec
+
 from millrace.common.errors import JobControlError
+from millrace.common.typed_json import learn
 from millrace.state.checkpoint.files import StrPath, delete_quietly, write_file
 
 __all__ = ["CONTROL", "Mailbox", "MailboxAnswer", "MailboxRequest", "RunNote"]
@@ -41,8 +43,7 @@ _ID = re.compile(r"[0-9a-f]{16}")
 T = TypeVar("T", "RunNote", "MailboxRequest", "MailboxAnswer")
 
 
-@dataclass(frozen=True, slots=True)
-class RunNote:
+class RunNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The process that runs the job: the content of ``run.json``."""
 
     run_id: str
@@ -57,8 +58,7 @@ class RunNote:
         return f"process {self.pid} on host {self.host}"
 
 
-@dataclass(frozen=True, slots=True)
-class MailboxRequest:
+class MailboxRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A request to a running job."""
 
     id: str
@@ -68,13 +68,12 @@ class MailboxRequest:
     arguments: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class MailboxAnswer:
+class MailboxAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Answer of the job to a request; "accepted" is followed by one of the others."""
 
     id: str
     state: Literal["accepted", "done", "failed"]
-    result: dict[str, Any] = field(default_factory=dict)
+    result: dict[str, Any] = {}
     error: str = ""
 
 
@@ -281,7 +280,7 @@ def _is_locked(path: Path) -> bool:
 
 
 def _write(path: Path, content: RunNote | MailboxRequest | MailboxAnswer) -> None:
-    data = json.dumps(asdict(content)).encode()
+    data = json.dumps(msgspec.structs.asdict(content)).encode()
     if len(data) > MAX_BYTES:
         raise JobControlError(f"a message of {len(data)} bytes is too long for {path.parent}")
     write_file(path, (data,), durable=False)
@@ -291,9 +290,11 @@ def _read(path: Path, kind: type[T]) -> T:
     """Raises FileNotFoundError, or JobControlError when it is not what it should be."""
     data = _bytes_of(path)
     try:
+        # not by msgspec: a directory's name need not be Unicode
         fields = json.loads(data, object_pairs_hook=_object, parse_constant=_no_constant)
-        return _checked_fields(kind, fields)
-    except (ValueError, TypeError, RecursionError) as error:
+        learn(kind)
+        return msgspec.convert(fields, kind)
+    except (ValueError, RecursionError) as error:
         raise JobControlError(f"{path} is not a valid message: {error}") from None
 
 
@@ -322,21 +323,3 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is not JSON")
-
-
-_TYPES: dict[str, type] = {
-    "pid": int, "since": int, "arguments": dict, "result": dict,
-}  # fmt: skip
-"""Of the fields that are no strings."""
-
-
-def _checked_fields(kind: type[T], fields: Any) -> T:
-    if not isinstance(fields, dict):
-        raise ValueError("it is not an object")
-    if set(fields) != set(kind.__slots__):
-        raise ValueError(f"it must have exactly the fields {', '.join(kind.__slots__)}")
-    for name, value in fields.items():
-        wanted = _TYPES.get(name, str)
-        if type(value) is not wanted:
-            raise ValueError(f"{name} must be of type {wanted.__name__}")
-    return kind(**fields)

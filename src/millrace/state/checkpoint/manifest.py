@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar, get_type_hints
 
 import msgspec
 
@@ -40,8 +40,8 @@ MAX_PARTS = 2_000_000
 """Of its JSON. Each may take a hundred bytes of memory, and be written in two."""
 MAX_TYPE_TEXT = 1 << 20
 """Characters of all types in a manifest together."""
-NATIVE = "NATIVE"
-CANONICAL = "CANONICAL"
+NATIVE: Final = "NATIVE"
+CANONICAL: Final = "CANONICAL"
 _FORMAT = "millrace snapshot"
 _CHECKSUM = b',\n "checksum": "crc32:'
 _END = b'"\n}\n'
@@ -89,8 +89,7 @@ class Manifest:
     """Source uid -> what its enumerator and its splits are at; encoded."""
     pending: dict[str, list[bytes]]
     """Sink uid -> committables to be committed, by the next run if this one cannot; opaque here."""
-    kind: str = "checkpoint"
-    """Or "savepoint"."""
+    kind: Literal["checkpoint", "savepoint"] = "checkpoint"
     finished: bool = False
     """Whether the job ended with this checkpoint."""
     snapshot_id: str = ""
@@ -103,7 +102,7 @@ class Manifest:
     """Stage uid -> uids of the operators that feed it, in the order of its inputs."""
     stateful: tuple[str, ...] = ()
     """Uids of the operators that have state."""
-    format_type: str = NATIVE
+    format_type: Literal["NATIVE", "CANONICAL"] = "NATIVE"
     """How the state is written: for the job that wrote it, or for everybody."""
     states: tuple[StoredState, ...] = ()
     """Of a canonical savepoint, which has no deltas."""
@@ -172,34 +171,12 @@ _LONGEST_REASON = 500
 """Characters of what a decoder says, which repeats what it does not know."""
 
 _FIELDS: dict[str, Any] = {
-    "format_version": int,
-    "job_id": str,
-    "job_name": str,
-    "run_id": str,
-    "program": str,
-    "checkpoint": int,
-    "epoch": int,
-    "timestamp": int,
-    "parent": int | None,
-    "max_parallelism": int,
-    "stages": dict[str, int],
-    "operators": dict[str, str],
+    **get_type_hints(Manifest),
     "versions": dict[str, dict[int, str]],
-    "delta_files": tuple[DeltaFileRef, ...],
     "sources": dict[str, Any],
-    "pending": dict[str, list[bytes]],
-    "kind": Literal["checkpoint", "savepoint"],
-    "finished": bool,
-    "snapshot_id": str,
-    "ancestor": str,
-    "chains": dict[str, tuple[str, ...]],
-    "inputs": dict[str, tuple[str, ...]],
-    "stateful": tuple[str, ...],
-    "format_type": Literal["NATIVE", "CANONICAL"],
-    "states": tuple[StoredState, ...],
-    "query_uids": int,
 }
-"""What each field is in JSON."""
+"""What each field is in JSON: what `Manifest` declares, but for versions, which are by stage and
+subtask there, and positions of sources, which are JSON in a canonical savepoint."""
 _ADDED: dict[str, Any] = {"query_uids": 1}
 """What fields are in manifests from before they were added."""
 

@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from millrace.common.errors import CheckpointCorruptError, CheckpointError
 from millrace.filesystem.registry import exists, file_system_of, resolved
@@ -34,7 +35,7 @@ __all__ = [
     "snapshot_metadata",
 ]
 
-SAVEPOINT = "savepoint"
+SAVEPOINT: Final = "savepoint"
 _NAME = re.compile(rf"{SAVEPOINT}-.+-[0-9a-f]{{12}}")
 
 
