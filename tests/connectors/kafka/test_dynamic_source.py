@@ -37,12 +37,26 @@ class FileService(KafkaMetadataService):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._questions = path.with_suffix(".questions")
 
     def say(self, streams: dict[str, dict[str, tuple[str, list[str]]]]) -> None:
         self.path.with_suffix(".new").write_text(json.dumps(streams))
         self.path.with_suffix(".new").replace(self.path)
 
+    def wait_until_heard(self) -> None:
+        """Until readers go by what it says now: it has been asked for that, and once more by a
+        later epoch. Besides, one answer may have been under way."""
+        until, wanted = time.monotonic() + PATIENCE_S, self._asked() + 3
+        while self._asked() < wanted:
+            assert time.monotonic() < until, "nobody asks"
+            time.sleep(0.01)
+
+    def _asked(self) -> int:
+        return self._questions.stat().st_size if self._questions.exists() else 0
+
     def get_all_streams(self) -> list[KafkaStream]:
+        with self._questions.open("a") as questions:
+            questions.write("?")
         return [
             KafkaStream(
                 stream,
@@ -142,7 +156,7 @@ def test_a_cluster_is_added_and_another_removed(
     def remove() -> None:
         far.send(new, ["e"])
         service.say({"orders": {"far": (there, [new])}})
-        time.sleep(1)
+        service.wait_until_heard()
         topics.send(old, ["not read"])
         far.send(new, ["f"])
 
@@ -161,7 +175,7 @@ def test_what_comes_back_goes_on_where_it_was_left(
 
     def remove() -> None:
         service.say({"orders": {"main": (here, [kept])}})
-        time.sleep(1)
+        service.wait_until_heard()
         topics.send(moved, ["m3", "m4"])
         topics.send(kept, ["k2"])
 
@@ -250,7 +264,7 @@ def test_a_service_that_fails_ends_the_job_at_its_threshold(
     with run_local(clock=wall_clock, epoch_limit=1_000_000):
         env = job(made, CollectingSink())
         client = env.execute_async("dynamic")
-        time.sleep(0.5)
+        service.wait_until_heard()
         service.path.unlink()
         with pytest.raises(Exception, match="metadata service does not answer"):
             client.get_job_execution_result().result(PATIENCE_S)
