@@ -30,15 +30,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 
-from millrace.common.errors import CheckpointError, LeaseError, LeaseLostError
+from millrace.common.errors import CheckpointError, LeaseError, LeaseLostError, MillraceError
 from millrace.engine.fence import Fence
-from millrace.engine.lease_renewal import LeaseRenewal
 from millrace.engine.process_identity import has_died, process_space
 from millrace.filesystem.file_system import FileLock, FileSystem, Version
 from millrace.filesystem.registry import file_system_of
 from millrace.state.checkpoint.files import StrPath, reading, writing
 
 __all__ = ["Lease", "Owner"]
+
 
 log = logging.getLogger(__name__)
 
@@ -353,3 +353,30 @@ class _Record:
 
 def _system_clock() -> int:
     return int(time.time() * 1000)
+
+
+class LeaseRenewal:
+    """A thread that renews at intervals until it is ended or the lease is lost.
+
+    Args:
+        renew: whether the lease is still ours.
+        interval: in seconds.
+    """
+
+    def __init__(self, renew: Callable[[], bool], interval: float) -> None:
+        self._renew = renew
+        self._interval = interval
+        self._ended = threading.Event()
+        threading.Thread(target=self._run, name="lease-renewal", daemon=True).start()
+
+    def end(self) -> None:
+        """Renew no more."""
+        self._ended.set()
+
+    def _run(self) -> None:
+        while not self._ended.wait(self._interval):
+            try:
+                if not self._renew():
+                    return
+            except (OSError, MillraceError) as error:
+                log.warning("the lease could not be renewed, to be tried again: %s", error)

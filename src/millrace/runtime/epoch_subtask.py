@@ -13,7 +13,6 @@ from contextlib import closing
 
 from millrace.common.errors import CheckpointError
 from millrace.runtime.buffer import Buffer, BufferKind, ends_idle
-from millrace.runtime.delivered_input import by_lane
 from millrace.runtime.epoch import (
     Ack,
     EpochContext,
@@ -32,7 +31,7 @@ from millrace.runtime.operators.iteration import fed_back
 from millrace.runtime.program import Program, Stage
 from millrace.runtime.reading_end import ReadingEnd
 from millrace.runtime.subtask import SegmentWriter, Subtask
-from millrace.runtime.subtask_input import IncompleteInputError, SubtaskInput
+from millrace.runtime.subtask_input import IncompleteInputError, SubtaskInput, by_lane
 from millrace.state.delta_payload import Loader
 from millrace.state.serialization.payload import encode
 from millrace.state.store import EMPTY, StateMissError

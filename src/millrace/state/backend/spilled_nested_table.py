@@ -27,7 +27,6 @@ from millrace.state.backend.row_format import (
 )
 from millrace.state.backend.spilled_dict import SpilledDict, in_memory
 from millrace.state.backend.spilled_flat_table import KNOWN_ABSENT
-from millrace.state.backend.spilled_inner import INNER_BYTES, SpilledInner, count_in_memory
 from millrace.state.backend.spilled_table import (
     ROWS_AT_ONCE,
     SAMPLE,
@@ -481,3 +480,36 @@ def _after(prefix: bytes) -> bytes:
 
 def _table_delta(put: dict[Any, dict[Any, Any]]) -> TableDelta:
     return {"drop": [], "put": put, "del": {}}
+
+
+INNER_BYTES = 700
+"""About how much memory a dict takes that has hardly any entries, with its key."""
+
+
+class SpilledInner(SpilledDict):
+    """The entries below one outer key."""
+
+    __slots__ = ("_table", "absent", "outer", "void")
+
+    def __init__(self, table: SpilledNestedTable, outer: Any, void: bool) -> None:
+        super().__init__()
+        self._table = table
+        self.outer = outer
+        self.void = void
+        """Whether rows on disk are of an earlier dict that was dropped, and do not count."""
+        self.absent: set[Any] = set()
+        """Keys that are known to have no row on disk."""
+
+    def load(self, key: Any) -> Any:
+        return MISSING if self.void else self._table.fetch(self, key)
+
+    def spilled_items(self) -> Iterator[tuple[Any, Any]]:
+        return iter(()) if self.void else self._table.stored(self, set(dict.keys(self)))
+
+    def __bool__(self) -> bool:
+        return dict.__len__(self) > 0 or (not self.void and self._table.has_stored(self))
+
+
+def count_in_memory(entries: Any) -> int:
+    """The number of a `SpilledInner`'s entries in memory and of keys known to be absent."""
+    return dict.__len__(entries) + len(entries.absent)

@@ -7,8 +7,7 @@ import random
 import pytest
 
 from millrace.runtime.buffer import Buffer, delivered_to
-from millrace.runtime.delivered_input import by_lane
-from millrace.runtime.subtask_input import IncompleteInputError
+from millrace.runtime.subtask_input import IncompleteInputError, by_lane
 
 
 def piece(lane: int, partition: int, number: int, attempt: int = 7) -> Buffer:
