@@ -223,7 +223,7 @@ def test_columns_of_an_aggregate_beside_those_of_its_group(t_env: TableEnvironme
 
 def test_a_schema_of_names_and_types() -> None:
     schema = TableSchema(["a"], [DataTypes.INT()])
-    assert str(schema) == "root\n |-- a: INT\n"
+    assert str(schema) == repr(schema) == "root\n |-- a: INT\n"
     assert schema.to_row_data_type() == DataTypes.ROW([DataTypes.FIELD("a", "INT")], False)
     with pytest.raises(TypeError, match="which None is not"):
         schema.get_field_data_type(None)  # type: ignore[arg-type]
@@ -237,6 +237,24 @@ def test_descriptors(t_env: TableEnvironment) -> None:
     pipeline = t_env.from_descriptor(read.build()).insert_into(written)
     assert pipeline.get_sink_identifier() is None
     assert str(FormatDescriptor.for_format("f").option("a", "false").build()) == "f[{a=false}]"
+
+
+def test_a_descriptor_is_shown_as_a_statement() -> None:
+    table = (
+        TableDescriptor.for_connector("filesystem")
+        .schema(Schema.new_builder().column("k", DataTypes.STRING()).build())
+        .partitioned_by("k")
+        .format(FormatDescriptor.for_format("csv").option("field-delimiter", "'").build())
+        .comment("of two")
+        .build()
+    )
+    assert str(table) == (
+        "(\n  `k` STRING\n)\nCOMMENT 'of two'\nPARTITIONED BY (`k`)\nWITH (\n"
+        "  'connector' = 'filesystem',\n  'format' = 'csv',\n  'csv.field-delimiter' = ''''\n)"
+    )
+    assert (
+        str(TableDescriptor.for_connector("print").build()) == "WITH (\n  'connector' = 'print'\n)"
+    )
 
 
 def test_a_partition_of_no_table_is_not_there() -> None:

@@ -246,6 +246,15 @@ def test_a_changelog_has_the_columns_of_a_schema(t_env: StreamTableEnvironment) 
     schema = Schema.new_builder().column("nme", "STRING").build()
     with pytest.raises(MillraceError, match="nme"):
         t_env.to_changelog_stream(table, schema)
+    by_position = (
+        Schema.new_builder()
+        .column("n", "STRING")
+        .column_by_expression("ignored", "UPPER(n)")
+        .column("s", "STRING")
+        .build()
+    )
+    [row] = t_env.to_changelog_stream(table, by_position).execute_and_collect()
+    assert row == Row(n="1", s="a")
 
 
 def test_older_forms_of_streams(t_env: StreamTableEnvironment) -> None:

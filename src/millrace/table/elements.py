@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
@@ -13,15 +14,12 @@ from millrace.common.types.batch import RowBatch
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
 from millrace.common.types.row import Row
+from millrace.table.element_values import ElementError, verify_values
 from millrace.table_runtime.columns import ColumnConversion
 
 __all__ = ["ElementError", "elements_table"]
 
 Declared = LogicalType | Sequence[str] | Sequence[LogicalType] | None
-
-
-class ElementError(JobExecutionError, TypeError, ValueError):
-    """A value does not fit its column. PyFlink raises a TypeError or a ValueError for it."""
 
 
 def elements_table(
@@ -30,7 +28,8 @@ def elements_table(
     """The row type, columns and row kinds of Python objects.
 
     Args:
-        verify: whether a column that is NOT NULL refuses None.
+        verify: whether values are refused that fit the columns but not their types
+            (`verify_values`).
 
     Raises:
         JobDefinitionError: there are no elements to tell types of, or none is known of a value.
@@ -48,18 +47,8 @@ def elements_table(
     except JobExecutionError as error:
         raise ElementError(str(error)) from error
     if verify:
-        _check_nulls(row_type, batch.data)
+        verify_values(row_type, elements, batch.data)
     return row_type, batch.data, batch.row_kinds
-
-
-def _check_nulls(row_type: RowType, data: Any) -> None:
-    for field, column in zip(row_type, data.columns, strict=True):
-        if column.null_count and not field.type.is_nullable:
-            number = 1 + column.is_null().index(True).as_py()
-            raise ElementError(
-                f"element {number} has None in the column {field.name!r}, which is {field.type}; "
-                "give a value, or make the type nullable()"
-            )
 
 
 def _inferred(elements: list[Any], names: Any) -> RowType:
@@ -103,6 +92,20 @@ def _check_lengths(elements: Sequence[Any], length: int) -> None:
 
 
 _SHOWN = 200
+_ITEMS_OF_ARRAYS: dict[str, LogicalType] = {
+    "b": logical.TinyIntType(),
+    "h": logical.SmallIntType(),
+    "i": logical.IntType(),
+    "l": logical.BigIntType(),
+    "q": logical.BigIntType(),
+    "B": logical.SmallIntType(),
+    "H": logical.IntType(),
+    "I": logical.BigIntType(),
+    "f": logical.FloatType(),
+    "d": logical.DoubleType(),
+    "u": logical.CharType(1),
+}
+"""Types of the items of an `array.array`, by its type code: of unsigned ones the next larger."""
 _TYPES: dict[type, LogicalType] = {
     bool: logical.BooleanType(),
     int: logical.BigIntType(),
@@ -126,7 +129,11 @@ def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
     if isinstance(first, datetime):
         zoned = first.tzinfo is not None
         return logical.LocalZonedTimestampType(6) if zoned else logical.TimestampType(6)
-    if isinstance(first, (list, tuple)):
+    if isinstance(first, array):
+        return logical.ArrayType(_ITEMS_OF_ARRAYS[first.typecode].not_null())
+    if isinstance(first, tuple):
+        return _inferred(known, None)
+    if isinstance(first, list):
         inner = [item for value in known for item in value]
         return logical.ArrayType(_type_of(name, inner))
     if isinstance(first, Row):

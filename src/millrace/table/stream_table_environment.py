@@ -13,6 +13,7 @@ from millrace.common.types.row import Row, RowKind, named_row
 from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millrace.plan.transformation import Input
+from millrace.planner.catalog_reader import ColumnKind
 from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.table.changelog_mode import ChangelogMode
 from millrace.table.data_stream_tables import INSERTS, schema_of_fields, stream_rows
@@ -147,7 +148,9 @@ class StreamTableEnvironment(TableEnvironment):
         the environment's next job.
 
         Args:
-            target_schema: columns of the query that the rows have, and what these are cast to.
+            target_schema: the columns that the rows have, and what they are cast to: columns of
+                the query by name if it has all of them, else by position. Computed columns and
+                virtual ones of metadata are none of the rows'.
             changelog_mode: the kinds that the rows may have: all of them if it is not given;
                 `ChangelogMode.upsert` leaves out the rows before updates.
 
@@ -158,7 +161,7 @@ class StreamTableEnvironment(TableEnvironment):
         if mode == ChangelogMode.insert_only():
             self._require_inserts(table)
         if target_schema is not None:
-            table = table.select(*map(_cast_column, target_schema.columns))
+            table = table.select(*_target_columns(table, target_schema))
         [made] = self._session.transformations([table.node])
         rows: DataStream[Row] = DataStream(self._session.env, [Input(made)])
         return rows.filter(_is_no_former_row) if mode == ChangelogMode.upsert() else rows
@@ -189,9 +192,29 @@ class StreamTableEnvironment(TableEnvironment):
             )
 
 
-def _cast_column(column: UnresolvedColumn) -> Expression:
-    named = col(column.name)
-    return named if column.type is None else named.cast(column.type).alias(column.name)
+def _target_columns(table: Table, schema: Schema) -> list[Expression]:
+    """What `Table.select` takes for the columns that the rows of a stream have."""
+    targets = [each for each in schema.columns if _is_written(each)]
+    names = table.get_schema().get_field_names()
+    if {each.name for each in targets} <= set(names):
+        names = [each.name for each in targets]
+    elif len(names) != len(targets):
+        missing = [each.name for each in targets if each.name not in names]
+        raise JobDefinitionError(
+            f"the query has no column {missing[0]!r}, and {len(names)} columns for {len(targets)}, "
+            f"so that it cannot be meant by position; the query has {', '.join(names)}"
+        )
+    return [_cast_column(name, each) for name, each in zip(names, targets, strict=True)]
+
+
+def _is_written(column: UnresolvedColumn) -> bool:
+    return column.kind is not ColumnKind.COMPUTED and not column.virtual
+
+
+def _cast_column(name: str, target: UnresolvedColumn) -> Expression:
+    named = col(name)
+    cast = named if target.type is None else named.cast(target.type)
+    return cast if name == target.name and target.type is None else cast.alias(target.name)
 
 
 def _is_no_former_row(row: Row) -> bool:

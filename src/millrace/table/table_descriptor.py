@@ -9,6 +9,8 @@ from typing import Any
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.config.configuration import as_text
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.logical.base_type import literal as sql_text
+from millrace.common.types.logical.logical_type import quoted
 from millrace.table.catalog.catalog_objects import CatalogTable
 from millrace.table.schema import Schema
 
@@ -79,6 +81,17 @@ class TableDescriptor:
     options: Mapping[str, str]
     partition_keys: tuple[str, ...] = ()
     comment: str | None = None
+
+    def __str__(self) -> str:
+        """What CREATE TABLE has behind the name."""
+        parts = [str(self.schema or "")]
+        if self.comment is not None:
+            parts.append(f"COMMENT {sql_text(self.comment)}")
+        if self.partition_keys:
+            parts.append(f"PARTITIONED BY ({', '.join(map(quoted, self.partition_keys))})")
+        options = [f"  {sql_text(k)} = {sql_text(v)}" for k, v in self.options.items()]
+        parts.append("WITH (\n" + ",\n".join(options) + "\n)")
+        return "\n".join(filter(None, parts))
 
     def get_schema(self) -> Schema | None:
         """Columns, watermark and primary key, as declared."""

@@ -35,7 +35,7 @@ class TableSchema:
         >>> schema = TableSchema(["id", "name"], ["BIGINT", "STRING"])
         >>> schema.get_field_names(), schema.get_field_data_type("id")
         (['id', 'name'], BIGINT)
-        >>> schema
+        >>> print(schema, end="")
         root
          |-- id: BIGINT
          |-- name: STRING
@@ -61,11 +61,9 @@ class TableSchema:
         """A builder of a schema, column by column."""
         return cls.Builder()
 
-    def __str__(self) -> str:
-        return f"{self!r}\n"  # as in Flink
-
     def __repr__(self) -> str:
-        return "\n".join(["root", *(f" |-- {each.name}: {each.type}" for each in self.row_type)])
+        lines = ["root", *(f" |-- {each.name}: {each.type}" for each in self.row_type)]
+        return "\n".join([*lines, ""])  # ends with a line feed, as in Flink
 
     def copy(self) -> TableSchema:
         """The same schema, because it is immutable."""

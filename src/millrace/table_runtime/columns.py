@@ -61,7 +61,7 @@ class ColumnConversion:
         values = batch.values
         columns = [
             column_of(of_field, field)
-            for of_field, field in zip(self._fields(values), self._row_type.fields, strict=True)
+            for of_field, field in zip(self.fields(values), self._row_type.fields, strict=True)
         ]
         data = pa.RecordBatch.from_struct_array(
             pa.StructArray.from_arrays(columns, fields=list(self._schema))
@@ -90,7 +90,7 @@ class ColumnConversion:
             data = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         return ColumnBatch(data, batch.timestamps, batch.row_kinds, "row")
 
-    def _fields(self, values: Sequence[Any]) -> list[list[Any]]:
+    def fields(self, values: Sequence[Any]) -> list[list[Any]]:
         """The values of each column."""
         names, first = self._row_type.names, values[0] if values else None
         if isinstance(first, Mapping):
