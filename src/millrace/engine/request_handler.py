@@ -83,12 +83,12 @@ class RequestHandler:
 
     @property
     def wants_whole_files(self) -> bool:
-        """Whether sinks close their part files in the running epoch, for who goes on elsewhere."""
+        """Whether sinks close their part files in the running epoch: another run goes on there."""
         return isinstance(self.serving, SavepointRequest | RescaleRequest)
 
     def records(self, limit: int) -> int:
-        """How much of the ``limit`` the next epoch reads: one for the savepoint that the job ends
-        with reads nothing, for somebody waits for it."""
+        """Records that the next epoch reads, at most ``limit``: an epoch for the savepoint that
+        the job ends with reads nothing, because somebody waits for it."""
         request, stops = self.serving, (After.STOP, After.CANCEL)
         ends = isinstance(request, SavepointRequest) and request.after in stops
         return 0 if ends else limit

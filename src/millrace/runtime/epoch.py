@@ -32,7 +32,7 @@ class QueryableState:
 
     @property
     def uid(self) -> str:
-        """Of the operator."""
+        """Uid of the operator."""
         return self.table.uid
 
     @property
@@ -177,7 +177,7 @@ class EpochPlan:
 
 @dataclass(frozen=True)
 class EpochContext:
-    """What the operators of a subtask learn when an epoch begins."""
+    """An epoch as the operators of a subtask know it."""
 
     number: int
     now: int
@@ -205,7 +205,7 @@ class EpochContext:
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """What the head of a source stage reads in an epoch."""
+    """The splits that the head of a source stage reads in an epoch, and the limits of reading."""
 
     splits: Sequence[SplitPlan]
     batch_records: int
@@ -222,7 +222,7 @@ class ReadPlan:
 
 
 class ReadResult(NamedTuple):
-    """What the head of a source stage has read in an epoch."""
+    """The result of reading an epoch in the head of a source stage."""
 
     ended: bool
     """Whether the input of this subtask has ended."""
@@ -232,7 +232,7 @@ class ReadResult(NamedTuple):
 
 
 class FailureKind(Enum):
-    """Whose fault it was."""
+    """Cause of a failure: user, worker, storage or input."""
 
     USER = "USER"
     STATE_MISS = "STATE_MISS"
@@ -255,7 +255,7 @@ class Failure:
 
 @dataclass
 class SplitProgress:
-    """How far a split has been read."""
+    """Progress of a split: its position and watermark."""
 
     source: str
     split_id: str
@@ -280,12 +280,11 @@ class Uncommitted:
 
 
 StateOrigin = Literal["current", "replayed", "restored", "new"]
-"""How a subtask found its state: in its worker, by replaying a few deltas, by a restore, or it has
-none yet."""
+"""Origin of a subtask's state: in its worker, a few deltas replayed, a restore, or none yet."""
 
 
 class OperatorFigures(NamedTuple):
-    """What one operator of a subtask took and gave in an epoch."""
+    """Records in and out of one operator of a subtask in an epoch, and its watermark."""
 
     records_in: int
     records_out: int
@@ -295,7 +294,7 @@ class OperatorFigures(NamedTuple):
 
 @dataclass
 class StateReport:
-    """How a subtask found its state, and what the epoch made of it."""
+    """Version and changes of a subtask's state after an epoch."""
 
     version: str = ""
     """The version after the epoch."""
@@ -341,7 +340,7 @@ class TrafficReport:
 
 @dataclass
 class ProgressReport:
-    """How far a subtask has come in time."""
+    """Watermark of a subtask, and its next wake-up."""
 
     watermark: int = 0
     """Watermark of its input, ms since the epoch."""
@@ -355,7 +354,7 @@ class ProgressReport:
 
 @dataclass
 class ReadingReport:
-    """What the readers of a source's subtask have read, and what they ask for."""
+    """Progress and requests of the source readers in a subtask."""
 
     splits: list[SplitProgress] = field(default_factory=list)
     split_requests: list[str] = field(default_factory=list)
@@ -366,7 +365,7 @@ class ReadingReport:
 
 @dataclass
 class CommitReport:
-    """What the sinks of a subtask have for committing, by uid."""
+    """Committables of the sinks in a subtask, by uid."""
 
     committables: dict[str, list[bytes]] = field(default_factory=dict)
     uncommitted: dict[str, Uncommitted] = field(default_factory=dict)
@@ -391,7 +390,7 @@ class MetricReport:
 
 @dataclass
 class LoopReport:
-    """What goes round in the loops that begin or end in a subtask."""
+    """Records that go round in the loops that begin or end in a subtask."""
 
     feedback: dict[str, int] = field(default_factory=dict)
     """Per loop: how many records are to be fed back to the head with this subtask's index."""

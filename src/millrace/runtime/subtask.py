@@ -1,7 +1,7 @@
 """A subtask: one stage's operators at one index, as an executor drives them.
 
-It takes buffers and gives buffers. Who brings and fetches them it does not know, nor when an epoch
-counts: an executor calls `begin_epoch`, then `on_buffer`, `on_watermark`, `on_timer`, `read` and
+A subtask takes buffers and gives buffers. An executor brings and fetches them, and decides when an
+epoch counts: it calls `begin_epoch`, then `on_buffer`, `on_watermark`, `on_timer`, `read` and
 `flush` in any order, and at last `on_barrier` and `snapshot`. `commit` or `roll_back` says what
 becomes of the epoch. An instance stays in its worker between epochs, with its state.
 """
@@ -203,8 +203,7 @@ class Subtask:
             operator.advance_processing_time(now)
 
     def read(self, plan: ReadPlan) -> Iterator[None]:
-        """Read the input of a source stage; pauses after each batch, so that what came out of it
-        can be fetched."""
+        """Read the input of a source stage; pauses after each batch, for `fetched`."""
         source = self.chain.head
         if not self.ended:
             result = yield from source.read(plan)
