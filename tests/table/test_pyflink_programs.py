@@ -291,7 +291,7 @@ def test_methods_of_types() -> None:
     ("key", "value", "accepted"),
     [
         ("table.sql-dialect", "hive", "default"),
-        ("table.exec.sink.type-length-enforcer", "TRIM_PAD", "IGNORE"),
+        ("table.exec.sink.type-length-enforcer", "CUT", "IGNORE"),
     ],
 )
 def test_settings_with_another_meaning_are_refused(

@@ -13,33 +13,16 @@ from millrace.formats.json_reading import number_reader
 __all__ = ["clock_text", "java_text", "text_reader"]
 
 Read = Callable[[str], Any]
-_BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
 
 
 def text_reader(kind: TypeInformation[Any]) -> Read | None:
-    """Reads numbers and booleans as `number_reader` does, ordinary ones in less time; None: the
-    type is another."""
+    """Reads numbers and booleans as `number_reader` does, ordinary fractions in less time; None:
+    the type is another."""
     careful = number_reader(kind)
     label = kind.label if isinstance(kind, BasicTypeInfo) else ""
-    if careful is None or label not in (*_BITS, "FLOAT", "DOUBLE"):
+    if careful is None or label not in ("FLOAT", "DOUBLE"):
         return careful
-    return _whole_reader(_BITS[label], careful) if label in _BITS else _float_reader(careful)
-
-
-def _whole_reader(bits: int, careful: Read) -> Read:
-    most = 2 ** (bits - 1)
-
-    def read(text: str) -> Any:
-        try:
-            number = int(text)
-        except ValueError:
-            return careful(text)
-        # Python takes 1_000 and the digits of all scripts
-        if -most <= number < most and "_" not in text and text.isascii():
-            return number
-        return careful(text)
-
-    return read
+    return _float_reader(careful)
 
 
 def _float_reader(careful: Read) -> Read:

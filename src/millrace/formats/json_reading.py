@@ -202,6 +202,17 @@ def _whole_reader(bits: int) -> Read:
     most = 2 ** (bits - 1)
 
     def read(value: Any) -> int:
+        if type(value) is str:
+            try:
+                number = int(value)
+            except ValueError:
+                return careful(value)
+            # Python takes 1_000 and the digits of all scripts
+            if -most <= number < most and "_" not in value and value.isascii():
+                return number
+        return careful(value)
+
+    def careful(value: Any) -> int:
         if isinstance(value, FractionNumber):
             # as the double that Java makes of it, so its exponent cannot be too great
             number = float(value)

@@ -49,6 +49,14 @@ __all__ = ["ANONYMOUS", "TableSession"]
 ANONYMOUS = "*anonymous_"
 """What the names of tables without a name begin with."""
 
+_NODE_OPTIONS = (
+    table_options.MODEL_CHANGE,
+    table_options.NOT_NULL_ENFORCER,
+    table_options.TYPE_LENGTH_ENFORCER,
+    table_options.NESTED_CONSTRAINT_ENFORCER,
+)
+"""What only one kind of node asks for."""
+
 
 class TableSession:
     """Catalogs, options and the environment of jobs."""
@@ -228,10 +236,7 @@ class TableSession:
                     table_options.SOURCE_IDLE_TIMEOUT.key: configuration.get(
                         table_options.SOURCE_IDLE_TIMEOUT
                     ).to_millis(),
-                    table_options.MODEL_CHANGE.key: configuration.get(table_options.MODEL_CHANGE),
-                    table_options.NOT_NULL_ENFORCER.key: configuration.get(
-                        table_options.NOT_NULL_ENFORCER
-                    ),
+                    **{each.key: configuration.get(each) for each in _NODE_OPTIONS},
                 },
             ),
             modes,

@@ -109,8 +109,19 @@ TYPE_LENGTH_ENFORCER = known(
     ConfigOptions.key("table.exec.sink.type-length-enforcer")
     .string_type()
     .default_value("IGNORE")
-    .one_of("IGNORE"),
-    "Texts and bytes longer than the type of their column are written as they are.",
+    .one_of("IGNORE", "TRIM_PAD", "ERROR"),
+    "What happens to texts and bytes that are not of the length of their column in the table they "
+    "are for: IGNORE writes them as they are, TRIM_PAD cuts them and fills texts of CHAR with "
+    "spaces, ERROR fails the job.",
+)
+NESTED_CONSTRAINT_ENFORCER = known(
+    ConfigOptions.key("table.exec.sink.nested-constraint-enforcer")
+    .string_type()
+    .default_value("IGNORE")
+    .one_of("IGNORE", "ROWS", "ROWS_AND_COLLECTIONS"),
+    "Whether what a column's type says about NULL and lengths also holds for the fields of rows, "
+    "and for elements of arrays and maps (only with table.exec.sink.type-length-enforcer IGNORE or "
+    "ERROR).",
 )
 BUILTIN_CATALOG = known(
     ConfigOptions.key("table.builtin-catalog-name").string_type().default_value("default_catalog"),

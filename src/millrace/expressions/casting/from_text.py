@@ -9,8 +9,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.fitted_decimal import rounded_decimal
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.expressions.casting.numbers import rounded_decimal
 
 __all__ = ["nanoseconds", "parse_date", "parse_time", "parse_timestamp", "parser_of"]
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
+from millrace.common.types.logical.fitted_decimal import rounded_decimal
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.columns import Datum, array_of, is_scalar, per_value
 
-__all__ = ["cast_number", "rounded_decimal", "to_decimal"]
+__all__ = ["cast_number", "to_decimal"]
 
 _LONGEST = 76
 """Digits of ``decimal256``."""
 _EXACT_DIGITS = 15
 """Whole numbers of so many digits, and such powers of ten, are doubles."""
-_DIGITS = Context(prec=_LONGEST)
-"""More than a decimal has: the default would not do for 38."""
 
 
 def cast_number(
@@ -102,21 +101,3 @@ def _by_text(text: Datum, target: logical.DecimalType) -> Datum:
         return rounded_decimal(Decimal(digits), target.precision, target.scale)
 
     return per_value(made, pa.decimal128(target.precision, target.scale), text)
-
-
-def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
-    """A number rounded half up to a scale; None where it does not fit the precision or is none.
-
-    Its exponent is compared first: to write out ``1E999999999`` would take for ever.
-
-    >>> rounded_decimal(Decimal("1.005"), 3, 2), rounded_decimal(Decimal("1E999999999"), 38, 2)
-    (Decimal('1.01'), None)
-    """
-    if not value.is_finite():
-        return None
-    if value and value.adjusted() >= precision - scale:
-        return None
-    if value.adjusted() < -scale - 1:
-        return Decimal(0).scaleb(-scale)
-    made = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _DIGITS)
-    return made if not made or made.adjusted() < precision - scale else None

@@ -5,14 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 from millrace.common.config import table_options
+from millrace.common.config.config_options import ConfigOption
 from millrace.plan.transformation import Role, Transformation
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import SinkRequest, TableAccess
 from millrace.planner.execution.translation import Translator, translates
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
-from millrace.planner.relational.unsupported_query import errors_shown_at
+from millrace.planner.relational.unsupported_query import (
+    UnsupportedQueryError,
+    errors_shown_at,
+)
 from millrace.table_runtime.collect import CollectColumnsOperator
-from millrace.table_runtime.table_sink import NotNullEnforcer, TableSinkOperator
+from millrace.table_runtime.sink_constraints import SinkConstraints
+from millrace.table_runtime.table_sink import TableSinkOperator
 
 __all__ = ["translate_collect", "translate_sink"]
 
@@ -46,7 +51,7 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
         name=f"{table.path[-1]}[{translator.number()}]",
         role=Role.SINK,
         factory=partial(
-            TableSinkOperator, sink, table.sink_type.names, _enforcer(node, translator)
+            TableSinkOperator, sink, table.sink_type.names, _constraints(node, translator)
         ),
         inputs=(source,),
         parallelism=parallelism,
@@ -57,16 +62,28 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
     return translator.end(made, ascii(table.path))
 
 
-def _enforcer(node: LogicalSink, translator: Translator) -> NotNullEnforcer | None:
-    """What keeps NULL out of the table; None: the query gives none where the table has none."""
-    wanted, given = node.table.sink_type.fields, node.input.row_type.fields
-    columns = tuple(
-        (position, field.name)
-        for position, (field, query) in enumerate(zip(wanted, given, strict=True))
-        if query.type.is_nullable and not field.type.is_nullable
-    )
-    drops = translator.settings.options.get(table_options.NOT_NULL_ENFORCER.key) == "DROP"
-    return NotNullEnforcer(columns, node.table.path[-1], drops) if columns else None
+def _constraints(node: LogicalSink, translator: Translator) -> SinkConstraints | None:
+    """What rows for the table must be; None: whatever they are."""
+    options, table = translator.settings.options, node.table
+
+    def chosen(option: ConfigOption[str]) -> str:
+        return str(options.get(option.key, option.default))
+
+    lengths = chosen(table_options.TYPE_LENGTH_ENFORCER)
+    nested = chosen(table_options.NESTED_CONSTRAINT_ENFORCER)
+    if lengths == "TRIM_PAD" and nested == "ROWS_AND_COLLECTIONS":
+        raise UnsupportedQueryError(
+            "Trimming and/or padding is not supported if constraint checking is enabled on types "
+            f"nested in collections: set {table_options.TYPE_LENGTH_ENFORCER.key!r} = 'ERROR', or "
+            f"{table_options.NESTED_CONSTRAINT_ENFORCER.key!r} = 'ROWS'",
+            node.place,
+        )
+    types = [field.type for field in table.sink_type.fields]
+    if lengths == nested == "IGNORE" and all(kind.is_nullable for kind in types):
+        return None
+    drops = chosen(table_options.NOT_NULL_ENFORCER) == "DROP"
+    keys = frozenset(table.primary_key or ())
+    return SinkConstraints(table.path[-1], table.sink_type, drops, lengths, nested, keys)
 
 
 @translates(CollectSink)

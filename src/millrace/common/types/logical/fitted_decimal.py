@@ -19,7 +19,7 @@ from typing import Any
 
 from millrace.common.types.logical.logical_type import DecimalType
 
-__all__ = ["are_near", "decimal_fitter"]
+__all__ = ["are_near", "decimal_fitter", "rounded_decimal"]
 
 _MOST = 38
 _DIGITS = Context(prec=80)
@@ -35,19 +35,36 @@ def decimal_fitter(kind: DecimalType) -> Callable[[Any], Any]:
         >>> fitted(Decimal("12.345")), fitted(Decimal("1e9"))
         (Decimal('12.35'), None)
     """
-    whole_digits = kind.precision - kind.scale
-    step = Decimal(1).scaleb(-kind.scale)
+    rounded = _rounder(kind.precision, kind.scale)
 
     def fitted(value: Any) -> Any:
-        if not isinstance(value, Decimal) or not value.is_finite():
-            return value
-        # compared first: 1E999999999 has more digits than fit into memory
-        if value and value.adjusted() >= whole_digits:
-            return None
-        rounded = value.quantize(step, ROUND_HALF_UP, _DIGITS)
-        return None if rounded and rounded.adjusted() >= whole_digits else rounded
+        return rounded(value) if isinstance(value, Decimal) and value.is_finite() else value
 
     return fitted
+
+
+def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
+    """A number rounded half up to a scale; None where it does not fit the precision or is none.
+
+    >>> rounded_decimal(Decimal("1.005"), 3, 2), rounded_decimal(Decimal("1E999999999"), 38, 2)
+    (Decimal('1.01'), None)
+    """
+    return _rounder(precision, scale)(value) if value.is_finite() else None
+
+
+@cache
+def _rounder(precision: int, scale: int) -> Callable[[Decimal], Decimal | None]:
+    whole_digits = precision - scale
+    step = Decimal(1).scaleb(-scale)
+
+    def rounded(value: Decimal) -> Decimal | None:
+        # exponents are compared first: 1E999999999 has more digits than fit into memory
+        if value and value.adjusted() >= whole_digits:
+            return None
+        made = value.quantize(step, ROUND_HALF_UP, _DIGITS)
+        return None if made and made.adjusted() >= whole_digits else made
+
+    return rounded
 
 
 def are_near(values: Sequence[Any], kind: DecimalType) -> bool:

@@ -1,0 +1,186 @@
+"""`SinkConstraints`: what the columns of a table say about the rows that are written into it.
+
+Flink: ``ConstraintEnforcer``; Flink docs, "Configuration", ``table.exec.sink.*-enforcer``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from millrace.common.errors import JobExecutionError
+from millrace.common.types.batch import ColumnBatch
+from millrace.common.types.logical.logical_type import (
+    ArrayType,
+    CharType,
+    LogicalType,
+    MapType,
+    RowType,
+    VarBinaryType,
+    VarCharType,
+)
+
+__all__ = ["SinkConstraints"]
+
+_DELETE = 3
+_UNBOUNDED = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SinkConstraints:
+    """What rows for a table must be.
+
+    Attributes:
+        table: its name, for errors.
+        row_type: its columns.
+        drops: whether rows with NULL where there is none are left out; else they fail the job.
+        lengths: what happens to texts and bytes that are not of their column's length: IGNORE,
+            TRIM_PAD or ERROR.
+        nested: whether fields of rows are checked, and elements of collections: IGNORE, ROWS or
+            ROWS_AND_COLLECTIONS.
+        keys: names of the columns of the primary key: what is deleted needs only these.
+    """
+
+    table: str
+    row_type: RowType
+    drops: bool = False
+    lengths: str = "IGNORE"
+    nested: str = "IGNORE"
+    keys: frozenset[str] = frozenset()
+
+    def enforced(self, batch: ColumnBatch) -> ColumnBatch:
+        """The batch with rows that keep to the table's types.
+
+        Raises:
+            JobExecutionError: it has others, and they are not to be left out or cut.
+        """
+        given, columns, bad = batch.data.columns, list[Any](), None
+        for column, field in zip(given, self.row_type.fields, strict=True):
+            there = None if field.name in self.keys else _written(batch)
+            made, missing = self._checked(column, field.type, field.name, there)
+            columns.append(made)
+            bad = _either(bad, missing)
+        if any(one is not two for one, two in zip(columns, given, strict=True)):
+            names = batch.data.schema.names
+            batch = replace(batch, data=pa.RecordBatch.from_arrays(columns, names))
+        return batch if bad is None else _filtered(batch, pc.invert(bad))
+
+    def _checked(self, column: Any, kind: LogicalType, name: str, there: Any) -> tuple[Any, Any]:
+        """A column, perhaps with other lengths, and which of its values have NULL where there is
+        none; None: none has.
+
+        Args:
+            there: for which of them a value is wanted: not within a row that is NULL; None: all.
+        """
+        missing = None
+        if not kind.is_nullable and column.null_count:
+            missing = self._missing(column, name, there)
+        if self.lengths != "IGNORE":
+            column = self._of_length(column, kind, name)
+        if self.nested != "IGNORE" and isinstance(kind, RowType):
+            for number, field in enumerate(kind.fields):
+                given = pc.struct_field(column, number)
+                whole = column.is_valid() if column.null_count else None
+                made, below = self._checked(given, field.type, f"{name}.{field.name}", whole)
+                missing = _either(missing, below)
+                if made is not given:
+                    column = _with_field(column, number, made)
+        if self.nested == "ROWS_AND_COLLECTIONS":
+            for values, owners, element, place in _elements(column, kind):
+                below = self._checked(values, element, f"{name}{place}", None)[1]
+                missing = _either(missing, _of_owners(below, owners, len(column)))
+        return column, missing
+
+    def _missing(self, column: Any, name: str, there: Any) -> Any:
+        missing = column.is_null() if there is None else pc.and_(column.is_null(), there)
+        if not pc.any(missing).as_py():
+            return None
+        if self.drops:
+            return missing
+        raise JobExecutionError(
+            f"Column {name!r} of table {self.table!r} is NOT NULL, however, a null value is being "
+            "written into it. Leave such rows out in the query, or silently by "
+            "'table.exec.sink.not-null-enforcer' = 'DROP'"
+        )
+
+    def _of_length(self, column: Any, kind: LogicalType, name: str) -> Any:
+        """Texts and bytes of a column with the length of its type."""
+        if not isinstance(kind, CharType | VarCharType | VarBinaryType):
+            return column
+        if kind.length is None or kind.length >= _UNBOUNDED:
+            return column
+        is_text = not isinstance(kind, VarBinaryType)
+        lengths = pc.utf8_length(column) if is_text else pc.binary_length(column)
+        wrong = pc.greater(lengths, kind.length)
+        if isinstance(kind, CharType):
+            wrong = pc.not_equal(lengths, kind.length)
+        if not pc.any(wrong).as_py():
+            return column
+        if self.lengths == "ERROR":
+            shown = str(kind.with_nullable(True))
+            length = lengths.filter(wrong)[0].as_py()
+            raise JobExecutionError(
+                f"Column {name!r} of table {self.table!r} is {shown}, however, a string of length "
+                f"{length} is being written into it. Cut it in the query, or set "
+                "'table.exec.sink.type-length-enforcer' = 'TRIM_PAD'"
+            )
+        if not is_text:
+            return pc.binary_slice(column, 0, kind.length)
+        cut = pc.utf8_slice_codeunits(column, 0, kind.length)
+        return pc.utf8_rpad(cut, kind.length) if isinstance(kind, CharType) else cut
+
+
+def _elements(column: Any, kind: LogicalType) -> Iterator[tuple[Any, Any, LogicalType, str]]:
+    """The elements of a column of collections, of which row each is, their type and place."""
+    if isinstance(kind, ArrayType):
+        owners = pc.list_parent_indices(column)
+        yield pc.list_flatten(column), owners, kind.element_type, "[element]"
+    elif isinstance(kind, MapType):
+        offsets = column.offsets.to_numpy()
+        owners = pa.array(np.repeat(np.arange(len(column)), np.diff(offsets)))
+        start, count = offsets[0], offsets[-1] - offsets[0]
+        yield column.keys.slice(start, count), owners, kind.key_type, "[key]"
+        yield column.items.slice(start, count), owners, kind.value_type, "[value]"
+
+
+def _of_owners(missing: Any, owners: Any, count: int) -> Any:
+    """Which rows have an element that is missing."""
+    if missing is None:
+        return None
+    rows = np.zeros(count, np.bool_)
+    rows[owners.filter(missing).to_numpy(zero_copy_only=False)] = True
+    return pa.array(rows)
+
+
+def _either(one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return other if one is None else one
+    return pc.or_(one, other)
+
+
+def _with_field(column: Any, number: int, values: Any) -> Any:
+    """A column of rows with other values of a field."""
+    fields = list(column.type)
+    arrays = [pc.struct_field(column, index) for index in range(len(fields))]
+    arrays[number] = values
+    return pa.StructArray.from_arrays(arrays, fields=fields, mask=column.is_null())
+
+
+def _written(batch: ColumnBatch) -> Any:
+    """The rows that have more than their key: what is deleted by key has NULL beside it."""
+    return None if batch.row_kinds is None else pc.not_equal(batch.row_kinds, _DELETE)
+
+
+def _filtered(batch: ColumnBatch, whole: Any) -> ColumnBatch:
+    kinds, times = batch.row_kinds, batch.timestamps
+    return replace(
+        batch,
+        data=batch.data.filter(whole),
+        row_kinds=None if kinds is None else kinds.filter(whole),
+        timestamps=None if times is None else times.filter(whole),
+    )
