@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from bar import Data, Row, Section, table
 
+from millrace.expressions import registry
 from millrace.common.types.batch import Batch, ColumnBatch
 from millrace.common.types.logical.logical_type import (
     BigIntType,
@@ -90,8 +91,8 @@ class _Grouping:
     def __init__(self, key: LogicalType) -> None:
         self.input = RowType.of(("k", key), ("v", BigIntType()))
         calls = (
-            AggregateCall("COUNT", (), BigIntType()),
-            AggregateCall("SUM", (1,), BigIntType()),
+            AggregateCall(registry.function("COUNT"), (), BigIntType()),
+            AggregateCall(registry.function("SUM"), (1,), BigIntType()),
         )
         output = RowType.of(("k", key), ("n", BigIntType()), ("s", BigIntType()))
         spec = GroupAggregateSpec(self.input, (0,), calls, output, retracts=False)

@@ -16,6 +16,7 @@ import pytest
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.parser import parse_type
+from millrace.expressions import registry
 from millrace.expressions.casting.from_text import nanoseconds
 from millrace.expressions.registry import find, resolve_call, resolve_cast
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
@@ -70,7 +71,7 @@ class Reader:
     def expression(self, level: int = 0) -> ResolvedExpression:
         if level <= 1 and self.peek("NOT"):
             self.need("NOT")
-            left = resolve_call("NOT", (self.expression(3),))
+            left = resolve_call(registry.function("NOT"), (self.expression(3),))
         else:
             left = self.prefix()
         while self.at < len(self.tokens):
@@ -83,7 +84,7 @@ class Reader:
     def infix(self, left: ResolvedExpression, level: int) -> ResolvedExpression | None:
         for word, binding in (("OR", 1), ("AND", 2)):
             if level < binding and self.take(word):
-                return resolve_call(word, (left, self.expression(binding)))
+                return resolve_call(registry.function(word), (left, self.expression(binding)))
         if level < 4:
             made = self.test(left)
             if made is not None:
@@ -92,7 +93,7 @@ class Reader:
             token = self.tokens[self.at]
             if level < binding and token[0] == 7 and token[1] in symbols:
                 self.at += 1
-                return resolve_call(token[1], (left, self.expression(binding)))
+                return resolve_call(registry.function(token[1]), (left, self.expression(binding)))
         return None
 
     def test(self, left: ResolvedExpression) -> ResolvedExpression | None:
@@ -103,10 +104,12 @@ class Reader:
             symmetric = "SYMMETRIC" if self.take("SYMMETRIC") else None
             low = self.expression(5)
             self.need("AND")
-            made = resolve_call("BETWEEN", (left, low, self.expression(5)), symmetric)
+            made = resolve_call(
+                registry.function("BETWEEN"), (left, low, self.expression(5)), symmetric
+            )
         elif self.take("IN"):
             self.need("(")
-            made = resolve_call("IN", (left, *self.list(")")))
+            made = resolve_call(registry.function("IN"), (left, *self.list(")")))
         elif self.peek("LIKE") or self.peek("SIMILAR", "TO"):
             name = "LIKE" if self.take("LIKE") else "SIMILAR TO"
             if name == "SIMILAR TO":
@@ -114,24 +117,26 @@ class Reader:
             arguments = [left, self.expression(5)]
             if self.take("ESCAPE"):
                 arguments.append(self.expression(5))
-            made = resolve_call(name, tuple(arguments))
+            made = resolve_call(registry.function(name), tuple(arguments))
         elif self.take("IS"):
             return self.of_is(left)
         if made is None:
             self.at = start
             return None
-        return resolve_call("NOT", (made,)) if negated else made
+        return resolve_call(registry.function("NOT"), (made,)) if negated else made
 
     def of_is(self, left: ResolvedExpression) -> ResolvedExpression:
         words = "NOT " if self.take("NOT") else ""
         if self.take("DISTINCT", "FROM"):
-            return resolve_call(f"IS {words}DISTINCT FROM", (left, self.expression(5)))
+            return resolve_call(
+                registry.function(f"IS {words}DISTINCT FROM"), (left, self.expression(5))
+            )
         if self.take("JSON"):
             kinds = ("VALUE", "OBJECT", "ARRAY", "SCALAR")
             kind = next((k for k in kinds if self.take(k)), "VALUE")
-            made = resolve_call("IS JSON", (left,), kind)
-            return resolve_call("NOT", (made,)) if words else made
-        return resolve_call(f"IS {words}{self.next()[1].upper()}", (left,))
+            made = resolve_call(registry.function("IS JSON"), (left,), kind)
+            return resolve_call(registry.function("NOT"), (made,)) if words else made
+        return resolve_call(registry.function(f"IS {words}{self.next()[1].upper()}"), (left,))
 
     def list(self, end: str) -> list[ResolvedExpression]:
         found = []
@@ -143,7 +148,7 @@ class Reader:
     def prefix(self) -> ResolvedExpression:
         made = self.primary()
         while self.at < len(self.tokens) and self.take("["):
-            made = resolve_call("ITEM", (made, self.expression()))
+            made = resolve_call(registry.function("ITEM"), (made, self.expression()))
             self.need("]")
         return made
 
@@ -153,7 +158,7 @@ class Reader:
             if self.tokens[self.at][0] in (2, 3):
                 number = self.primary()
                 return ValueLiteral(-number.value, number.output_type)
-            return resolve_call("NEGATE", (self.expression(8),))
+            return resolve_call(registry.function("NEGATE"), (self.expression(8),))
         if kind == 7 and text == "(":
             made = self.expression()
             self.need(")")
@@ -172,7 +177,7 @@ class Reader:
         if word == "INTERVAL":
             return self.interval()
         if word in ("ARRAY", "MAP") and self.take("["):
-            return resolve_call(word, tuple(self.list("]")))
+            return resolve_call(registry.function(word), tuple(self.list("]")))
         if word == "CASE":
             return self.case()
         if word in ("CAST", "TRY_CAST"):
@@ -189,14 +194,18 @@ class Reader:
         arguments = []
         while self.take("WHEN"):
             condition = self.expression()
-            arguments.append(condition if value is None else resolve_call("=", (value, condition)))
+            arguments.append(
+                condition
+                if value is None
+                else resolve_call(registry.function("="), (value, condition))
+            )
             self.need("THEN")
             arguments.append(self.expression())
         otherwise = (
             self.expression() if self.take("ELSE") else ValueLiteral(None, logical.NullType())
         )
         self.need("END")
-        return resolve_call("CASE", (*arguments, otherwise))
+        return resolve_call(registry.function("CASE"), (*arguments, otherwise))
 
     def cast(self, safe: bool) -> ResolvedExpression:
         self.need("(")
@@ -216,11 +225,11 @@ class Reader:
         if not self.take("("):
             if find(name) is None:
                 raise NotImplementedError(name)
-            return resolve_call(name, ())
+            return resolve_call(registry.function(name), ())
         if name == "EXTRACT":
             unit = self.next()[1].upper()
             self.need("FROM")
-            return resolve_call(name, tuple(self.list(")")), unit)
+            return resolve_call(registry.function(name), tuple(self.list(")")), unit)
         if name.startswith("JSON_"):
             return self.json_call(name)
         if name == "TRIM":
@@ -228,11 +237,11 @@ class Reader:
         if name in ("TIMESTAMPADD", "TIMESTAMPDIFF"):
             unit = self.next()[1].upper()
             self.need(",")
-            return resolve_call(name, tuple(self.list(")")), unit)
+            return resolve_call(registry.function(name), tuple(self.list(")")), unit)
         if name == "POSITION":
             needle = self.expression(5)
             self.need("IN")
-            return resolve_call(name, (needle, *self.list(")")))
+            return resolve_call(registry.function(name), (needle, *self.list(")")))
         return self.plain_call(name)
 
     def json_call(self, name: str) -> ResolvedExpression:
@@ -247,7 +256,7 @@ class Reader:
                 arguments.append(self.expression())
                 if not self.take(","):
                     self.take("VALUE")
-        return resolve_call(name, tuple(arguments), tuple(clauses) or None)
+        return resolve_call(registry.function(name), tuple(arguments), tuple(clauses) or None)
 
     def returned(self) -> logical.LogicalType:
         word = self.next()[1]
@@ -284,14 +293,14 @@ class Reader:
                     break
             if name in ("FLOOR", "CEIL", "CEILING") and self.take("TO"):
                 payload = self.next()[1].upper()
-        return resolve_call(name, tuple(arguments), payload)
+        return resolve_call(registry.function(name), tuple(arguments), payload)
 
     def trim(self) -> ResolvedExpression:
         payload = next((w for w in ("BOTH", "LEADING", "TRAILING") if self.take(w)), "BOTH")
         first = self.expression()
         arguments = (first, self.expression()) if self.take("FROM") else (first,)
         self.need(")")
-        return resolve_call("TRIM", arguments, payload)
+        return resolve_call(registry.function("TRIM"), arguments, payload)
 
 
 def text_literal(text: str) -> ResolvedExpression:

@@ -22,6 +22,7 @@ from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.logical.parser import parse_type
+from millrace.expressions import registry
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import FunctionDefinition, FunctionResolutionError
@@ -171,7 +172,7 @@ def constant(made: Any, kind: LogicalType) -> ResolvedExpression:
     """A value as SQL has it: arrays, maps and rows are calls of their constructors."""
     if isinstance(kind, RowType) and made is not None:
         parts = (constant(made[field.name], field.type) for field in kind.fields)
-        return resolve_cast(resolve_call("ROW", tuple(parts)), kind)
+        return resolve_cast(resolve_call(registry.function("ROW"), tuple(parts)), kind)
     if isinstance(made, str) and len(made) % 3 == 2:
         made += "\ud800"  # a half of a character, which only constants can have
     if not kind.children() or not made or isinstance(kind, logical.MultisetType):
@@ -179,10 +180,11 @@ def constant(made: Any, kind: LogicalType) -> ResolvedExpression:
         return ValueLiteral(None if empty else made, kind.with_nullable(empty or made is None))
     if isinstance(kind, logical.MapType):
         flat = [constant(part, k) for pair in made for part, k in zip(pair, kind.children())]  # noqa: B905
-        return resolve_cast(resolve_call("MAP", tuple(flat)), kind)
+        return resolve_cast(resolve_call(registry.function("MAP"), tuple(flat)), kind)
     (element,) = kind.children()
     return resolve_cast(
-        resolve_call("ARRAY", tuple(constant(item, element) for item in made)), kind
+        resolve_call(registry.function("ARRAY"), tuple(constant(item, element) for item in made)),
+        kind,
     )
 
 
@@ -355,7 +357,7 @@ def _names(expression: ResolvedExpression) -> Iterator[str]:
         yield "be cast"
         yield "CAST"
     if isinstance(expression, Call):
-        yield expression.function
+        yield expression.function.name
     for child in expression.children():
         yield from _names(child)
 
@@ -420,7 +422,7 @@ class Calls:
         name = self._definition.name
         payload = self._random.choice(PAYLOADS.get(name, (None,)))
         try:
-            return resolve_call(name, arguments, payload)
+            return resolve_call(registry.function(name), arguments, payload)
         except FunctionResolutionError:
             names = tuple(
                 ValueLiteral(f"k{index}", parse_type("CHAR(2) NOT NULL"))
@@ -429,10 +431,10 @@ class Calls:
             mixed = [part for pair in zip(names, arguments, strict=True) for part in pair]
             if name in ("OBJECT_OF", "JSON_OBJECT"):
                 first = (names[0],) if name == "OBJECT_OF" else ()
-                return resolve_call(name, (*first, *mixed), payload)
+                return resolve_call(registry.function(name), (*first, *mixed), payload)
             if name == "OBJECT_UPDATE":
                 field = ValueLiteral("a", parse_type("CHAR(1) NOT NULL"))
-                return resolve_call(name, (arguments[0], field, *arguments[1:2]))
+                return resolve_call(registry.function(name), (arguments[0], field, *arguments[1:2]))
             raise
 
     def _kinds(self) -> list[LogicalType]:

@@ -22,6 +22,7 @@ from millrace.common.types.logical.logical_type import (
     RowType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.evaluation import CompiledCalc, compiled
 from millrace.expressions.evaluation_error import EvaluationError, ValueCountError
 from millrace.expressions.function_definition import FunctionDefinition
@@ -70,11 +71,14 @@ def test_logic_has_three_values(pairs: list[tuple[bool | None, bool | None]]) ->
     fields = field(0, BooleanType()), field(1, BooleanType())
     flipped = [(None if a is None else not a, None if b is None else not b) for a, b in pairs]
     either = [None if (c := conjunction(*p)) is None else not c for p in flipped]
-    assert computed(resolve_call("AND", fields), BooleanType(), left, right) == [
+    assert computed(resolve_call(registry.function("AND"), fields), BooleanType(), left, right) == [
         conjunction(*pair) for pair in pairs
     ]
-    assert computed(resolve_call("OR", fields), BooleanType(), left, right) == either
-    distinct = resolve_call("IS DISTINCT FROM", fields)
+    assert (
+        computed(resolve_call(registry.function("OR"), fields), BooleanType(), left, right)
+        == either
+    )
+    distinct = resolve_call(registry.function("IS DISTINCT FROM"), fields)
     assert computed(distinct, BooleanType(), left, right) == [a is not b for a, b in pairs]
 
 
@@ -88,7 +92,7 @@ def wrapped(value: int) -> int:
 @given(st.lists(st.tuples(INTS, INTS), max_size=12))
 def test_integers_are_javas(pairs: list[tuple[int | None, int | None]]) -> None:
     fields = field(0, IntType()), field(1, IntType())
-    guarded = (fields[0], resolve_call("NULLIF", (fields[1], number(0))))
+    guarded = (fields[0], resolve_call(registry.function("NULLIF"), (fields[1], number(0))))
 
     def quotient(a: int, b: int) -> int:
         return wrapped(abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1))
@@ -105,9 +109,11 @@ def test_integers_are_javas(pairs: list[tuple[int | None, int | None]]) -> None:
         ("-", lambda a, b: wrapped(a - b)),
         ("*", lambda a, b: wrapped(a * b)),
     ):
-        assert computed(resolve_call(name, fields), IntType(), left, right) == expected(operation)
+        assert computed(
+            resolve_call(registry.function(name), fields), IntType(), left, right
+        ) == expected(operation)
     for name, operation in (("/", quotient), ("%", lambda a, b: wrapped(a - quotient(a, b) * b))):
-        made = computed(resolve_call(name, guarded), IntType(), left, right)
+        made = computed(resolve_call(registry.function(name), guarded), IntType(), left, right)
         assert made == expected(operation, zero=False)
 
 
@@ -121,10 +127,10 @@ def test_decimals_are_exact_then_rounded_half_up(
 ) -> None:
     kind = DecimalType(20, 3)
     fields = field(0, kind), field(1, kind)
-    guarded = (fields[0], resolve_call("NULLIF", (fields[1], number(0))))
+    guarded = (fields[0], resolve_call(registry.function("NULLIF"), (fields[1], number(0))))
     left, right = [p[0] for p in pairs], [p[1] for p in pairs]
     for name, arguments in (("+", fields), ("-", fields), ("*", fields), ("/", guarded)):
-        call = resolve_call(name, arguments)
+        call = resolve_call(registry.function(name), arguments)
         assert isinstance(call.type, DecimalType)
         step = Decimal(1).scaleb(-call.type.scale)
         expected = []
@@ -147,26 +153,30 @@ def test_integers_survive_text(values: list[int | None]) -> None:
 
 def test_a_branch_is_computed_only_for_its_rows() -> None:
     one, two = field(0, IntType()), field(1, IntType())
-    ratio = resolve_call("/", (one, two))
-    nothing = resolve_call("=", (two, number(0)))
-    case = resolve_call("CASE", (nothing, number(-1), ratio))
+    ratio = resolve_call(registry.function("/"), (one, two))
+    nothing = resolve_call(registry.function("="), (two, number(0)))
+    case = resolve_call(registry.function("CASE"), (nothing, number(-1), ratio))
     assert computed(case, IntType(), [6, 6, None], [0, 2, 3]) == [-1, 3, None]
-    some = resolve_call("<>", (two, number(0)))
-    both = resolve_call("AND", (some, resolve_call(">", (ratio, number(2)))))
+    some = resolve_call(registry.function("<>"), (two, number(0)))
+    both = resolve_call(
+        registry.function("AND"), (some, resolve_call(registry.function(">"), (ratio, number(2))))
+    )
     assert computed(both, IntType(), [6, 6, 2], [0, 2, 1]) == [False, True, False]
-    first = resolve_call("COALESCE", (one, ratio))
+    first = resolve_call(registry.function("COALESCE"), (one, ratio))
     assert computed(first, IntType(), [6, None], [0, 2]) == [6, None]
 
 
 def test_division_by_zero_says_what_to_do() -> None:
     with pytest.raises(EvaluationError, match="by zero: guard it with NULLIF"):
-        computed(resolve_call("/", (field(0, IntType()), number(0))), IntType(), [1])
+        computed(
+            resolve_call(registry.function("/"), (field(0, IntType()), number(0))), IntType(), [1]
+        )
 
 
 def test_a_calc_filters_before_it_projects() -> None:
     row, batch = columns(IntType(), [1, 2, 3, None], [0, 1, 0, 1])
-    ratio = resolve_call("/", (field(0, IntType()), field(1, IntType())))
-    condition = resolve_call("=", (field(1, IntType()), number(1)))
+    ratio = resolve_call(registry.function("/"), (field(0, IntType()), field(1, IntType())))
+    condition = resolve_call(registry.function("="), (field(1, IntType()), number(1)))
     calc = pickle.loads(pickle.dumps(CompiledCalc((ratio, field(0, IntType())), condition, row)))
     arrays, rows = calc(batch)
     assert [each.to_pylist() for each in arrays] == [[2, None], [2, None]]
@@ -184,9 +194,13 @@ def test_a_constant_is_a_column_of_the_batchs_length(read: Read) -> None:
 
 def test_a_kernel_that_gives_another_length_is_named() -> None:
     kernel = FunctionDefinition(
-        "HALVED", (("INT",),), always("INT"), lambda site, datum: datum[: len(datum) // 2]
+        "HALVED",
+        (("INT",),),
+        always("INT"),
+        lambda site, datum: datum[: len(datum) // 2],
+        built_in=False,
     )
-    call = resolve_call("HALVED", (field(0, IntType()),), kernel)
+    call = resolve_call(kernel, (field(0, IntType()),))
     with pytest.raises(ValueCountError, match="HALVED gave 1 values for 2 rows"):
         computed(call, IntType(), [1, 2])
 
@@ -198,7 +212,7 @@ TEXTS = st.sampled_from([None, "", "a", "b"])
 def test_concat_ws_has_a_value_for_each_row(rows: list[tuple[str | None, ...]]) -> None:
     fields = tuple(field(index, VarCharType()) for index in range(3))
     made = computed(
-        resolve_call("CONCAT_WS", fields),
+        resolve_call(registry.function("CONCAT_WS"), fields),
         VarCharType(),
         *([row[index] for row in rows] for index in range(3)),
     )
@@ -211,7 +225,7 @@ def test_concat_ws_has_a_value_for_each_row(rows: list[tuple[str | None, ...]]) 
 def test_zeros_with_another_sign_are_other_arguments() -> None:
     """Calls of several columns are made once for equal arguments; these are not equal."""
     kind = DoubleType()
-    call = resolve_call("JSON_ARRAY", (field(0, kind), field(1, kind)))
+    call = resolve_call(registry.function("JSON_ARRAY"), (field(0, kind), field(1, kind)))
     assert computed(call, kind, [0.0, -0.0, 0.0], [1.0, 1.0, 1.0]) == [
         "[0.0,1.0]",
         "[-0.0,1.0]",

@@ -15,6 +15,7 @@ from millrace.common.types.logical.logical_type import (
     VarCharType,
 )
 from millrace.common.types.logical.parser import parse_type
+from millrace.expressions import registry
 from millrace.expressions.function_definition import FunctionKind, FunctionResolutionError
 from millrace.expressions.registry import (
     find,
@@ -32,21 +33,23 @@ def field(kind: LogicalType) -> FieldReference:
 
 
 def test_arguments_are_cast_to_what_the_function_takes() -> None:
-    call = resolve_call("<", (field(IntType()), field(BigIntType(nullable=False))))
+    call = resolve_call(
+        registry.function("<"), (field(IntType()), field(BigIntType(nullable=False)))
+    )
     assert call.arguments[0] == Cast(field(IntType()), BigIntType())
     assert call.type == BooleanType()
 
 
 def test_an_unknown_function_names_the_nearest() -> None:
     with pytest.raises(FunctionResolutionError, match="no function COALESE; did you mean COALESCE"):
-        resolve_call("coalese", (field(IntType()),))
+        resolve_call(registry.function("coalese"), (field(IntType()),))
     assert find("no_such_thing") is None
     assert nearest("GREATES") == ("GREATEST",)
 
 
 def test_wrong_arguments_are_shown_with_the_signatures() -> None:
     with pytest.raises(FunctionResolutionError) as caught:
-        resolve_call("+", (field(BooleanType()), field(IntType())))
+        resolve_call(registry.function("+"), (field(BooleanType()), field(IntType())))
     assert "+ does not take (BOOLEAN, INT)" in str(caught.value)
     assert "+(<numeric>, <numeric>)" in str(caught.value)
 
@@ -71,14 +74,14 @@ def test_a_cast_that_there_is_not_says_what_to_use() -> None:
     ],
 )
 def test_aggregates_have_flinks_types(name: str, kind: LogicalType, result: str) -> None:
-    assert str(resolve_aggregate(name, (kind,))) == str(parse_type(result))
+    assert str(resolve_aggregate(registry.function(name), (kind,))) == str(parse_type(result))
 
 
 def test_an_aggregate_is_no_scalar_function() -> None:
     with pytest.raises(FunctionResolutionError, match="AGGREGATE"):
-        resolve_call("SUM", (field(IntType()),))
+        resolve_call(registry.function("SUM"), (field(IntType()),))
     with pytest.raises(FunctionResolutionError, match="no aggregate"):
-        resolve_aggregate("IF", (IntType(),))
+        resolve_aggregate(registry.function("IF"), (IntType(),))
 
 
 OF_STREAMS = {"CURRENT_WATERMARK"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 from millrace.common.types.logical.logical_type import BigIntType, BooleanType, VarCharType
+from millrace.expressions import registry
 from millrace.expressions.resolved import (
     Call,
     Cast,
@@ -17,18 +18,27 @@ from millrace.expressions.resolved import (
 
 PRICE = FieldReference(2, BigIntType(), "price")
 FIVE = ValueLiteral(5, BigIntType(nullable=False))
-DEARER = Call(">", (PRICE, FIVE), BooleanType())
+DEARER = Call(registry.function(">"), (PRICE, FIVE), BooleanType())
 
 
 def test_expressions_compare_by_structure_and_travel() -> None:
-    assert Call(">", (FieldReference(2, BigIntType(), "price"), FIVE), BooleanType()) == DEARER
+    assert (
+        Call(
+            registry.function(">"), (FieldReference(2, BigIntType(), "price"), FIVE), BooleanType()
+        )
+        == DEARER
+    )
     assert pickle.loads(pickle.dumps(DEARER)) == DEARER
     assert len({DEARER, pickle.loads(pickle.dumps(DEARER))}) == 1
 
 
 def test_fields_are_found_in_the_whole_tree() -> None:
     text = Cast(DEARER, VarCharType())
-    both = Call("CONCAT", (text, Cast(FieldReference(0, BigIntType()), VarCharType())), text.type)
+    both = Call(
+        registry.function("CONCAT"),
+        (text, Cast(FieldReference(0, BigIntType()), VarCharType())),
+        text.type,
+    )
     assert list(fields_of(both)) == [2, 0]
 
 

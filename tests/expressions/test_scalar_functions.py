@@ -24,7 +24,7 @@ BATCH = pa.record_batch({"v": pa.array([1, 2, None], pa.int64())})
 
 def computed(function: Callable[..., Any], func_type: str) -> list[Any]:
     definition = scalar_function("PLUS", function, "BIGINT", func_type)
-    call = resolve_call("PLUS", (VALUE,), definition)
+    call = resolve_call(definition, (VALUE,))
     found: list[Any] = compiled(call, ROW)(BATCH).to_pylist()
     return found
 

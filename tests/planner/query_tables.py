@@ -29,7 +29,7 @@ from millrace.planner.rules.optimizer import optimized
 from millrace.sql.parser import parse_query
 
 PATH = ("default_catalog", "default_database")
-PROCTIME = Call("PROCTIME", (), LocalZonedTimestampType(3, nullable=False))
+PROCTIME = Call(registry.function("PROCTIME"), (), LocalZonedTimestampType(3, nullable=False))
 
 
 def table(name: str, columns: str, rowtime: str | None = None, **more: Any) -> ResolvedTable:
@@ -50,7 +50,7 @@ def table(name: str, columns: str, rowtime: str | None = None, **more: Any) -> R
 
         delay = ValueLiteral(timedelta(seconds=4), DayTimeIntervalType("SECOND", nullable=False))
         field = FieldReference(index, kind, rowtime)
-        watermark = ResolvedWatermark(index, Call("-", (field, delay), kind))
+        watermark = ResolvedWatermark(index, Call(registry.function("-"), (field, delay), kind))
     return ResolvedTable((*PATH, name), tuple(made), watermark, **more)
 
 
@@ -104,7 +104,7 @@ class Tables:
 
 def bound(sql: str) -> RelNode:
     """The tree of a query, before any rule."""
-    return bind_query(parse_query(sql), Tables(), registry, sql)
+    return bind_query(parse_query(sql), Tables(), sql)
 
 
 def plan(sql: str) -> str:

@@ -1,6 +1,7 @@
 """Resolved tables: which columns are scanned, and which are written."""
 
 from millrace.common.types.logical.logical_type import BigIntType, TimestampType
+from millrace.expressions import registry
 from millrace.expressions.resolved import Call, FieldReference
 from millrace.planner.catalog_reader import ColumnKind, ResolvedColumn, ResolvedTable
 
@@ -10,7 +11,10 @@ TABLE = ResolvedTable(
     (
         ResolvedColumn("id", BigIntType()),
         ResolvedColumn(
-            "twice", BigIntType(), ColumnKind.COMPUTED, expression=Call("+", (ID, ID), BigIntType())
+            "twice",
+            BigIntType(),
+            ColumnKind.COMPUTED,
+            expression=Call(registry.function("+"), (ID, ID), BigIntType()),
         ),
         ResolvedColumn("ts", TimestampType(3), ColumnKind.METADATA, metadata_key="timestamp"),
         ResolvedColumn("offset", BigIntType(), ColumnKind.METADATA, virtual=True),

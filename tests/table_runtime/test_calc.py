@@ -9,6 +9,7 @@ from tests.table_runtime.subtask import Subtask
 
 from millrace.common.types.batch import ColumnBatch
 from millrace.common.types.logical.logical_type import BigIntType, LocalZonedTimestampType, RowType
+from millrace.expressions import registry
 from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import FieldReference, ResolvedExpression, ValueLiteral
 from millrace.expressions.session_settings import SessionSettings
@@ -27,7 +28,7 @@ class _Output:
 
 
 def run(condition: ResolvedExpression | None, batch: ColumnBatch) -> list[ColumnBatch]:
-    twice = resolve_call("*", (ID, ValueLiteral(2, BigIntType(nullable=False))))
+    twice = resolve_call(registry.function("*"), (ID, ValueLiteral(2, BigIntType(nullable=False))))
     output = RowType.of(("twice", twice.output_type))
     operator = CalcOperator((twice,), condition, INPUT, output, SessionSettings())
     out = _Output()
@@ -38,7 +39,7 @@ def run(condition: ResolvedExpression | None, batch: ColumnBatch) -> list[Column
 
 
 def test_kinds_stay_with_their_rows() -> None:
-    big = resolve_call(">", (ID, ValueLiteral(1, BigIntType(nullable=False))))
+    big = resolve_call(registry.function(">"), (ID, ValueLiteral(1, BigIntType(nullable=False))))
     kinds = pa.array([0, 1, 2, 3], pa.int8())
     batch = ColumnBatch(pa.record_batch({"id": [1, 2, None, 4]}), row_kinds=kinds)
     [made] = run(big, batch)
@@ -48,7 +49,7 @@ def test_kinds_stay_with_their_rows() -> None:
 
 
 def test_nothing_is_emitted_of_no_rows() -> None:
-    never = resolve_call(">", (ID, ValueLiteral(9, BigIntType(nullable=False))))
+    never = resolve_call(registry.function(">"), (ID, ValueLiteral(9, BigIntType(nullable=False))))
     assert run(never, ColumnBatch(pa.record_batch({"id": [1]}))) == []
 
 
@@ -60,9 +61,11 @@ def test_all_rows_without_a_condition() -> None:
 def test_the_watermark_that_has_reached_the_operator() -> None:
     kind = LocalZonedTimestampType(3)
     rows = RowType.of(("t", kind))
-    watermark = resolve_call("CURRENT_WATERMARK", (FieldReference(0, kind, "t"),))
-    on_time = resolve_call(">", (FieldReference(0, kind, "t"), watermark))
-    late = resolve_call("IS NOT TRUE", (on_time,))
+    watermark = resolve_call(
+        registry.function("CURRENT_WATERMARK"), (FieldReference(0, kind, "t"),)
+    )
+    on_time = resolve_call(registry.function(">"), (FieldReference(0, kind, "t"), watermark))
+    late = resolve_call(registry.function("IS NOT TRUE"), (on_time,))
     output = RowType.of(("t", kind), ("w", watermark.output_type))
     calc = CalcOperator(
         (FieldReference(0, kind, "t"), watermark), late, rows, output, SessionSettings()

@@ -12,6 +12,7 @@ from tests.table_runtime.subtask import MAXIMUM, Subtask, columns
 from tests.table_runtime.test_window_aggregate import INPUT, LONG, SUMS, at
 
 from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions import registry
 from millrace.expressions.resolved import AggregateCall
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.table_runtime.count_window_aggregate import (
@@ -19,7 +20,11 @@ from millrace.table_runtime.count_window_aggregate import (
     CountWindowAggregateSpec,
 )
 
-CALLS = (*SUMS, AggregateCall("MAX", (1,), LONG), AggregateCall("COUNT", (1,), LONG, True))
+CALLS = (
+    *SUMS,
+    AggregateCall(registry.function("MAX"), (1,), LONG),
+    AggregateCall(registry.function("COUNT"), (1,), LONG, True),
+)
 
 
 def spec(groups: tuple[int, ...], size: int, slide: int) -> CountWindowAggregateSpec:

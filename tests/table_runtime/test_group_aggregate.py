@@ -18,7 +18,9 @@ from millrace.common.types.logical.logical_type import (
     RowType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.aggregate_functions import aggregate_function
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import AggregateCall
 from millrace.state.key_groups import key_group_of, key_group_range
 from millrace.table_runtime.group_aggregate import (
@@ -31,8 +33,11 @@ INPUT = RowType.of(("k", TEXT), ("n", LONG), ("v", LONG), ("t", TEXT), ("f", Boo
 V, T, F = 2, 3, 4
 
 
-def call(function: str, *arguments: int, type: LogicalType = LONG, **more: Any) -> AggregateCall:
-    return AggregateCall(function, arguments, type, **more)
+def call(
+    function: str | FunctionDefinition, *arguments: int, type: LogicalType = LONG, **more: Any
+) -> AggregateCall:
+    definition = registry.function(function) if isinstance(function, str) else function
+    return AggregateCall(definition, arguments, type, **more)
 
 
 class UserSum:
@@ -76,9 +81,9 @@ CALLS = (
     call("SUM", V, filter=F),
     call("COUNT", V, distinct=True, filter=F),
     call("MAX", V, filter=F),
-    call(USER_SUM.name, V, payload=USER_SUM),
-    call(USER_SUM.name, V, payload=USER_SUM, distinct=True),
-    call(PANDAS_SUM.name, V, payload=PANDAS_SUM, filter=F),
+    call(USER_SUM, V),
+    call(USER_SUM, V, distinct=True),
+    call(PANDAS_SUM, V, filter=F),
 )
 
 
@@ -99,16 +104,16 @@ def value(rows: list[Row], call: AggregateCall) -> Any:
     values = [each for each in values if None not in each]
     if call.distinct:
         values = list(set(values))
-    if call.function == "COUNT":
+    if call.function.name == "COUNT":
         return len(values)
     if not values:
         return None
     single = [each[0] for each in values]
-    if call.function in SUMS:
+    if call.function.name in SUMS:
         return sum(single)
-    if call.function == "AVG":
+    if call.function.name == "AVG":
         return int(sum(single) / len(single))
-    return min(single) if call.function == "MIN" else max(single)
+    return min(single) if call.function.name == "MIN" else max(single)
 
 
 def spec(groups: tuple[int, ...], **more: Any) -> GroupAggregateSpec:

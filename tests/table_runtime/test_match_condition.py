@@ -12,7 +12,6 @@ import pytest
 from tests.planner.query_tables import PATH, table
 from tests.table_runtime.subtask import Subtask, columns
 
-from millrace.expressions import registry
 from millrace.expressions.session_settings import SessionSettings
 from millrace.planner.binder.query import bind_query
 from millrace.planner.execution.match import match_spec
@@ -70,7 +69,7 @@ def row(n: int, **given: Any) -> tuple[Any, ...]:
 
 def found(clauses: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     text = f"SELECT * FROM typed MATCH_RECOGNIZE (ORDER BY ts {clauses})"
-    node: RelNode = bind_query(parse_query(text), Tables(), registry, text)
+    node: RelNode = bind_query(parse_query(text), Tables(), text)
     while not isinstance(node, Match):
         (node,) = node.inputs
     subtask = Subtask(partial(MatchOperator, match_spec(node, SessionSettings())))

@@ -11,6 +11,7 @@ import pytest
 from tests.table_runtime.subtask import Row, Subtask, columns, materialised
 
 from millrace.common.types.logical.logical_type import BigIntType, DoubleType, RowType, VarCharType
+from millrace.expressions import registry
 from millrace.expressions.resolved import AggregateCall, SortKey
 from millrace.table_runtime.non_time_over_aggregate import NonTimeOverAggregateOperator
 from millrace.table_runtime.over_frames import FrameBounds
@@ -19,10 +20,10 @@ from millrace.table_runtime.over_values import OverSpec
 LONG = BigIntType()
 INPUT = RowType.of(("k", VarCharType()), ("o", LONG), ("v", DoubleType()))
 CALLS = (
-    AggregateCall("COUNT", (), LONG),
-    AggregateCall("SUM", (2,), DoubleType()),
-    AggregateCall("COUNT", (2,), LONG, True),
-    AggregateCall("RANK", (), LONG),
+    AggregateCall(registry.function("COUNT"), (), LONG),
+    AggregateCall(registry.function("SUM"), (2,), DoubleType()),
+    AggregateCall(registry.function("COUNT"), (2,), LONG, True),
+    AggregateCall(registry.function("RANK"), (), LONG),
 )
 OUTPUT = RowType(
     (*INPUT.fields, *RowType.of(("c", LONG), ("s", DoubleType()), ("d", LONG), ("r", LONG)).fields)

@@ -17,13 +17,14 @@ from millrace.common.types.logical.logical_type import (
     TimestampType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.resolved import AggregateCall, SortKey
 from millrace.table_runtime.over_aggregate import OverAggregateOperator, OverAggregateSpec
 
 LONG = BigIntType()
 INPUT = RowType.of(("k", VarCharType()), ("at", TimestampType(3)), ("v", LONG))
 CALLS = tuple(
-    AggregateCall(function, arguments, LONG)
+    AggregateCall(registry.function(function), arguments, LONG)
     for function, arguments in [("COUNT", ()), ("SUM", (2,)), ("MIN", (2,)), ("MAX", (2,))]
 )
 OUTPUT = RowType((*INPUT.fields, *RowType.of(*((f"a{n}", LONG) for n in range(4))).fields))

@@ -13,6 +13,7 @@ from tests.table_runtime.test_window_aggregate import INPUT, LONG, SUMS, TIME, a
 
 from millrace.common.errors import JobExecutionError
 from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions import registry
 from millrace.expressions.resolved import AggregateCall
 from millrace.table_runtime.session_aggregate import (
     SessionAggregateOperator,
@@ -20,7 +21,7 @@ from millrace.table_runtime.session_aggregate import (
 )
 
 GAP = 5
-CALLS = (*SUMS, AggregateCall("MAX", (1,), LONG))
+CALLS = (*SUMS, AggregateCall(registry.function("MAX"), (1,), LONG))
 
 
 def spec(groups: tuple[int, ...] = (0,)) -> SessionAggregateSpec:

@@ -18,6 +18,7 @@ from millrace.common.types.logical.logical_type import (
     RowType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.resolved import Call, FieldReference
 from millrace.expressions.session_settings import SessionSettings
 from millrace.table_runtime.streaming_join import StreamingJoinOperator, StreamingJoinSpec
@@ -26,7 +27,11 @@ LONG, TEXT = BigIntType(), VarCharType()
 LEFT = RowType.of(("k", TEXT), ("v", LONG))
 RIGHT = RowType.of(("w", LONG), ("l", TEXT))
 BOTH = RowType.of(("k", TEXT), ("v", LONG), ("w", LONG), ("l", TEXT))
-LESS = Call("<", (FieldReference(1, LONG, "v"), FieldReference(2, LONG, "w")), BooleanType())
+LESS = Call(
+    registry.function("<"),
+    (FieldReference(1, LONG, "v"), FieldReference(2, LONG, "w")),
+    BooleanType(),
+)
 KINDS = ("inner", "left", "right", "full", "semi", "anti")
 Rows = tuple[Counter[Row], Counter[Row]]
 Changes = list[tuple[str, Row]]

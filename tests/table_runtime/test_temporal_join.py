@@ -17,6 +17,7 @@ from millrace.common.types.logical.logical_type import (
     TimestampType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.resolved import Call, FieldReference
 from millrace.expressions.session_settings import SessionSettings
 from millrace.runtime.buffer import MAX_WATERMARK
@@ -25,7 +26,11 @@ from millrace.table_runtime.temporal_join import TemporalJoinOperator, TemporalJ
 LONG, TEXT, TIME = BigIntType(), VarCharType(), TimestampType(3)
 SIDE = RowType.of(("k", TEXT), ("v", LONG), ("t", TIME))
 OUTPUT = RowType.of(("k", TEXT), ("v", LONG), ("t", TIME), ("l", TEXT), ("w", LONG))
-LESS = Call("<", (FieldReference(1, LONG, "v"), FieldReference(4, LONG, "w")), BooleanType())
+LESS = Call(
+    registry.function("<"),
+    (FieldReference(1, LONG, "v"), FieldReference(4, LONG, "w")),
+    BooleanType(),
+)
 Changes = list[tuple[str, Row]]
 
 

@@ -18,6 +18,7 @@ from millrace.common.types.logical.logical_type import (
     TimestampType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.resolved import Call, FieldReference
 from millrace.expressions.session_settings import SessionSettings
 from millrace.runtime.buffer import MAX_WATERMARK
@@ -28,7 +29,11 @@ LONG, TEXT = BigIntType(), VarCharType()
 LEFT = RowType.of(("k", TEXT), ("v", LONG), ("t", TimestampType(3)))
 RIGHT = RowType.of(("l", TEXT), ("w", LONG), ("u", TimestampType(3)))
 BOTH = RowType.of(*((field.name, field.type) for each in (LEFT, RIGHT) for field in each.fields))
-LESS = Call("<", (FieldReference(1, LONG, "v"), FieldReference(4, LONG, "w")), BooleanType())
+LESS = Call(
+    registry.function("<"),
+    (FieldReference(1, LONG, "v"), FieldReference(4, LONG, "w")),
+    BooleanType(),
+)
 KINDS = ("inner", "left", "right", "full", "semi", "anti")
 EPOCH = datetime(1970, 1, 1)
 

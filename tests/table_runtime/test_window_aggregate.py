@@ -19,6 +19,7 @@ from millrace.common.types.logical.logical_type import (
     TimestampType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.buffer import MAX_WATERMARK
 from millrace.table_runtime.window_aggregate import WindowAggregateOperator, WindowAggregateSpec
@@ -27,8 +28,11 @@ from millrace.table_runtime.window_time import WindowTime
 
 LONG, TEXT, TIME = BigIntType(), VarCharType(), TimestampType(3)
 INPUT = RowType.of(("k", TEXT), ("v", LONG), ("at", TIME))
-SUMS = (AggregateCall("COUNT", (), LONG), AggregateCall("SUM", (1,), LONG))
-DISTINCT = (*SUMS, AggregateCall("COUNT", (1,), LONG, distinct=True))
+SUMS = (
+    AggregateCall(registry.function("COUNT"), (), LONG),
+    AggregateCall(registry.function("SUM"), (1,), LONG),
+)
+DISTINCT = (*SUMS, AggregateCall(registry.function("COUNT"), (1,), LONG, distinct=True))
 KINDS = {
     "tumble": WindowSlices(10, 10),
     "offset": WindowSlices(10, 10, 3),

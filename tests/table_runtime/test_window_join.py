@@ -17,6 +17,7 @@ from millrace.common.types.logical.logical_type import (
     TimestampType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.resolved import Call, FieldReference
 from millrace.expressions.session_settings import SessionSettings
 from millrace.runtime.buffer import MAX_WATERMARK
@@ -26,7 +27,11 @@ from millrace.table_runtime.window_join import WindowJoinOperator, WindowJoinSpe
 LONG, TEXT = BigIntType(), VarCharType()
 SIDE = RowType.of(("k", TEXT), ("v", LONG), ("window_end", TimestampType(3)))
 BOTH = RowType.of(*((f"f{n}", SIDE.fields[n % 3].type) for n in range(6)))
-LESS = Call("<", (FieldReference(1, LONG, "v"), FieldReference(4, LONG, "w")), BooleanType())
+LESS = Call(
+    registry.function("<"),
+    (FieldReference(1, LONG, "v"), FieldReference(4, LONG, "w")),
+    BooleanType(),
+)
 KINDS = ("inner", "left", "right", "full", "semi", "anti")
 
 

@@ -108,6 +108,7 @@ def _definition(
         FunctionKind.AGGREGATE,
         adjust=None if inputs is None else Adjustment(inputs),
         deterministic=deterministic,
+        built_in=False,
         category="User-defined",
         text="An aggregate function of the user.",
         parameters=arity.names if inputs is None else tuple(map(str, inputs)),

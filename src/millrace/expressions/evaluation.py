@@ -6,10 +6,11 @@ and built anew.
 
     >>> import pyarrow as pa
     >>> from millrace.common.types.logical.logical_type import BigIntType, RowType
+    >>> from millrace.expressions.built_in import TIMES
     >>> from millrace.expressions.registry import resolve_call
     >>> from millrace.expressions.resolved import FieldReference, ValueLiteral
     >>> price = FieldReference(0, BigIntType(), "price")
-    >>> doubled = resolve_call("*", (price, ValueLiteral(2, BigIntType(nullable=False))))
+    >>> doubled = resolve_call(TIMES, (price, ValueLiteral(2, BigIntType(nullable=False))))
     >>> evaluate = compiled(doubled, RowType.of(("price", BigIntType())))
     >>> evaluate(pa.record_batch({"price": [1, None, 3]})).to_pylist()
     [2, None, 6]
@@ -44,7 +45,6 @@ from millrace.expressions.failing_row import tell_row
 from millrace.expressions.function_context import open_functions
 from millrace.expressions.function_definition import FunctionDefinition, FunctionResolutionError
 from millrace.expressions.functions.utf16 import encodable
-from millrace.expressions.registry import function
 from millrace.expressions.resolved import (
     Call,
     Cast,
@@ -237,7 +237,7 @@ class _Compiler:
         return _folded(ExpressionNode(run, fails), [operand], True)
 
     def _call(self, expression: Call) -> ExpressionNode:
-        definition = _definition(expression)
+        definition = expression.function
         arguments = [self.node(each) for each in expression.arguments]
         site = CallSite(
             definition.name,
@@ -304,7 +304,7 @@ def _placed(run: Callable[[Frame], Datum], expression: Call | Cast) -> Callable[
 
 
 def _name(expression: Call | Cast) -> str:
-    return expression.function if isinstance(expression, Call) else "be cast"
+    return expression.function.name if isinstance(expression, Call) else "be cast"
 
 
 def _shown(expression: Call | Cast) -> str:
@@ -314,7 +314,7 @@ def _shown(expression: Call | Cast) -> str:
 
 def calls_users(expression: ResolvedExpression) -> bool:
     """Whether it calls a function of the user."""
-    if isinstance(expression, Call) and isinstance(expression.payload, FunctionDefinition):
+    if isinstance(expression, Call) and not expression.function.built_in:
         return True
     return any(map(calls_users, expression.children()))
 
@@ -336,14 +336,9 @@ def _folded(
     return node
 
 
-def _definition(call: Call) -> FunctionDefinition:
-    own = call.payload
-    return own if isinstance(own, FunctionDefinition) else function(call.function)
-
-
 def is_deterministic(expression: ResolvedExpression) -> bool:
     """Whether the same columns always give the same value."""
-    if isinstance(expression, Call) and not _definition(expression).deterministic:
+    if isinstance(expression, Call) and not expression.function.deterministic:
         return False
     return all(map(is_deterministic, expression.children()))
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.evaluation_error import EvaluationError
-from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 
 __all__ = ["tell_row"]
@@ -34,7 +33,7 @@ def tell_row(
     nodes = [node for each in expressions for node in _nodes(each)]
     columns = {node.index for node in nodes if isinstance(node, FieldReference)}
     calls = (node for node in nodes if isinstance(node, Call))
-    if error.row or not columns or any(isinstance(c.payload, FunctionDefinition) for c in calls):
+    if error.row or not columns or not all(call.function.built_in for call in calls):
         return
     start, end = 0, batch.num_rows
     while end - start > 1:

@@ -58,7 +58,7 @@ def open_functions(
 def _opened_kernels(expressions: Iterable[ResolvedExpression]) -> Iterator[Any]:
     for each in expressions:
         if isinstance(each, Call):
-            kernel = getattr(each.payload, "kernel", None)
-            if kernel is not None and hasattr(kernel, "open"):
+            kernel = each.function.kernel
+            if not each.function.built_in and hasattr(kernel, "open"):
                 yield kernel
         yield from _opened_kernels(each.children())

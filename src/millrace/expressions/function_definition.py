@@ -65,7 +65,7 @@ class CallContext:
 
 @dataclass(frozen=True, slots=True)
 class FunctionDefinition:
-    """A function of the registry.
+    """A function that calls hold: built in, of which there is one object each, or of the user.
 
     Attributes:
         name: upper case, or the symbol of an operator.
@@ -80,6 +80,7 @@ class FunctionDefinition:
         of_batch: the kernel is given the `Frame` as well: the number of rows and the instant.
         deterministic: the same arguments always give the same value.
         parameters: types that a function of the user declares, shown instead of the signatures.
+        built_in: it is of the registry, or part of the language; not a function of the user.
         process: `ProcessSignature` of a process table function.
         temporal: the table of a temporal table function, and which of its columns make versions.
         category, text, examples: for the documentation; examples are (expression, text of value).
@@ -97,11 +98,18 @@ class FunctionDefinition:
     of_batch: bool = False
     deterministic: bool = True
     parameters: tuple[str, ...] | None = None
+    built_in: bool = True
     process: Any = None
     temporal: Any = None
     category: str = ""
     text: str = ""
     examples: tuple[tuple[str, str], ...] = field(default=())
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
 
     def infer(
         self,

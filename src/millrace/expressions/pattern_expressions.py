@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import ResolvedExpression
 
 __all__ = ["MatchRowtime", "PatternAggregate", "PatternFieldReference", "RowsOf"]
@@ -64,7 +65,7 @@ class PatternAggregate(ResolvedExpression):
         arguments: expressions over each of those rows.
     """
 
-    function: str
+    function: FunctionDefinition
     rows: RowsOf
     arguments: tuple[ResolvedExpression, ...]
     type: LogicalType

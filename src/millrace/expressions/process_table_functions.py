@@ -152,6 +152,7 @@ def process_table_function(
         kind=FunctionKind.PROCESS_TABLE,
         deterministic=deterministic,
         process=signature,
+        built_in=False,
         category="User-defined",
         text="A process table function of the user.",
         parameters=tuple(map(str, signature.arguments)),

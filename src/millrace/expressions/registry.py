@@ -10,6 +10,7 @@ forms are ``NOT`` of them. ``CASE`` takes condition, value, condition, value, ..
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
@@ -81,6 +82,7 @@ _OTHER_NAMES = {
     "LCASE": "LOWER",
     "UCASE": "UPPER",
 }
+_JSON, *_JSON_MAKERS = (_FUNCTIONS[name] for name in ("JSON", "JSON_OBJECT", "JSON_ARRAY"))
 
 
 def functions() -> Iterator[FunctionDefinition]:
@@ -121,24 +123,24 @@ def nearest(name: str) -> tuple[str, ...]:
     return tuple(get_close_matches(name.upper(), known, n=3, cutoff=0.75))
 
 
-def resolve_call(name: str, arguments: tuple[ResolvedExpression, ...], payload: Any = None) -> Call:
+def resolve_call(
+    definition: FunctionDefinition, arguments: tuple[ResolvedExpression, ...], payload: Any = None
+) -> Call:
     """A call of a scalar or table function with its type, its arguments cast as it wants them.
 
     Args:
-        name: of the function, in any case.
+        definition: the function.
         arguments: with their types.
-        payload: what is not an expression; the definition of a function of the user, which is
-            then called instead of one of the registry.
+        payload: what is not an expression.
 
     Raises:
-        FunctionResolutionError: no such function, or no signature of it takes these types.
+        FunctionResolutionError: no signature of the function takes these types.
     """
-    definition = payload if isinstance(payload, FunctionDefinition) else function(name)
     if definition.kind is FunctionKind.AGGREGATE:
         raise FunctionResolutionError(
             f"{definition.name} is of kind {definition.kind.value}: it has no value of one row"
         )
-    if definition.name in ("JSON_OBJECT", "JSON_ARRAY"):
+    if definition in _JSON_MAKERS:
         payload = with_nested_json(arguments, payload)
     types = tuple(each.output_type for each in arguments)
     literals = tuple(e.value if isinstance(e, ValueLiteral) else None for e in arguments)
@@ -149,16 +151,15 @@ def resolve_call(name: str, arguments: tuple[ResolvedExpression, ...], payload: 
         else _cast(each, kind)
         for each, kind in zip(arguments, wanted, strict=True)
     )
-    return Call(definition.name, cast, result, payload)
+    return Call(definition, cast, result, payload)
 
 
 def with_nested_json(arguments: tuple[ResolvedExpression, ...], payload: Any) -> Any:
     """Clauses of a JSON function, and which arguments make JSON, which is not quoted again."""
-    makers = ("JSON", "JSON_OBJECT", "JSON_ARRAY")
     nested = tuple(
         index
         for index, each in enumerate(arguments)
-        if isinstance(each, Call) and each.function in makers
+        if isinstance(each, Call) and each.function in (_JSON, *_JSON_MAKERS)
     )
     return (*(payload or ()), ("NESTED", nested, None)) if nested else payload
 
@@ -183,7 +184,7 @@ def _cast(operand: ResolvedExpression, target: LogicalType) -> ResolvedExpressio
 
 
 def resolve_aggregate(
-    name: str,
+    definition: FunctionDefinition,
     types: tuple[LogicalType, ...],
     distinct: bool = False,
     payload: Any = None,
@@ -192,16 +193,25 @@ def resolve_aggregate(
     """The type of an aggregate function's value. COUNT(*) has no arguments.
 
     Raises:
-        FunctionResolutionError: no such aggregate, or it does not take these types.
+        FunctionResolutionError: it is no aggregate, or does not take these types.
 
     >>> from millrace.common.types.logical.logical_type import DecimalType
-    >>> resolve_aggregate("SUM", (DecimalType(10, 2),))
+    >>> resolve_aggregate(function("SUM"), (DecimalType(10, 2),))
     DECIMAL(38, 2)
     """
-    definition = function(name)
     if definition.kind is not FunctionKind.AGGREGATE:
         raise FunctionResolutionError(f"{definition.name} is no aggregate function")
     if distinct and not types:
         raise FunctionResolutionError(f"{definition.name}(DISTINCT) needs a column")
     _, result = definition.infer(types, literals, payload)
     return result
+
+
+def _reduced(definition: FunctionDefinition) -> Any:
+    """A function of the registry is pickled as its name, and so stays the one object it is."""
+    if _FUNCTIONS.get(definition.name) is definition:
+        return function, (definition.name,)
+    return definition.__reduce_ex__(4)
+
+
+copyreg.pickle(FunctionDefinition, _reduced)

@@ -6,7 +6,9 @@ frozen, compare by structure, and can be pickled.
 
     >>> from millrace.common.types.logical.logical_type import BigIntType, BooleanType
     >>> price = FieldReference(0, BigIntType(), "price")
-    >>> print(Call(">", (price, ValueLiteral(5, BigIntType(nullable=False))), BooleanType()))
+    >>> from millrace.expressions.built_in import GREATER_THAN
+    >>> five = ValueLiteral(5, BigIntType(nullable=False))
+    >>> print(Call(GREATER_THAN, (price, five), BooleanType()))
     >(price, 5)
 """
 
@@ -17,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.function_definition import FunctionDefinition
 
 __all__ = [
     "AggregateCall",
@@ -124,15 +127,14 @@ class Call(ResolvedExpression):
     """A scalar function or operator with arguments.
 
     Attributes:
-        function: its name in the registry of functions: upper case for functions, as in SQL
-            (``COALESCE``), and the symbol for operators (``+``, ``=``, ``AND``, ``CASE``).
+        function: what is called; `millrace.expressions.built_in` has those that rules look for.
         arguments: implicit casts are made already.
         payload: what is not an expression, such as the unit of EXTRACT or JSON's ON EMPTY clause;
             hashable.
         place: for errors; None: it stands in no statement.
     """
 
-    function: str
+    function: FunctionDefinition
     arguments: tuple[ResolvedExpression, ...]
     type: LogicalType
     payload: Any = None
@@ -172,14 +174,14 @@ class AggregateCall:
     """An aggregate function over columns of the input: of groups, windows, or OVER.
 
     Attributes:
-        function: its name in the registry of functions, upper case.
+        function: what is called.
         arguments: positions of columns in the input row (a projection below computes them).
         filter: position of a BOOLEAN column: only rows where it is TRUE count; or None.
         payload: what is not a column, such as IGNORE of ARRAY_AGG's IGNORE NULLS.
         place: for errors; None: it stands in no statement.
     """
 
-    function: str
+    function: FunctionDefinition
     arguments: tuple[int, ...]
     type: LogicalType
     distinct: bool = False

@@ -91,6 +91,7 @@ def scalar_function(
         may_fail=True,
         of_batch=True,
         deterministic=deterministic,
+        built_in=False,
         category="User-defined",
         text="A function of the user.",
         parameters=arity.names if inputs is None else tuple(map(str, inputs)),

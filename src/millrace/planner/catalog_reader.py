@@ -45,7 +45,7 @@ __all__ = [
 
 
 SOURCE_WATERMARK = FunctionDefinition(
-    "SOURCE_WATERMARK", ((),), lambda _: LocalZonedTimestampType(3)
+    "SOURCE_WATERMARK", ((),), lambda _: LocalZonedTimestampType(3), built_in=False
 )
 """The function that stands for the watermarks of a source, in the schema of a table only."""
 
@@ -210,7 +210,7 @@ class CatalogReader(Protocol):
         """The table or view of a name, or None; temporary ones first."""
         ...
 
-    def resolve_function(self, name: Sequence[str]) -> Any | None:
+    def resolve_function(self, name: Sequence[str]) -> FunctionDefinition | None:
         """The definition of a function of the user in a catalog (a temporary one, too), or None:
         then the registry of system functions is asked."""
         ...

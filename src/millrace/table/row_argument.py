@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from millrace.common.types.logical.logical_type import RowField, RowType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import Call, ResolvedExpression
 from millrace.sql.dialect import nodes
 from millrace.table.expression import Expression
@@ -26,7 +27,8 @@ def row_argument(
     parts = list(_flat(named) if flat else named)
     fields = tuple(RowField(name, column.output_type) for name, column in parts)
     row = RowType(fields, nullable=False)
-    return Expression(nodes.Bound(this=Call("ROW", tuple(column for _, column in parts), row)))
+    made = Call(built_in.ROW, tuple(column for _, column in parts), row)
+    return Expression(nodes.Bound(this=made))
 
 
 def _flat(
@@ -39,4 +41,4 @@ def _flat(
             continue
         for position, field in enumerate(kind.fields):
             inner = field.type.with_nullable(field.type.is_nullable or kind.is_nullable)
-            yield field.name, Call("GET", (column,), inner, position)
+            yield field.name, Call(built_in.GET, (column,), inner, position)

@@ -15,7 +15,6 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.datastream.collected import collect
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millrace.engine.embedded_job_client import EmbeddedJobClient
-from millrace.expressions import registry
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.plan.job_graph import JobGraph
 from millrace.plan.transformation import Transformation
@@ -104,7 +103,7 @@ class TableSession:
         Raises:
             SqlParserError, SqlValidationError: it is wrong; the error shows where.
         """
-        return bind_expression(parse_expression(text), row_type, self.reader, registry, text)
+        return bind_expression(parse_expression(text), row_type, self.reader, text)
 
     def bind_query(self, query: exp.Expr, text: str) -> RelNode:
         """The tree of a query.
@@ -112,14 +111,14 @@ class TableSession:
         Raises:
             SqlValidationError: a name is unknown, or types do not fit; the error shows where.
         """
-        return bind_query(query, self.reader, registry, text)
+        return bind_query(query, self.reader, text)
 
     def view_query(self, view: ResolvedView) -> RelNode:
         """The rows of a view, under the names of its query."""
         if isinstance(view.query, RelNode):
             return view.query
         catalog = view.catalog or self.reader
-        return bind_query(parse_query(view.query), catalog, registry, view.query)
+        return bind_query(parse_query(view.query), catalog, view.query)
 
     def view_type(self, view: ResolvedView) -> RowType:
         """Names and types of the columns of a view."""

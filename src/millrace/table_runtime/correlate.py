@@ -38,8 +38,8 @@ __all__ = [
 
 Places = npt.NDArray[np.int64]
 TableFunction = Callable[[list[pa.Array], tuple[LogicalType, ...], bool], tuple[Places, list[Any]]]
-"""Of arguments, their types and the payload: columns, and the row that each of their rows is of, in
-order."""
+"""From arguments, their types and whether rows are numbered to columns, and to the number of the
+input row that each of their rows belongs to, in order."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class CorrelateSpec:
         input_type: columns of the rows.
         function: what gives rows.
         arguments: of the function, over the row.
-        payload: of the function.
+        ordinality: whether the last column has the number of the row.
         pads: whether a row for which it gives none comes with nulls (LEFT).
         output_type: columns of the row, then of the function or those that are made of them.
         made: what is made of the function's rows before the padding; None: they come as they are.
@@ -59,7 +59,7 @@ class CorrelateSpec:
     input_type: RowType
     function: TableFunction
     arguments: tuple[ResolvedExpression, ...]
-    payload: bool
+    ordinality: bool
     pads: bool
     output_type: RowType
     made: MadeOfRows | None = None
@@ -115,7 +115,7 @@ class CorrelateOperator(Operator):
             return
         spec, data = self._spec, batch.data
         given = [argument(data, self._now) for argument in self._arguments]
-        places, columns = spec.function(given, self._types, spec.payload)
+        places, columns = spec.function(given, self._types, spec.ordinality)
         if self._calc is not None:
             places, columns = self._made(self._calc, data, places, columns)
         rows = pa.array(places)
@@ -149,7 +149,7 @@ class CorrelateOperator(Operator):
 
 
 def replicate_rows(
-    arguments: list[pa.Array], types: tuple[LogicalType, ...], payload: bool
+    arguments: list[pa.Array], types: tuple[LogicalType, ...], ordinality: bool
 ) -> tuple[Places, list[Any]]:
     """Rows without columns, as many as the argument says."""
     times = arguments[0].fill_null(0).to_numpy(zero_copy_only=False)
@@ -157,12 +157,12 @@ def replicate_rows(
 
 
 def unnest(
-    arguments: list[pa.Array], types: tuple[LogicalType, ...], payload: bool
+    arguments: list[pa.Array], types: tuple[LogicalType, ...], ordinality: bool
 ) -> tuple[Places, list[Any]]:
     """A row per element of the arguments; where one has fewer than another, nulls stand for them.
     A NULL among the rows of an only argument gives none.
 
-    With the payload a column more, of the number of the element from 1 on.
+    With ordinality a column more, of the number of the element from 1 on.
     """
     elements = [_elements(each, kind) for each, kind in zip(arguments, types, strict=True)]
     found = [(length, _columns(flat)) for length, flat in elements]
@@ -179,7 +179,7 @@ def unnest(
             columns += [column.take(where) for column in of_one]
         else:
             columns += of_one
-    if payload:
+    if ordinality:
         columns.append(pa.array(numbers + 1).cast(pa.int32()))
     flat = elements[0][1]
     if len(found) == 1 and pa.types.is_struct(flat.type) and flat.null_count:

@@ -64,13 +64,13 @@ class _Aggregate:
     def of(self, slots: Positions, columns: tuple[npt.NDArray[Any], ...]) -> pa.Array:
         """A value for each of the slots."""
         made = self.accumulator.value(slots, columns)
-        return of_length(made, len(slots), self.call.function)
+        return of_length(made, len(slots), self.call.function.name)
 
 
 def _shown(call: AggregateCall, input_type: RowType, number: int) -> str:
     """The name of a column of an aggregate, such as ``sum_price``, and ``sum_price_2``."""
     arguments = (input_type.fields[index].name for index in call.arguments)
-    name = "_".join([call.function.lower(), *arguments])
+    name = "_".join([call.function.name.lower(), *arguments])
     return f"{name}_{number + 1}" if number else name
 
 

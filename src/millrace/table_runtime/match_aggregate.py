@@ -13,7 +13,9 @@ import pyarrow as pa
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowField, RowType
+from millrace.expressions import built_in
 from millrace.expressions.evaluation import compiled
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.pattern_expressions import PatternAggregate
 from millrace.expressions.resolved import AggregateCall, FieldReference, fields_of, rewritten
 from millrace.state.columns.columnar_table import ColumnsOf
@@ -101,11 +103,11 @@ class MatchAggregate:
         return plain_values(self.values([rows]))[0]
 
     def _running(self) -> RunningAggregate | None:
-        name, places = self._call.function, self._places
-        if name == "COUNT" and not places:
+        function, places = self._call.function, self._places
+        if function is built_in.COUNT and not places:
             return RunningAggregate(None, 0, _counted, _itself)
-        made = _RUNNING.get(name)
-        if self._late or made is None or len(places) != 1 or self._call.payload is not None:
+        made = _RUNNING.get(function)
+        if self._late or made is None or len(places) != 1:
             return None
         return made(places[0], self._call.arguments[0].output_type, self._call.type)
 
@@ -218,10 +220,10 @@ def _extreme(better: Callable[[Any, Any], bool]) -> _Make:
     return make
 
 
-_RUNNING: dict[str, _Make] = {
-    "COUNT": lambda place, kind, result: RunningAggregate(place, 0, _counted, _itself),
-    "SUM": _sum,
-    "AVG": _avg,
-    "MIN": _extreme(lt),
-    "MAX": _extreme(gt),
+_RUNNING: dict[FunctionDefinition, _Make] = {
+    built_in.COUNT: lambda place, kind, result: RunningAggregate(place, 0, _counted, _itself),
+    built_in.SUM: _sum,
+    built_in.AVG: _avg,
+    built_in.MIN: _extreme(lt),
+    built_in.MAX: _extreme(gt),
 }

@@ -18,7 +18,9 @@ from millrace.common.functions.pattern_conditions import Condition
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import RowField, RowType
+from millrace.expressions import built_in
 from millrace.expressions.evaluation import compiled, is_deterministic
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.pattern_expressions import (
     PatternAggregate,
     PatternFieldReference,
@@ -40,18 +42,18 @@ __all__ = ["ConditionCompiler"]
 Find = Callable[[MatchedRow, PartialMatch | None], Any]
 """The value of an expression: of the row that is looked at, and what the match has taken."""
 
-_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "<>": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+_COMPARISONS: dict[FunctionDefinition, Callable[[Any, Any], bool]] = {
+    built_in.EQUALS: operator.eq,
+    built_in.NOT_EQUALS: operator.ne,
+    built_in.LESS_THAN: operator.lt,
+    built_in.LESS_THAN_OR_EQUAL: operator.le,
+    built_in.GREATER_THAN: operator.gt,
+    built_in.GREATER_THAN_OR_EQUAL: operator.ge,
 }
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
+_ARITHMETIC: dict[FunctionDefinition, Callable[[Any, Any], Any]] = {
+    built_in.PLUS: operator.add,
+    built_in.MINUS: operator.sub,
+    built_in.TIMES: operator.mul,
 }
 
 
@@ -180,19 +182,20 @@ class ConditionCompiler:
 
     def _operator(self, call: Call) -> Find | None:
         """An operator that Python has, with the same result."""
-        name, arguments = call.function, call.arguments
-        if name in ("AND", "OR"):
-            return _connected([self._compiled(each) for each in arguments], name == "OR")
-        if name in ("NOT", "IS NULL", "IS NOT NULL", "IS TRUE", "IS FALSE"):
-            return _of_one(name, self._compiled(arguments[0]))
+        function, arguments = call.function, call.arguments
+        if function in (built_in.AND, built_in.OR):
+            operands = [self._compiled(each) for each in arguments]
+            return _connected(operands, function is built_in.OR)
+        if function in _OF_ONE:
+            return _OF_ONE[function](self._compiled(arguments[0]))
         if len(arguments) != 2 or not _alike(*(each.output_type for each in arguments)):
             return None
-        if name in _COMPARISONS:
+        if function in _COMPARISONS:
             return _of_two(
-                _COMPARISONS[name], self._compiled(arguments[0]), self._compiled(arguments[1])
+                _COMPARISONS[function], self._compiled(arguments[0]), self._compiled(arguments[1])
             )
-        if name in _ARITHMETIC and (as_result := _arithmetic_result(call)) is not None:
-            plain = _ARITHMETIC[name]
+        if function in _ARITHMETIC and (as_result := _arithmetic_result(call)) is not None:
+            plain = _ARITHMETIC[function]
             left, right = map(self._compiled, arguments)
             return _of_two(lambda one, two: as_result(plain(one, two)), left, right)
         return None
@@ -357,20 +360,21 @@ def _of_two(call: Callable[[Any, Any], Any], left: Find, right: Find) -> Find:
     return value
 
 
-def _of_one(name: str, operand: Find) -> Find:
-    if name == "NOT":
+def _negated(operand: Find) -> Find:
+    def negated(row: MatchedRow, match: PartialMatch | None) -> Any:
+        value = operand(row, match)
+        return None if value is None else not value
 
-        def negated(row: MatchedRow, match: PartialMatch | None) -> Any:
-            value = operand(row, match)
-            return None if value is None else not value
+    return negated
 
-        return negated
-    if name == "IS NULL":
-        return lambda row, match: operand(row, match) is None
-    if name == "IS NOT NULL":
-        return lambda row, match: operand(row, match) is not None
-    wanted = name == "IS TRUE"
-    return lambda row, match: operand(row, match) is wanted
+
+_OF_ONE: dict[FunctionDefinition, Callable[[Find], Find]] = {
+    built_in.NOT: _negated,
+    built_in.IS_NULL: lambda operand: lambda row, match: operand(row, match) is None,
+    built_in.IS_NOT_NULL: lambda operand: lambda row, match: operand(row, match) is not None,
+    built_in.IS_TRUE: lambda operand: lambda row, match: operand(row, match) is True,
+    built_in.IS_FALSE: lambda operand: lambda row, match: operand(row, match) is False,
+}
 
 
 def _connected(operands: list[Find], wins: bool) -> Find:

@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from millrace.common.errors import JobExecutionError
+from millrace.expressions import built_in
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.table_runtime.over_frames import OverFrames
 from millrace.table_runtime.ranking import Numbers
 
@@ -57,13 +59,13 @@ def _ntile(frames: OverFrames, arguments: Arguments) -> Numbers:
     return found + 1
 
 
-NUMBERING: dict[str, Callable[[OverFrames, Arguments], Numbers]] = {
-    "ROW_NUMBER": _row_number,
-    "RANK": _rank,
-    "DENSE_RANK": _dense_rank,
-    "PERCENT_RANK": _percent_rank,
-    "CUME_DIST": _cume_dist,
-    "NTILE": _ntile,
+NUMBERING: dict[FunctionDefinition, Callable[[OverFrames, Arguments], Numbers]] = {
+    built_in.ROW_NUMBER: _row_number,
+    built_in.RANK: _rank,
+    built_in.DENSE_RANK: _dense_rank,
+    built_in.PERCENT_RANK: _percent_rank,
+    built_in.CUME_DIST: _cume_dist,
+    built_in.NTILE: _ntile,
 }
 """Functions that number the rows of a partition."""
 

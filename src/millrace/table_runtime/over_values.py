@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from millrace.common.types.logical.logical_type import BooleanType, RowField, RowType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import AggregateCall, SortKey
 from millrace.state.columns.columnar_table import ColumnsOf
 from millrace.state.columns.hash_index import Positions
@@ -28,9 +29,13 @@ __all__ = ["OverSpec", "once", "over_values"]
 _PAIRS = 1 << 20
 """So many pairs of a row and a row of its frame are made at a time."""
 _MIRRORED = {
-    **{name: name for name in ("COUNT", "SUM", "AVG", "MIN", "MAX")},
-    "FIRST_VALUE": "LAST_VALUE",
-    "LAST_VALUE": "FIRST_VALUE",
+    built_in.COUNT: built_in.COUNT,
+    built_in.SUM: built_in.SUM,
+    built_in.AVG: built_in.AVG,
+    built_in.MIN: built_in.MIN,
+    built_in.MAX: built_in.MAX,
+    built_in.FIRST_VALUE: built_in.LAST_VALUE,
+    built_in.LAST_VALUE: built_in.FIRST_VALUE,
 }
 """What a function is over the same rows from the last one to the first."""
 
@@ -89,8 +94,8 @@ class _Sorted:
         arguments = [self._data.column(index) for index in call.arguments]
         if call.function in NUMBERING:
             return pa.array(NUMBERING[call.function](self._frames, arguments))
-        if call.function in ("LAG", "LEAD"):
-            return shifted(self._frames, arguments, call.function == "LEAD")
+        if call.function in (built_in.LAG, built_in.LEAD):
+            return shifted(self._frames, arguments, call.function is built_in.LEAD)
         if self._bounds is None:
             self._bounds = self._frames_of()
         first, last = self._bounds

@@ -20,6 +20,7 @@ from millrace.common.types.logical.logical_type import (
     LogicalType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator, Columns
 from millrace.expressions.aggregates.accumulators import accumulator
 from millrace.expressions.function_definition import FunctionResolutionError
@@ -29,7 +30,9 @@ GROUPS = 4
 
 
 def made(name: str, kind: LogicalType) -> ColumnAccumulator:
-    return accumulator(name, (kind,), resolve_aggregate(name, (kind,)))
+    return accumulator(
+        registry.function(name), (kind,), resolve_aggregate(registry.function(name), (kind,))
+    )
 
 
 def empty(state: ColumnAccumulator) -> Columns:
@@ -145,4 +148,4 @@ def test_extremes_of_texts_and_dates() -> None:
 
 def test_a_function_without_accumulator_says_so() -> None:
     with pytest.raises(FunctionResolutionError, match="RANK cannot run here yet"):
-        accumulator("RANK", (), IntType())
+        accumulator(registry.function("RANK"), (), IntType())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from millrace.common.errors import JobExecutionError
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.parser import parse_type
+from millrace.expressions import registry
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator, Columns
 from millrace.expressions.aggregates.accumulators import accumulator
 from millrace.expressions.registry import resolve_aggregate
@@ -51,7 +52,13 @@ def quoted(value: str | None) -> str:
 
 def made(name: str, payload: Any, *kinds: str, retracts: bool = True) -> ColumnAccumulator:
     types = tuple(map(parse_type, kinds))
-    return accumulator(name, types, resolve_aggregate(name, types), payload, retracts)
+    return accumulator(
+        registry.function(name),
+        types,
+        resolve_aggregate(registry.function(name), types),
+        payload,
+        retracts,
+    )
 
 
 def empty(state: ColumnAccumulator) -> Columns:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from millrace.common.errors import JobExecutionError
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import IntType, LogicalType, VarCharType
+from millrace.expressions import registry
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator, Columns
 from millrace.expressions.aggregates.accumulators import accumulator
 
@@ -45,7 +46,7 @@ def feed(
 def test_the_first_and_last_that_is_not_null(name: str, kind: LogicalType, data: Any) -> None:
     row = st.tuples(st.integers(0, 2), VALUES[kind])
     batches = data.draw(st.lists(st.lists(row, max_size=6), max_size=3))
-    state = accumulator(name, (kind,), kind)
+    state = accumulator(registry.function(name), (kind,), kind)
     held, merged = empty(state), empty(state)
     for batch in batches:
         feed(state, held, kind, batch)
@@ -62,7 +63,7 @@ def test_the_first_and_last_that_is_not_null(name: str, kind: LogicalType, data:
 
 @pytest.mark.parametrize(("kind", "one", "two"), [(IntType(), 5, 6), (VarCharType(), "a", "b")])
 def test_a_single_value_that_is_updated(kind: LogicalType, one: Any, two: Any) -> None:
-    state = accumulator("SINGLE_VALUE", (kind,), kind)
+    state = accumulator(registry.function("SINGLE_VALUE"), (kind,), kind)
     held = empty(state)
     feed(state, held, kind, [(0, one), (1, None)])
     assert state.value(EVERY, held).to_pylist() == [one, None, None]
@@ -75,7 +76,7 @@ def test_a_single_value_that_is_updated(kind: LogicalType, one: Any, two: Any) -
 
 @pytest.mark.parametrize("before", [[(0, 1)], []])
 def test_a_second_row_fails(before: list[Any]) -> None:
-    state = accumulator("SINGLE_VALUE", (IntType(),), IntType())
+    state = accumulator(registry.function("SINGLE_VALUE"), (IntType(),), IntType())
     held = empty(state)
     feed(state, held, IntType(), before)
     with pytest.raises(JobExecutionError, match="more than one row"):

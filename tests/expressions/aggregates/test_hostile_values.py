@@ -14,6 +14,7 @@ from tests.expressions.hostile_values import PAYLOADS, TYPES, limited, value
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions import registry
 from millrace.expressions.aggregates.accumulators import accumulator
 from millrace.expressions.evaluation_error import ValueCountError
 from millrace.expressions.function_definition import FunctionKind
@@ -41,7 +42,7 @@ def drawn(name: str, random: Random) -> tuple[tuple[LogicalType, ...], LogicalTy
             if each[-1] != "?" or random.random() < 0.5
         )
         try:
-            return types, resolve_aggregate(name, types)
+            return types, resolve_aggregate(registry.function(name), types)
         except JobDefinitionError:
             continue
     raise AssertionError(f"{name} takes nothing of what is drawn")
@@ -57,7 +58,9 @@ def keep_the_law(name: str, random: Random) -> None:
     shown = f"{name} of {[str(kind) for kind in types]}, {count} rows, {str(arguments)[:300]}"
     try:
         with limited():
-            state = accumulator(name, types, result, random.choice(PAYLOADS.get(name, (None,))))
+            state = accumulator(
+                registry.function(name), types, result, random.choice(PAYLOADS.get(name, (None,)))
+            )
             columns = tuple(
                 np.full(GROUPS, None, object) if each.kind == "O" else np.zeros(GROUPS, each)
                 for each in state.columns()

@@ -6,11 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 from millrace.common.types.logical.logical_type import BigIntType, DoubleType
+from millrace.expressions import registry
 from millrace.expressions.aggregates.accumulators import accumulator
 
 
 def test_percentiles_are_interpolated_and_values_taken_back() -> None:
-    made = accumulator("PERCENTILE", (DoubleType(), DoubleType(), BigIntType()), DoubleType())
+    made = accumulator(
+        registry.function("PERCENTILE"), (DoubleType(), DoubleType(), BigIntType()), DoubleType()
+    )
     columns = tuple(np.full(2, None, kind) for kind in made.columns())
     slots = np.zeros(4, np.int64)
     arguments = [

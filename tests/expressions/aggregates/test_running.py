@@ -13,6 +13,7 @@ import pytest
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
+from millrace.expressions import registry
 from millrace.expressions.aggregates.accumulators import accumulator
 
 LONG, DOUBLE, TEXT = logical.BigIntType(), logical.DoubleType(), logical.VarCharType()
@@ -38,7 +39,7 @@ CASES = [
 def test_after_each_row(name: str, kind: Any, seed: int) -> None:
     chance = random.Random(seed)
     result = LONG if name == "COUNT" else kind
-    aggregate = accumulator(name, (kind,), result)
+    aggregate = accumulator(registry.function(name), (kind,), result)
     groups = [chance.choice((1, 2, 5, 50)) for _ in range(6)]
     slots = np.repeat(np.array([3, 0, 5, 1, 2, 4]), groups)
     state = tuple(np.zeros(6, dtype) for dtype in aggregate.columns())

@@ -20,6 +20,7 @@ from millrace.common.types.logical.logical_type import (
     IntType,
     LogicalType,
 )
+from millrace.expressions import registry
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator, Columns
 from millrace.expressions.aggregates.accumulators import accumulator
 from millrace.expressions.registry import resolve_aggregate
@@ -34,7 +35,9 @@ EVERY = np.arange(3)
 
 
 def made(name: str, kind: LogicalType) -> ColumnAccumulator:
-    return accumulator(name, (kind,), resolve_aggregate(name, (kind,)))
+    return accumulator(
+        registry.function(name), (kind,), resolve_aggregate(registry.function(name), (kind,))
+    )
 
 
 def fed(state: ColumnAccumulator, kind: LogicalType, rows: list[Any], signs: Any = None) -> Columns:

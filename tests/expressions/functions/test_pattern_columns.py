@@ -11,6 +11,7 @@ import pytest
 
 from millrace.common.types.logical.logical_type import RowType, VarCharType
 from millrace.common.types.logical.parser import parse_type
+from millrace.expressions import registry
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.functions.java_pattern import JavaPattern
@@ -133,7 +134,7 @@ def test_a_pattern_that_python_would_never_end_with(
     name: str, pattern: str, found: Any, of_a_column: bool
 ) -> None:
     sought = FieldReference(1, TEXT, "p") if of_a_column else ValueLiteral(pattern, TEXT)
-    call = resolve_call(name, (FieldReference(0, TEXT, "t"), sought))
+    call = resolve_call(registry.function(name), (FieldReference(0, TEXT, "t"), sought))
     rows = RowType.of(("t", TEXT), ("p", TEXT))
     made = compiled(call, rows)(pa.record_batch({"t": [LONG], "p": [pattern]}))
     assert made.to_pylist() == [found]
@@ -156,7 +157,7 @@ def test_what_may_be_null_says_so(name: str, constants: tuple[str | None, ...], 
         FieldReference(0, text, "t") if each is None else ValueLiteral(each, text)
         for each in constants
     )
-    assert str(resolve_call(name, arguments).output_type) == kind
+    assert str(resolve_call(registry.function(name), arguments).output_type) == kind
 
 
 @pytest.mark.parametrize("different", [1, 3, 4_000])

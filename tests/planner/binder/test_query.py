@@ -6,7 +6,6 @@ import pytest
 from query_tables import Tables, bound, plan, snapshots
 
 from millrace.common.types.logical.logical_type import BigIntType, RowType, VarCharType
-from millrace.expressions import registry
 from millrace.planner.binder.errors import SqlValidationError
 from millrace.planner.binder.query import bind_expression
 from millrace.sql.parser import parse_expression
@@ -122,6 +121,6 @@ def test_an_error_shows_the_place() -> None:
 
 def test_an_expression_over_a_row() -> None:
     row = RowType.of(("id", BigIntType()), ("name", VarCharType()))
-    made = bind_expression(parse_expression("id + 1"), row, Tables(), registry)
+    made = bind_expression(parse_expression("id + 1"), row, Tables())
     assert str(made) == "+(id, CAST(1 AS BIGINT NOT NULL))"
     assert made.output_type == BigIntType()

@@ -9,6 +9,7 @@ import pytest
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import BigIntType, RowType, VarCharType
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.expressions import built_in, registry
 from millrace.expressions.resolved import AggregateCall, ValueLiteral
 from millrace.planner.execution.translation import TranslationSettings, Translator
 from millrace.planner.relational.rel_node import Aggregate, RelNode, Values
@@ -45,8 +46,8 @@ def collected(node: RelNode) -> list[tuple[Any, ...]]:
 
 
 CALLS = (
-    AggregateCall("COUNT", (), BigIntType(nullable=False), name="n"),
-    AggregateCall("SUM", (0,), BigIntType(), name="total"),
+    AggregateCall(registry.function("COUNT"), (), BigIntType(nullable=False), name="n"),
+    AggregateCall(registry.function("SUM"), (0,), BigIntType(), name="total"),
 )
 ROWS = values((1, "a"), (2, None), (3, "a"), (None, None))
 
@@ -57,7 +58,7 @@ def test_a_row_per_group() -> None:
 
 
 def test_an_aggregate_without_accumulator_is_refused_before_the_job_starts() -> None:
-    calls = (AggregateCall("RANK", (), BigIntType()),)
+    calls = (AggregateCall(registry.function("RANK"), (), BigIntType()),)
     with pytest.raises(JobDefinitionError, match="RANK cannot run here yet"):
         Translator(TranslationSettings()).translate(CollectSink(Aggregate(ROWS, (1,), calls)))
 
@@ -71,7 +72,7 @@ def test_distinct_rows_are_groups_without_aggregates() -> None:
 
 
 def test_grouping_sets_keep_apart_what_is_null_and_what_a_set_lacks() -> None:
-    grouping = AggregateCall("GROUPING", (0, 1), BigIntType(nullable=False), name="g")
+    grouping = AggregateCall(built_in.GROUPING, (0, 1), BigIntType(nullable=False), name="g")
     calls = (*CALLS, grouping)
     node = Aggregate(ROWS, (0, 1), calls, ((0, 1), (1,), ()))
     found = collected(node)
@@ -82,6 +83,6 @@ def test_grouping_sets_keep_apart_what_is_null_and_what_a_set_lacks() -> None:
 
 
 def test_grouping_without_grouping_sets_is_zero() -> None:
-    grouping = AggregateCall("GROUPING", (1,), BigIntType(nullable=False), name="g")
+    grouping = AggregateCall(built_in.GROUPING, (1,), BigIntType(nullable=False), name="g")
     found = collected(Aggregate(ROWS, (1,), (grouping,)))
     assert sorted(found, key=str) == [("a", 0), (None, 0)]

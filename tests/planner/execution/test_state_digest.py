@@ -19,6 +19,7 @@ from millrace.common.types.logical.logical_type import (
     RowType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import (
     Call,
@@ -86,20 +87,32 @@ def test_digests_of_values_stay(parts: Any, expected: str) -> None:
     assert digest(*parts) == expected
 
 
+def of_user(name: str) -> FunctionDefinition:
+    return FunctionDefinition(name, (), lambda _: BIG, built_in=False)
+
+
 EXPRESSIONS: list[tuple[ResolvedExpression, str]] = [
     (N, "column n"),
     (text("it's"), "3d79c5dc49041d58fdb61149883ba9ab"),
-    (Call("-", (N, M), BIG), "f8ea485227478bdcbdd7395996875441"),
-    (Call("-", (M, N), BIG), "3719749ca9085073f8942d5e2bd5fe89"),
-    (Call("EXTRACT", (T,), BIG, "YEAR"), "33bc50ef9fd4cb353dc830d9638b8a9b"),
-    (Call("TRIM", (text("a"), S), TEXT, "LEADING"), "970d31d845f173abccc45d13abfc4e62"),
+    (Call(registry.function("-"), (N, M), BIG), "f8ea485227478bdcbdd7395996875441"),
+    (Call(registry.function("-"), (M, N), BIG), "3719749ca9085073f8942d5e2bd5fe89"),
+    (Call(registry.function("EXTRACT"), (T,), BIG, "YEAR"), "33bc50ef9fd4cb353dc830d9638b8a9b"),
     (
-        Call("JSON_VALUE", (S, text("$.a")), TEXT, (("EMPTY", "DEFAULT", text("x")),)),
+        Call(registry.function("TRIM"), (text("a"), S), TEXT, "LEADING"),
+        "970d31d845f173abccc45d13abfc4e62",
+    ),
+    (
+        Call(
+            registry.function("JSON_VALUE"),
+            (S, text("$.a")),
+            TEXT,
+            (("EMPTY", "DEFAULT", text("x")),),
+        ),
         "4292eb2959a24d795fb2f10a4599b4ea",
     ),
     (Cast(S, IntType(), safe=True), "e02e5d2727998115507aba9dfbdbd981"),
     (
-        Call("F", (N,), BIG, FunctionDefinition("f", (), lambda _: BIG)),
+        Call(of_user("f"), (N,), BIG),
         "71b1dcf65f38085533ba48d31b0dd5f2",
     ),
 ]
@@ -122,7 +135,7 @@ def test_digests_differ_where_what_is_said_differs() -> None:
     ]
     expressions = [
         *(each for each, _ in EXPRESSIONS),
-        *(Call("JSON_VALUE", (S, text("$.a")), TEXT, each) for each in json[1:]),
+        *(Call(registry.function("JSON_VALUE"), (S, text("$.a")), TEXT, each) for each in json[1:]),
         *(text(each) for each in ("its", "it''s", "NULL", "1", "", None)),
         ValueLiteral(1, BIG),
         ValueLiteral(1, IntType()),
@@ -130,12 +143,12 @@ def test_digests_differ_where_what_is_said_differs() -> None:
         ValueLiteral(True, BooleanType()),
         Cast(S, IntType()),
         Cast(S, BigIntType()),
-        Call("EXTRACT", (T,), BIG, "MONTH"),
-        Call("TRIM", (text("a"), S), TEXT, "TRAILING"),
-        Call("CONCAT", (text("a', 'b"),), TEXT),
-        Call("CONCAT", (text("a"), text("b")), TEXT),
-        Call("G", (N,), BIG, FunctionDefinition("g", (), lambda _: BIG)),
-        Call("F", (N,), BIG),
+        Call(registry.function("EXTRACT"), (T,), BIG, "MONTH"),
+        Call(registry.function("TRIM"), (text("a"), S), TEXT, "TRAILING"),
+        Call(registry.function("CONCAT"), (text("a', 'b"),), TEXT),
+        Call(registry.function("CONCAT"), (text("a"), text("b")), TEXT),
+        Call(of_user("g"), (N,), BIG),
+        Call(FunctionDefinition("F", (), lambda _: BIG), (N,), BIG),
     ]
     found = [of(each) for each in expressions]
     assert len(set(found)) == len(found)
@@ -143,20 +156,27 @@ def test_digests_differ_where_what_is_said_differs() -> None:
 
 def test_what_only_shows_is_no_part_of_a_digest() -> None:
     named = FieldReference(0, BigIntType(nullable=False), "other")
-    assert of(Call("-", (named, M), BigIntType(nullable=False))) == of(Call("-", (N, M), BIG))
-    shouted = Call("f", (N,), BIG, FunctionDefinition("F", (), lambda _: BIG))
-    assert of(shouted) == of(Call("F", (N,), BIG, FunctionDefinition("f", (), lambda _: BIG)))
+    assert of(Call(registry.function("-"), (named, M), BigIntType(nullable=False))) == of(
+        Call(registry.function("-"), (N, M), BIG)
+    )
+    shouted = Call(of_user("F"), (N,), BIG)
+    assert of(shouted) == of(Call(of_user("f"), (N,), BIG))
 
 
 def test_the_zone_counts_where_values_depend_on_it() -> None:
     berlin = SessionSettings(time_zone="Europe/Berlin")
     zoned = [
-        Call("EXTRACT", (T,), BIG, "HOUR"),
+        Call(registry.function("EXTRACT"), (T,), BIG, "HOUR"),
         Cast(T, TEXT),
         Cast(S, LocalZonedTimestampType(3)),
-        Call("FROM_UNIXTIME", (N,), TEXT),
+        Call(registry.function("FROM_UNIXTIME"), (N,), TEXT),
     ]
-    others = [Call("-", (N, M), BIG), Cast(S, IntType()), Call("=", (T, T), BooleanType()), T]
+    others = [
+        Call(registry.function("-"), (N, M), BIG),
+        Cast(S, IntType()),
+        Call(registry.function("="), (T, T), BooleanType()),
+        T,
+    ]
     assert all(of(each) != of(each, berlin) for each in zoned)
     assert all(of(each) == of(each, berlin) for each in others)
     legacy = SessionSettings(legacy_cast=True)
@@ -178,5 +198,5 @@ def test_what_has_no_stable_text_is_refused() -> None:
 def test_deep_expressions_have_digests() -> None:
     deep: ResolvedExpression = N
     for _ in range(5000):
-        deep = Call("+", (deep, M), BIG)
+        deep = Call(registry.function("+"), (deep, M), BIG)
     assert len(of(deep)) == 32

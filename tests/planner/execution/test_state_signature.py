@@ -66,7 +66,7 @@ SIGNED: list[tuple[type[Any], str, str]] = [
     ),
     (TemporalJoinSpec, "types keys times shown condition padded", "output_type state_ttl"),
     (LookupJoinSpec, "types keys shown columns there condition", "padded output_type"),
-    (CorrelateSpec, "function arguments payload pads input_type made", "output_type"),
+    (CorrelateSpec, "function arguments ordinality pads input_type made", "output_type"),
 ]
 
 

@@ -16,6 +16,7 @@ from millrace.planner.relational.rel_node import (
     RelNode,
     SetKind,
     SetOperation,
+    TableFunctionKind,
     TableFunctionScan,
     Values,
 )
@@ -94,6 +95,6 @@ def test_the_input_of_an_operator_decides_its_uid() -> None:
 
 
 def test_what_has_no_translation_is_refused_by_name() -> None:
-    node = TableFunctionScan("f", (), TYPE)
+    node = TableFunctionScan(TableFunctionKind.UNNEST, (), TYPE)
     with pytest.raises(JobDefinitionError, match="a TableFunctionScan cannot run here yet"):
         Translator(TranslationSettings()).translate(node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from millrace.common.types.logical.logical_type import BigIntType, BooleanType, RowType, VarCharType
+from millrace.expressions import registry
 from millrace.expressions.resolved import AggregateCall, ValueLiteral
 from millrace.planner.relational.rel_node import Aggregate, Join, JoinKind, TableScan
 
@@ -25,7 +26,7 @@ def test_columns_of_the_outer_side_may_be_null() -> None:
 
 
 def test_a_column_that_a_grouping_set_lacks_may_be_null() -> None:
-    calls = (AggregateCall("COUNT", (), LONG, name="n"),)
+    calls = (AggregateCall(registry.function("COUNT"), (), LONG, name="n"),)
     plain = Aggregate(ORDERS, (1,), calls)
     assert str(plain.row_type) == "ROW<`item` STRING NOT NULL, `n` BIGINT NOT NULL>"
     sets = Aggregate(ORDERS, (0, 1), calls, ((0, 1), (1,)))

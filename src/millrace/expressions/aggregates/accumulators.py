@@ -1,4 +1,4 @@
-"""`accumulator`: the accumulator of an aggregate function, by name."""
+"""`accumulator`: the accumulator of an aggregate function."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions import built_in
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator
 from millrace.expressions.aggregates.collecting import FirstLastOfAll
 from millrace.expressions.aggregates.collections import (
@@ -30,46 +31,49 @@ from millrace.expressions.function_definition import FunctionDefinition, Functio
 
 __all__ = ["accumulator"]
 
-_ACCUMULATORS: dict[str, Callable[[tuple[LogicalType, ...], LogicalType], ColumnAccumulator]] = {
-    "COUNT": CountAccumulator,
-    "SUM": SumAccumulator,
-    "SUM0": lambda types, result: SumAccumulator(types, result, empty=0),
-    "AVG": AvgAccumulator,
-    "MIN": lambda types, result: ExtremeAccumulator(types, result, greatest=False),
-    "MAX": lambda types, result: ExtremeAccumulator(types, result, greatest=True),
-    "FIRST_VALUE": lambda types, result: FirstLastAccumulator(types, result, last=False),
-    "LAST_VALUE": lambda types, result: FirstLastAccumulator(types, result, last=True),
-    "SINGLE_VALUE": SingleValueAccumulator,
-    "COLLECT": CollectAccumulator,
-    "LISTAGG": ListAggAccumulator,
-    "PERCENTILE": PercentileAccumulator,
-    "VAR_POP": lambda types, result: VarianceAccumulator(types, result, False, False),
-    "VAR_SAMP": lambda types, result: VarianceAccumulator(types, result, True, False),
-    "STDDEV_POP": lambda types, result: VarianceAccumulator(types, result, False, True),
-    "STDDEV_SAMP": lambda types, result: VarianceAccumulator(types, result, True, True),
+_Make = Callable[[tuple[LogicalType, ...], LogicalType], ColumnAccumulator]
+_ACCUMULATORS: dict[FunctionDefinition, _Make] = {
+    built_in.COUNT: CountAccumulator,
+    built_in.SUM: SumAccumulator,
+    built_in.SUM0: lambda types, result: SumAccumulator(types, result, empty=0),
+    built_in.AVG: AvgAccumulator,
+    built_in.MIN: lambda types, result: ExtremeAccumulator(types, result, greatest=False),
+    built_in.MAX: lambda types, result: ExtremeAccumulator(types, result, greatest=True),
+    built_in.FIRST_VALUE: lambda types, result: FirstLastAccumulator(types, result, last=False),
+    built_in.LAST_VALUE: lambda types, result: FirstLastAccumulator(types, result, last=True),
+    built_in.SINGLE_VALUE: SingleValueAccumulator,
+    built_in.COLLECT: CollectAccumulator,
+    built_in.LISTAGG: ListAggAccumulator,
+    built_in.PERCENTILE: PercentileAccumulator,
+    built_in.VAR_POP: lambda types, result: VarianceAccumulator(types, result, False, False),
+    built_in.VAR_SAMP: lambda types, result: VarianceAccumulator(types, result, True, False),
+    built_in.STDDEV_POP: lambda types, result: VarianceAccumulator(types, result, False, True),
+    built_in.STDDEV_SAMP: lambda types, result: VarianceAccumulator(types, result, True, True),
 }
 
 
-_RETRACTING: dict[str, Callable[[tuple[LogicalType, ...], LogicalType], ColumnAccumulator]] = {
-    "FIRST_VALUE": lambda types, result: FirstLastOfAll(types, result, last=False),
-    "LAST_VALUE": lambda types, result: FirstLastOfAll(types, result, last=True),
+_RETRACTING: dict[FunctionDefinition, _Make] = {
+    built_in.FIRST_VALUE: lambda types, result: FirstLastOfAll(types, result, last=False),
+    built_in.LAST_VALUE: lambda types, result: FirstLastOfAll(types, result, last=True),
 }
 """Those that keep more where rows may be taken back."""
 _WITH_PAYLOAD: dict[
-    str, Callable[[tuple[LogicalType, ...], LogicalType, Any], ColumnAccumulator]
+    FunctionDefinition, Callable[[tuple[LogicalType, ...], LogicalType, Any], ColumnAccumulator]
 ] = {
-    "ARRAY_AGG": lambda types, result, nulls: ArrayAggAccumulator(types, result, nulls == "IGNORE"),
-    "JSON_ARRAYAGG": lambda types, result, clauses: JsonAggAccumulator(
+    built_in.ARRAY_AGG: lambda types, result, nulls: ArrayAggAccumulator(
+        types, result, nulls == "IGNORE"
+    ),
+    built_in.JSON_ARRAYAGG: lambda types, result, clauses: JsonAggAccumulator(
         types, result, clauses or ()
     ),
-    "JSON_OBJECTAGG": lambda types, result, clauses: JsonAggAccumulator(
+    built_in.JSON_OBJECTAGG: lambda types, result, clauses: JsonAggAccumulator(
         types, result, clauses or ()
     ),
 }
 
 
 def accumulator(
-    name: str,
+    definition: FunctionDefinition,
     argument_types: tuple[LogicalType, ...],
     result_type: LogicalType,
     payload: Any = None,
@@ -78,27 +82,26 @@ def accumulator(
     """The accumulator of a function for arguments of these types.
 
     Args:
-        name: of the function.
+        definition: the function.
         argument_types: of its arguments.
         result_type: of its value.
-        payload: of the call: IGNORE of IGNORE NULLS, the clauses of JSON functions, or the
-            definition of a function of the user.
+        payload: of the call: IGNORE of IGNORE NULLS, or the clauses of JSON functions.
         retracts: whether rows may be taken back.
 
     Raises:
         FunctionResolutionError: the function has no accumulator of its own, or cannot take rows
             back.
     """
-    if isinstance(payload, FunctionDefinition):
-        assert payload.kernel is not None
-        of_user: ColumnAccumulator = payload.kernel(argument_types, result_type, retracts)
+    if not definition.built_in:
+        assert definition.kernel is not None
+        of_user: ColumnAccumulator = definition.kernel(argument_types, result_type, retracts)
         return of_user
-    if name in _WITH_PAYLOAD:
-        return _WITH_PAYLOAD[name](argument_types, result_type, payload)
-    make = (_RETRACTING.get(name) if retracts else None) or _ACCUMULATORS.get(name)
+    if definition in _WITH_PAYLOAD:
+        return _WITH_PAYLOAD[definition](argument_types, result_type, payload)
+    make = (_RETRACTING.get(definition) if retracts else None) or _ACCUMULATORS.get(definition)
     if make is None:
-        known = ", ".join([*_ACCUMULATORS, *_WITH_PAYLOAD])
+        known = ", ".join(map(str, [*_ACCUMULATORS, *_WITH_PAYLOAD]))
         raise FunctionResolutionError(
-            f"{name} cannot run here yet; aggregates that can are {known}"
+            f"{definition} cannot run here yet; aggregates that can are {known}"
         )
     return make(argument_types, result_type)

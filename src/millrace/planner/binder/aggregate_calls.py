@@ -17,9 +17,11 @@ from millrace.common.types.logical.logical_type import (
     TimestampType,
     TimeType,
 )
-from millrace.expressions.registry import with_nested_json
+from millrace.expressions import built_in
+from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
+from millrace.expressions.registry import resolve_aggregate, with_nested_json
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
-from millrace.planner.binder.calls import definition_of, function_kind
+from millrace.planner.binder.calls import called_function, function_kind
 from millrace.planner.binder.casts import cast_to
 from millrace.planner.binder.context import BindingContext
 from millrace.planner.binder.placeholders import (
@@ -40,15 +42,18 @@ __all__ = [
 ]
 
 NUMBERING: Final = frozenset(
-    {"ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST", "NTILE"}
+    {
+        *(built_in.ROW_NUMBER, built_in.RANK, built_in.DENSE_RANK),
+        *(built_in.PERCENT_RANK, built_in.CUME_DIST, built_in.NTILE),
+    }
 )
-WHOLE_PARTITION: Final = NUMBERING | {"LAG", "LEAD"}
+WHOLE_PARTITION: Final = NUMBERING | {built_in.LAG, built_in.LEAD}
 """Functions of OVER that take no frame: they look at their partition's order."""
 
 _NULL_TREATMENTS: Final = {
-    "ARRAY_AGG": ("IGNORE", "RESPECT"),
-    "FIRST_VALUE": ("IGNORE",),
-    "LAST_VALUE": ("IGNORE",),
+    built_in.ARRAY_AGG: ("IGNORE", "RESPECT"),
+    built_in.FIRST_VALUE: ("IGNORE",),
+    built_in.LAST_VALUE: ("IGNORE",),
 }
 """What a function does with nulls and can be told to. FIRST_VALUE and LAST_VALUE pass over them."""
 
@@ -90,11 +95,11 @@ def bind_order(binder: CallBinder, items: Sequence[exp.Expr] | None) -> tuple[Or
 
 def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
     """``SUM(DISTINCT x) FILTER (WHERE y)`` over the rows of FROM."""
-    name = node.name.upper()
-    if name in WHOLE_PARTITION and definition_of(binder.context, node) is None:
+    function = called_function(binder.context, node)
+    if function in WHOLE_PARTITION:
         raise binder.context.refusal(
             node,
-            f"{name} is of a row among others: it needs OVER (PARTITION BY ... ORDER BY ...) "
+            f"{function} is of a row among others: it needs OVER (PARTITION BY ... ORDER BY ...) "
             "behind it",
         )
     if not binder.aggregates:
@@ -104,7 +109,7 @@ def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpr
         )
     binder.aggregates, binder.in_aggregate = False, True
     try:
-        function, arguments, payload, kind = _resolved(binder, node)
+        arguments, payload, kind = _resolved(binder, node, function)
         condition = node.args.get("filter")
         return AggregatePlaceholder(
             function,
@@ -119,62 +124,61 @@ def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpr
         binder.aggregates, binder.in_aggregate = True, False
 
 
-def _resolved(binder: CallBinder, node: nodes.FunctionCall) -> tuple[str, Any, Any, Any]:
-    name = node.name.upper()
+def _resolved(
+    binder: CallBinder, node: nodes.FunctionCall, function: FunctionDefinition
+) -> tuple[tuple[ResolvedExpression, ...], Any, LogicalType]:
     arguments, payload = binder.arguments(node.arguments)
-    definition = definition_of(binder.context, node)
-    if definition is None and name in ("JSON_ARRAYAGG", "JSON_OBJECTAGG"):
+    if function in (built_in.JSON_ARRAYAGG, built_in.JSON_OBJECTAGG):
         payload = with_nested_json(arguments, payload)
-    treatment = _null_treatment(binder, node, name)
-    if name == "ARRAY_AGG":
+    treatment = _null_treatment(binder, node, function)
+    if function is built_in.ARRAY_AGG:
         payload = None if treatment == "RESPECT" else treatment  # as without it
-    _refuse_order(binder, node, name)
-    if definition is None:
-        _refuse_arguments(binder, node, name, arguments)
+    _refuse_order(binder, node, function)
+    _refuse_arguments(binder, node, function, arguments)
     types = tuple(argument.output_type for argument in arguments)
     distinct = bool(node.args.get("distinct"))
     try:
-        if definition is not None:
-            wanted, kind = definition.infer(types)
-            return definition.name, tuple(map(cast_to, arguments, wanted)), definition, kind
-        kind = binder.context.registry.resolve_aggregate(name, types, distinct, payload)
+        if not function.built_in:
+            wanted, kind = function.infer(types)
+            return tuple(map(cast_to, arguments, wanted)), None, kind
+        return arguments, payload, resolve_aggregate(function, types, distinct, payload)
     except JobDefinitionError as error:
         raise binder.context.refusal(node, str(error)) from None
-    name = binder.context.registry.function(name).name  # VARIANCE is VAR_SAMP
-    return name, arguments, payload, kind
 
 
-def _null_treatment(binder: CallBinder, node: nodes.FunctionCall, name: str) -> str | None:
+def _null_treatment(
+    binder: CallBinder, node: nodes.FunctionCall, function: FunctionDefinition
+) -> str | None:
     """IGNORE or RESPECT, where the function does it."""
     given = node.args.get("null_treatment")
-    if given is None or given in _NULL_TREATMENTS.get(name, ()):
+    if given is None or given in _NULL_TREATMENTS.get(function, ()):
         return None if given is None else str(given)
-    known = ", ".join(
-        f"{function} {words} NULLS" for function, each in _NULL_TREATMENTS.items() for words in each
+    able = ", ".join(
+        f"{known} {words} NULLS" for known, each in _NULL_TREATMENTS.items() for words in each
     )
     raise binder.context.refusal(
-        node, f"{name} does not take {given} NULLS; what can be said so is {known}"
+        node, f"{function} does not take {given} NULLS; what can be said so is {able}"
     )
 
 
 def _refuse_arguments(
     binder: CallBinder,
     node: nodes.FunctionCall,
-    name: str,
+    function: FunctionDefinition,
     arguments: tuple[ResolvedExpression, ...],
 ) -> None:
     """As Flink does: COUNT counts one thing, and LISTAGG has one separator for all rows."""
     distinct = bool(node.args.get("distinct"))
     # what is never NULL does not decide whether a row counts
     counted = [i for i, each in enumerate(arguments) if distinct or each.output_type.is_nullable]
-    if name == "COUNT" and len(counted) > 1:
+    if function is built_in.COUNT and len(counted) > 1:
         raise binder.context.refusal(
             node.arguments[counted[1]],
             "We now only support the count of one field: write COUNT(DISTINCT ROW(a, b)) in place "
             "of COUNT(DISTINCT a, b), and COUNT(*) FILTER (WHERE a IS NOT NULL AND b IS NOT NULL) "
             "in place of COUNT(a, b)",
         )
-    if name == "LISTAGG" and len(arguments) == 2:
+    if function is built_in.LISTAGG and len(arguments) == 2:
         separator = arguments[1]
         if not isinstance(separator, ValueLiteral) or separator.value is None:
             raise binder.context.refusal(
@@ -183,12 +187,14 @@ def _refuse_arguments(
             )
 
 
-def _refuse_order(binder: CallBinder, node: nodes.FunctionCall, name: str) -> None:
+def _refuse_order(
+    binder: CallBinder, node: nodes.FunctionCall, function: FunctionDefinition
+) -> None:
     """As Flink does: rows are aggregated in the order in which they come."""
     if order := node.args.get("order"):
         raise binder.context.refusal(
             order[0],
-            f"{name} takes no ORDER BY, nor WITHIN GROUP: rows are aggregated in the order in "
+            f"{function} takes no ORDER BY, nor WITHIN GROUP: rows are aggregated in the order in "
             "which they come",
         )
 
@@ -205,9 +211,10 @@ def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpressio
     """``SUM(x) OVER w``."""
     if binder.windows is None:
         raise binder.context.refusal(node, f"OVER cannot stand in {binder.clause}")
-    if function_kind(binder.context, node) != "AGGREGATE":
+    if function_kind(binder.context, node) is not FunctionKind.AGGREGATE:
         raise binder.context.refusal(node, f"{node.name} is no function for OVER")
-    function, arguments, payload, kind = _resolved(binder, node)
+    function = called_function(binder.context, node)
+    arguments, payload, kind = _resolved(binder, node, function)
     partition, orders, (rows, preceding, following) = bind_specification(
         binder, node.args["over"], binder.windows
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from millrace.common.types.logical.logical_type import BooleanType, LogicalType
-from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions import built_in
 from millrace.expressions.resolved import (
     AggregateCall,
     Call,
@@ -92,9 +92,8 @@ class Aggregation:
         if isinstance(each, GroupingPlaceholder):
             return kind
         if not self.keys.expressions:
-            return kind if each.function == "COUNT" else kind.with_nullable(True)
-        built_in = not isinstance(each.payload, FunctionDefinition)
-        whole = built_in and self.sets is None and each.filter is None
+            return kind if each.function is built_in.COUNT else kind.with_nullable(True)
+        whole = each.function.built_in and self.sets is None and each.filter is None
         return kind.not_null() if whole and _never_null(each) else kind
 
     def node(self, rows: RelNode, state_ttl: int | None = None) -> RelNode:
@@ -131,7 +130,7 @@ class Aggregation:
                 if argument not in self.keys.expressions:
                     raise UngroupedError(str(argument))
                 positions.append(self.keys.expressions.index(argument))
-            return AggregateCall("GROUPING", tuple(positions), each.type)
+            return AggregateCall(built_in.GROUPING, tuple(positions), each.type)
         return AggregateCall(
             each.function,
             tuple(position(argument) for argument in each.arguments),
@@ -144,7 +143,11 @@ class Aggregation:
 
 
 _OF_EACH_GROUP = frozenset(
-    ("SUM", "AVG", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "STDDEV_POP", "VAR_POP", "COLLECT")
+    (
+        *(built_in.SUM, built_in.AVG, built_in.MIN, built_in.MAX),
+        *(built_in.FIRST_VALUE, built_in.LAST_VALUE),
+        *(built_in.STDDEV_POP, built_in.VAR_POP, built_in.COLLECT),
+    )
 )
 """Aggregates that have a value for every group, COLLECT also of values that are all NULL."""
 
@@ -152,7 +155,7 @@ _OF_EACH_GROUP = frozenset(
 def _never_null(each: AggregatePlaceholder) -> bool:
     if each.function not in _OF_EACH_GROUP:
         return False
-    return each.function == "COLLECT" or not each.arguments[0].output_type.is_nullable
+    return each.function is built_in.COLLECT or not each.arguments[0].output_type.is_nullable
 
 
 def _call_names(taken: Sequence[str], count: int) -> tuple[str, ...]:

@@ -5,8 +5,7 @@ What is no expression becomes the call's ``payload``:
 - a unit of time, its name: ``EXTRACT(YEAR FROM x)`` is ``EXTRACT(x)`` with payload ``"YEAR"``;
 - TRIM's word: ``TRIM(x, y)`` of the text to remove and the text, with payload ``"BOTH"``;
 - clauses of JSON functions: a tuple of ``(clause, what, value)``, such as
-  ``("EMPTY", "DEFAULT", ValueLiteral(0))`` or ``("RETURNING", IntType(), None)``;
-- a function of the user: its definition in the catalog.
+  ``("EMPTY", "DEFAULT", ValueLiteral(0))`` or ``("RETURNING", IntType(), None)``.
 """
 
 from __future__ import annotations
@@ -17,13 +16,15 @@ from typing import Any
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
+from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
+from millrace.expressions.registry import find, function, nearest, resolve_call
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.planner.binder.context import BindingContext
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.catalog_reader import NameKind
 from millrace.sql.dialect import nodes
 
-__all__ = ["definition_of", "function_kind", "resolved_call", "split_arguments"]
+__all__ = ["called_function", "definition_of", "function_kind", "resolved_call", "split_arguments"]
 
 
 def split_arguments(
@@ -50,33 +51,39 @@ def split_arguments(
     return tuple(bound), tuple(clauses) if clauses else payload
 
 
-def definition_of(context: BindingContext, call: nodes.FunctionCall) -> Any | None:
+def definition_of(context: BindingContext, call: nodes.FunctionCall) -> FunctionDefinition | None:
     """The definition of a function of the user; None: it is built in, or there is none."""
-    return call.args.get("definition") or context.catalog.resolve_function(call.path)
+    own: FunctionDefinition | None = call.args.get("definition")
+    return own or context.catalog.resolve_function(call.path)
 
 
-def function_kind(context: BindingContext, call: nodes.FunctionCall) -> str:
-    """SCALAR, AGGREGATE or TABLE: what kind of function is called.
+def called_function(context: BindingContext, call: nodes.FunctionCall) -> FunctionDefinition:
+    """The function that is called, of which is known that there is one (`function_kind`)."""
+    return definition_of(context, call) or function(call.name)
+
+
+def function_kind(context: BindingContext, call: nodes.FunctionCall) -> FunctionKind:
+    """What kind of function is called.
 
     Raises:
         SqlValidationError: there is no such function.
     """
     definition = definition_of(context, call)
     if definition is None and len(call.path) == 1:
-        definition = context.registry.find(call.name)
+        definition = find(call.name)
     if definition is None:
         known = list(context.catalog.names(NameKind.FUNCTION))
-        known += context.registry.nearest(call.name)
+        known += nearest(call.name)
         hint = nearest_name(call.name, known)
         name = ".".join(call.path)
         raise context.refusal(call, f"there is no function called {name!r}{hint}")
-    return str(definition.kind.value)
+    return definition.kind
 
 
 def resolved_call(
     context: BindingContext,
     node: exp.Expr,
-    name: str,
+    definition: FunctionDefinition,
     arguments: tuple[ResolvedExpression, ...],
     payload: Any = None,
 ) -> ResolvedExpression:
@@ -86,6 +93,6 @@ def resolved_call(
         SqlValidationError: the function does not take such arguments.
     """
     try:
-        return context.registry.resolve_call(name, arguments, payload)
+        return resolve_call(definition, arguments, payload)
     except JobDefinitionError as error:
         raise context.refusal(node, str(error)) from None

@@ -4,67 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 from sqlglot import exp
 
-from millrace.common.types.logical.logical_type import LogicalType
-from millrace.expressions.function_definition import FunctionDefinition
-from millrace.expressions.resolved import Call, ResolvedExpression
 from millrace.planner.binder.errors import SqlValidationError
 from millrace.planner.binder.scope import Scope
 from millrace.planner.catalog_reader import CatalogReader
 from millrace.planner.relational.rel_node import RelNode
 from millrace.sql.position import StatementPlace, position_of
 
-__all__ = ["BindingContext", "CommonTables", "Functions"]
+__all__ = ["BindingContext", "CommonTables"]
 
 N = TypeVar("N", bound=RelNode)
 
 CommonTables = Mapping[str, RelNode]
 """Queries of WITH by name: bound once, however often they are read."""
-
-
-class Functions(Protocol):
-    """What the binder asks of functions: the module `millrace.expressions.registry` has it."""
-
-    def find(self, name: str) -> Any | None:
-        """The definition of a function by its name, in any case; its ``kind`` is a FunctionKind."""
-        ...
-
-    def resolve_call(
-        self, name: str, arguments: tuple[ResolvedExpression, ...], payload: Any = None
-    ) -> Call:
-        """A call with implicit casts and its type.
-
-        Raises:
-            FunctionResolutionError: no signature takes such arguments.
-        """
-        ...
-
-    def resolve_aggregate(
-        self,
-        name: str,
-        types: tuple[LogicalType, ...],
-        distinct: bool = False,
-        payload: Any = None,
-    ) -> LogicalType:
-        """The type of an aggregate's value."""
-        ...
-
-    def function(self, name: str) -> FunctionDefinition:
-        """A built-in function by any of its names; raises FunctionResolutionError."""
-        ...
-
-    def resolve_cast(
-        self, operand: ResolvedExpression, target: LogicalType, safe: bool = False
-    ) -> ResolvedExpression:
-        """CAST or TRY_CAST; raises FunctionResolutionError where there is no such cast."""
-        ...
-
-    def nearest(self, name: str) -> tuple[str, ...]:
-        """Names there are that look like one there is not."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -79,7 +34,6 @@ class BindingContext:
     """
 
     catalog: CatalogReader
-    registry: Functions
     text: str | None
     bind_query: Callable[[exp.Expr, Scope | None, CommonTables], RelNode]
     written_names: dict[RelNode, tuple[str, ...]] = field(default_factory=dict)

@@ -12,11 +12,14 @@ from sqlglot import exp
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import CharType, RowType, VarCharType
+from millrace.expressions import built_in
+from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.parameters import INTERVALS
+from millrace.expressions.registry import resolve_cast
 from millrace.expressions.resolved import Call, Cast, ResolvedExpression, ValueLiteral
 from millrace.planner.binder.aggregate_calls import bind_aggregate, bind_grouping, bind_over
 from millrace.planner.binder.calls import (
-    definition_of,
+    called_function,
     function_kind,
     resolved_call,
     split_arguments,
@@ -25,7 +28,7 @@ from millrace.planner.binder.casts import cast_to
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.literals import LiteralError, bind_literal, negative_literal
-from millrace.planner.binder.operators import BINARY, NEGATED_COMPARISONS
+from millrace.planner.binder.operators import BINARY
 from millrace.planner.binder.periods import bind_period_predicate
 from millrace.planner.binder.scope import AmbiguousNameError, Scope
 from millrace.planner.binder.subqueries import bind_exists, bind_in_query, bind_quantified
@@ -101,9 +104,11 @@ class ExpressionBinder:
             raise self.context.refusal(node, reason)
         return bound
 
-    def call(self, node: exp.Expr, name: str, *arguments: ResolvedExpression) -> ResolvedExpression:
+    def call(
+        self, node: exp.Expr, function: FunctionDefinition, *arguments: ResolvedExpression
+    ) -> ResolvedExpression:
         """A call of a function that the language itself needs."""
-        return resolved_call(self.context, node, name, arguments)
+        return resolved_call(self.context, node, function, arguments)
 
     def query(self, node: exp.Expr) -> RelNode:
         """A query inside this expression."""
@@ -152,7 +157,7 @@ class ExpressionBinder:
         position = kind.names.index(name)
         found = kind.fields[position].type
         nullable = found.is_nullable or kind.is_nullable
-        return Call("GET", (row,), found.with_nullable(nullable), position)
+        return Call(built_in.GET, (row,), found.with_nullable(nullable), position)
 
     def _bound(self, node: exp.Expr) -> ResolvedExpression:
         bound: ResolvedExpression = node.args["this"]
@@ -185,32 +190,36 @@ class ExpressionBinder:
         return self._compared(node, BINARY[type(node)], self.bind(node.this), self.bind(right))
 
     def _compared(
-        self, node: exp.Expr, name: str, left: ResolvedExpression, right: ResolvedExpression
+        self,
+        node: exp.Expr,
+        function: FunctionDefinition,
+        left: ResolvedExpression,
+        right: ResolvedExpression,
     ) -> ResolvedExpression:
         """A binary operator. Rows that are written out are compared field by field: with a NULL
         in one of them it may be unknown whether they are equal."""
         pair = (left, right)
-        if name not in ("=", "<>") or any(getattr(e, "function", "") != "ROW" for e in pair):
-            return self.call(node, name, *pair)
+        if function not in (built_in.EQUALS, built_in.NOT_EQUALS) or not all(map(_is_row, pair)):
+            return self.call(node, function, *pair)
         fields = list(zip(left.children(), right.children(), strict=False))
         if len(left.children()) != len(right.children()):
-            return self.call(node, name, *pair)
-        parts = [self._compared(node, name, *each) for each in fields]
+            return self.call(node, function, *pair)
+        parts = [self._compared(node, function, *each) for each in fields]
         if len(parts) == 1:
             return parts[0]
-        return self.call(node, "AND" if name == "=" else "OR", *parts)
+        return self.call(node, built_in.AND if function is built_in.EQUALS else built_in.OR, *parts)
 
     def _plus(self, node: exp.Expr) -> ResolvedExpression:
         operands = self.bind(node.this), self.bind(node.expression)
         of_texts = [isinstance(each.output_type, _TEXTS) for each in operands]
         if not any(of_texts):
-            return self.call(node, "+", *operands)
+            return self.call(node, built_in.PLUS, *operands)
         pairs = zip(operands, of_texts, strict=True)
         texts = (each if is_text else cast_to(each, VarCharType()) for each, is_text in pairs)
-        return self.call(node, "||", *texts)
+        return self.call(node, built_in.CONCAT_OPERATOR, *texts)
 
     def _logical(self, node: exp.Expr) -> ResolvedExpression:
-        kind, name = type(node), BINARY[type(node)]
+        kind, function = type(node), BINARY[type(node)]
         operands: list[exp.Expr] = []
         pending = [node]
         while pending:
@@ -219,7 +228,7 @@ class ExpressionBinder:
                 pending += [each.expression, each.this]
             else:
                 operands.append(each)
-        return self.call(node, name, *(self.condition(each) for each in operands))
+        return self.call(node, function, *(self.condition(each) for each in operands))
 
     def _paren(self, node: exp.Expr) -> ResolvedExpression:
         return self.bind(node.this)
@@ -227,7 +236,9 @@ class ExpressionBinder:
     def _time_difference(self, node: exp.Expr) -> ResolvedExpression:
         months = node.args["unit"] in ("YEAR", "MONTH")
         operands = self.bind(node.this.this), self.bind(node.this.expression)
-        found = resolved_call(self.context, node, "-", operands, "MONTH" if months else "DAY")
+        found = resolved_call(
+            self.context, node, built_in.MINUS, operands, "MONTH" if months else "DAY"
+        )
         if not isinstance(found.output_type, INTERVALS):
             kinds = " and ".join(str(each.output_type) for each in operands)
             raise self.context.refusal(
@@ -242,24 +253,26 @@ class ExpressionBinder:
         if isinstance(inner, exp.Is):
             return self._is(inner, negated=True)
         bound = self.condition(inner)
-        name = getattr(bound, "function", "")
-        if name in NEGATED_COMPARISONS and type(bound).__name__ == "Call":
-            return self.call(node, NEGATED_COMPARISONS[name], *bound.children())
-        return self.call(node, "NOT", bound)
+        negated = built_in.NEGATED_COMPARISONS
+        if isinstance(bound, Call) and bound.function in negated:
+            return self.call(node, negated[bound.function], *bound.arguments)
+        return self.call(node, built_in.NOT, bound)
 
     def _is(self, node: exp.Expr, negated: bool = False) -> ResolvedExpression:
         what = node.expression
         if isinstance(what, exp.Null | nodes.Unknown):
             operand = self.bind(node.this)
-            return self.call(node, "IS NOT NULL" if negated else "IS NULL", operand)
+            return self.call(node, built_in.IS_NOT_NULL if negated else built_in.IS_NULL, operand)
         made = self.call(
-            node, "IS TRUE" if bool(what.this) else "IS FALSE", self.condition(node.this)
+            node,
+            built_in.IS_TRUE if bool(what.this) else built_in.IS_FALSE,
+            self.condition(node.this),
         )
-        return self.call(node, "NOT", made) if negated else made
+        return self.call(node, built_in.NOT, made) if negated else made
 
     def _is_json(self, node: exp.Expr) -> ResolvedExpression:
         return resolved_call(
-            self.context, node, "IS JSON", (self.bind(node.this),), str(node.args["kind"])
+            self.context, node, built_in.IS_JSON, (self.bind(node.this),), str(node.args["kind"])
         )
 
     def _negative(self, node: exp.Expr) -> ResolvedExpression:
@@ -271,7 +284,7 @@ class ExpressionBinder:
         operand = self.bind(node.this)
         if isinstance(operand, ValueLiteral) and operand.value is not None:
             return ValueLiteral(-operand.value, operand.type)
-        return self.call(node, "NEGATE", operand)
+        return self.call(node, built_in.MINUS_PREFIX, operand)
 
     def _escape(self, node: exp.Expr) -> ResolvedExpression:
         like = node.this
@@ -288,11 +301,14 @@ class ExpressionBinder:
         low, high = self.bind(node.args["low"]), self.bind(node.args["high"])
 
         def within(least: ResolvedExpression, most: ResolvedExpression) -> ResolvedExpression:
-            above, below = self.call(node, ">=", value, least), self.call(node, "<=", value, most)
-            return self.call(node, "AND", above, below)
+            above, below = (
+                self.call(node, built_in.GREATER_THAN_OR_EQUAL, value, least),
+                self.call(node, built_in.LESS_THAN_OR_EQUAL, value, most),
+            )
+            return self.call(node, built_in.AND, above, below)
 
         if node.args.get("symmetric"):
-            return self.call(node, "OR", within(low, high), within(high, low))
+            return self.call(node, built_in.OR, within(low, high), within(high, low))
         return within(low, high)
 
     def _in(self, node: exp.Expr) -> ResolvedExpression:
@@ -302,9 +318,9 @@ class ExpressionBinder:
         value = self.bind(node.this)
         members = [self.bind(member) for member in node.expressions]
         if isinstance(value.output_type, RowType):
-            equal = [self._compared(node, "=", value, member) for member in members]
-            return equal[0] if len(equal) == 1 else self.call(node, "OR", *equal)
-        return self.call(node, "IN", value, *members)
+            equal = [self._compared(node, built_in.EQUALS, value, member) for member in members]
+            return equal[0] if len(equal) == 1 else self.call(node, built_in.OR, *equal)
+        return self.call(node, built_in.IN, value, *members)
 
     def _case(self, node: exp.Expr) -> ResolvedExpression:
         subject = None if node.this is None else self.bind(node.this)
@@ -313,35 +329,35 @@ class ExpressionBinder:
             if subject is None:
                 arguments.append(self.condition(branch.this))
             else:
-                arguments.append(self.call(branch, "=", subject, self.bind(branch.this)))
+                arguments.append(
+                    self.call(branch, built_in.EQUALS, subject, self.bind(branch.this))
+                )
             arguments.append(self.bind(branch.args["true"]))
         default = node.args.get("default")
         missing = ValueLiteral(None, logical.NullType())
         arguments.append(missing if default is None else self.bind(default))
-        return self.call(node, "CASE", *arguments)
+        return self.call(node, built_in.CASE, *arguments)
 
     def _cast(self, node: exp.Expr) -> ResolvedExpression:
         operand, target = self.bind(node.this), node.args["to"].logical_type
         try:
-            return self.context.registry.resolve_cast(
-                operand, target, isinstance(node, exp.TryCast)
-            )
+            return resolve_cast(operand, target, isinstance(node, exp.TryCast))
         except JobDefinitionError as error:
             raise self.context.refusal(node, str(error)) from None
 
     # constructed values
 
     def _row(self, node: exp.Expr) -> ResolvedExpression:
-        return self.call(node, "ROW", *map(self.bind, node.expressions))
+        return self.call(node, built_in.ROW, *map(self.bind, node.expressions))
 
     def _array(self, node: exp.Expr) -> ResolvedExpression:
-        return self.call(node, "ARRAY", *map(self.bind, node.expressions))
+        return self.call(node, built_in.ARRAY, *map(self.bind, node.expressions))
 
     def _map(self, node: exp.Expr) -> ResolvedExpression:
-        return self.call(node, "MAP", *map(self.bind, node.expressions))
+        return self.call(node, built_in.MAP, *map(self.bind, node.expressions))
 
     def _item(self, node: exp.Expr) -> ResolvedExpression:
-        return self.call(node, "ITEM", self.bind(node.this), self.bind(node.expressions[0]))
+        return self.call(node, built_in.ITEM, self.bind(node.this), self.bind(node.expressions[0]))
 
     def _period_predicate(self, node: exp.Expr) -> ResolvedExpression:
         return bind_period_predicate(self, node)
@@ -359,19 +375,17 @@ class ExpressionBinder:
             database = self.context.catalog.current_database
             return ValueLiteral(database, logical.VarCharType(nullable=False))
         kind = function_kind(self.context, node)
-        if kind == "AGGREGATE":
+        if kind is FunctionKind.AGGREGATE:
             return bind_aggregate(self, node)
-        if kind == "TABLE":
+        if kind is FunctionKind.TABLE:
             raise self.context.refusal(
                 node, f"{node.name} gives a table: write LATERAL TABLE({node.name}(...)) in FROM"
             )
         arguments, payload = self.arguments(node.arguments)
-        definition = definition_of(self.context, node)
-        if definition is not None:
-            payload = definition
-        elif name.upper() == "JSON":
+        definition = called_function(self.context, node)
+        if definition is built_in.JSON:
             self._require_json_constructor(node)
-        return resolved_call(self.context, node, name, arguments, payload)
+        return resolved_call(self.context, node, definition, arguments, payload)
 
     def _require_json_constructor(self, node: nodes.FunctionCall) -> None:
         """JSON(...) says that a text is not to be quoted, which means something there only."""
@@ -434,3 +448,8 @@ class ExpressionBinder:
         exp.Subquery: _scalar_query,
         exp.Exists: _exists,
     }
+
+
+def _is_row(expression: ResolvedExpression) -> bool:
+    """Whether it is a row that is written out."""
+    return isinstance(expression, Call) and expression.function is built_in.ROW

@@ -8,6 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from millrace.common.types.logical.logical_type import BooleanType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
@@ -215,8 +216,8 @@ class FromBinder:
             two = Scope(right).find((name,))
             assert one is not None
             assert two is not None
-            parts.append(binder.call(node, "=", one.expression, two.expression))
-        return parts[0] if len(parts) == 1 else binder.call(node, "AND", *parts)
+            parts.append(binder.call(node, built_in.EQUALS, one.expression, two.expression))
+        return parts[0] if len(parts) == 1 else binder.call(node, built_in.AND, *parts)
 
     def _merged(
         self, node: exp.Expr, kind: JoinKind, shared: list[str], scope: Scope, lefts: int
@@ -233,5 +234,5 @@ class FromBinder:
                 made[name] = two.expression
             else:
                 binder = self.expressions(scope, "USING")
-                made[name] = binder.call(node, "COALESCE", one.expression, two.expression)
+                made[name] = binder.call(node, built_in.COALESCE, one.expression, two.expression)
         return made

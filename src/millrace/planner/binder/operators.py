@@ -1,4 +1,4 @@
-"""Operators of the language: how the registry of functions calls what a node of syntax means."""
+"""Operators of the language: the built-in function that a node of syntax means."""
 
 from __future__ import annotations
 
@@ -6,34 +6,33 @@ from typing import Final
 
 from sqlglot import exp
 
+from millrace.expressions import built_in
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.sql.dialect import nodes
 
-__all__ = ["BINARY", "COMPARISONS", "NEGATED_COMPARISONS", "SWAPPED_COMPARISONS"]
+__all__ = ["BINARY", "COMPARISONS"]
 
-COMPARISONS: Final[dict[type[exp.Expr], str]] = {
-    exp.EQ: "=",
-    exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
+COMPARISONS: Final[dict[type[exp.Expr], FunctionDefinition]] = {
+    exp.EQ: built_in.EQUALS,
+    exp.NEQ: built_in.NOT_EQUALS,
+    exp.LT: built_in.LESS_THAN,
+    exp.LTE: built_in.LESS_THAN_OR_EQUAL,
+    exp.GT: built_in.GREATER_THAN,
+    exp.GTE: built_in.GREATER_THAN_OR_EQUAL,
 }
-BINARY: Final[dict[type[exp.Expr], str]] = {
+BINARY: Final[dict[type[exp.Expr], FunctionDefinition]] = {
     **COMPARISONS,
-    exp.Add: "+",
-    nodes.Plus: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-    exp.DPipe: "||",
-    exp.And: "AND",
-    exp.Or: "OR",
-    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
-    exp.NullSafeNEQ: "IS DISTINCT FROM",
-    exp.Like: "LIKE",
-    exp.SimilarTo: "SIMILAR TO",
+    exp.Add: built_in.PLUS,
+    nodes.Plus: built_in.PLUS,
+    exp.Sub: built_in.MINUS,
+    exp.Mul: built_in.TIMES,
+    exp.Div: built_in.DIVIDE,
+    exp.Mod: built_in.MOD,
+    exp.DPipe: built_in.CONCAT_OPERATOR,
+    exp.And: built_in.AND,
+    exp.Or: built_in.OR,
+    exp.NullSafeEQ: built_in.IS_NOT_DISTINCT_FROM,
+    exp.NullSafeNEQ: built_in.IS_DISTINCT_FROM,
+    exp.Like: built_in.LIKE,
+    exp.SimilarTo: built_in.SIMILAR,
 }
-NEGATED_COMPARISONS: Final = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-SWAPPED_COMPARISONS: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""With the operands changed over."""

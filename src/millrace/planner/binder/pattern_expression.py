@@ -18,14 +18,18 @@ from millrace.common.types.logical.logical_type import (
     RowType,
     TimestampType,
 )
+from millrace.expressions import built_in
+from millrace.expressions.function_definition import FunctionKind
 from millrace.expressions.pattern_expressions import (
     MatchRowtime,
     PatternAggregate,
     PatternFieldReference,
     RowsOf,
 )
+from millrace.expressions.registry import resolve_aggregate
 from millrace.expressions.resolved import FieldReference, ResolvedExpression, ValueLiteral
-from millrace.planner.binder.calls import definition_of, function_kind, split_arguments
+from millrace.planner.binder.calls import called_function, function_kind, split_arguments
+from millrace.planner.binder.casts import cast_to
 from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.expression import ExpressionBinder
@@ -142,7 +146,7 @@ class PatternExpressionBinder:
             return own(self, node)
         if node.args.get("over") is not None:
             raise self._context.refusal(node, f"OVER cannot stand in {self._clause}")
-        if function_kind(self._context, node) == "AGGREGATE":
+        if function_kind(self._context, node) is FunctionKind.AGGREGATE:
             return self._aggregate(node)
         return None
 
@@ -202,15 +206,17 @@ class PatternExpressionBinder:
             rows = self._one_variable(node)
         finally:
             self._inside, self._used = "", before
-        definition = definition_of(self._context, node)
+        function = called_function(self._context, node)
         types = tuple(each.output_type for each in arguments)
         try:
-            kind = self._context.registry.resolve_aggregate(
-                name, types, False, payload if definition is None else definition
-            )
+            if function.built_in:
+                kind = resolve_aggregate(function, types, False, payload)
+            else:
+                wanted, kind = function.infer(types)
+                arguments = tuple(map(cast_to, arguments, wanted))
         except JobDefinitionError as error:
             raise self._context.refusal(node, str(error)) from None
-        return PatternAggregate(name, rows, arguments, kind, definition or payload)
+        return PatternAggregate(function, rows, arguments, kind, payload)
 
     def _arguments(self, node: nodes.FunctionCall) -> tuple[tuple[ResolvedExpression, ...], Any]:
         """The arguments; of ``COUNT(*)`` and ``COUNT(A.*)`` there are none."""
@@ -259,7 +265,7 @@ class PatternExpressionBinder:
 
     def _proctime(self, node: nodes.FunctionCall) -> ResolvedExpression:
         self._only_in_measures(node)
-        return self._binder.call(node, "PROCTIME")
+        return self._binder.call(node, built_in.PROCTIME)
 
     def _only_in_measures(self, node: nodes.FunctionCall) -> None:
         if self._variable is not None or self._inside:

@@ -7,6 +7,8 @@ from typing import Protocol
 from sqlglot import exp
 
 from millrace.common.types.logical import logical_type as logical
+from millrace.expressions import built_in
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.planner.binder.context import BindingContext
 from millrace.sql.dialect import nodes
@@ -15,13 +17,19 @@ __all__ = ["bind_period_predicate"]
 
 _LENGTHS = (logical.DayTimeIntervalType, logical.YearMonthIntervalType)
 _CONDITIONS = {
-    "OVERLAPS": (("begin", "<=", "end"), ("end", ">=", "begin")),
-    "CONTAINS": (("begin", "<=", "begin"), ("end", ">=", "end")),
-    "EQUALS": (("begin", "=", "begin"), ("end", "=", "end")),
-    "PRECEDES": (("end", "<=", "begin"),),
-    "SUCCEEDS": (("begin", ">=", "end"),),
-    "IMMEDIATELY PRECEDES": (("end", "=", "begin"),),
-    "IMMEDIATELY SUCCEEDS": (("begin", "=", "end"),),
+    "OVERLAPS": (
+        ("begin", built_in.LESS_THAN_OR_EQUAL, "end"),
+        ("end", built_in.GREATER_THAN_OR_EQUAL, "begin"),
+    ),
+    "CONTAINS": (
+        ("begin", built_in.LESS_THAN_OR_EQUAL, "begin"),
+        ("end", built_in.GREATER_THAN_OR_EQUAL, "end"),
+    ),
+    "EQUALS": (("begin", built_in.EQUALS, "begin"), ("end", built_in.EQUALS, "end")),
+    "PRECEDES": (("end", built_in.LESS_THAN_OR_EQUAL, "begin"),),
+    "SUCCEEDS": (("begin", built_in.GREATER_THAN_OR_EQUAL, "end"),),
+    "IMMEDIATELY PRECEDES": (("end", built_in.EQUALS, "begin"),),
+    "IMMEDIATELY SUCCEEDS": (("begin", built_in.EQUALS, "end"),),
 }
 """Which ends of the left and the right period are compared, and how."""
 
@@ -35,7 +43,9 @@ class PeriodBinder(Protocol):
         """An expression with its type."""
         ...
 
-    def call(self, node: exp.Expr, name: str, *arguments: ResolvedExpression) -> ResolvedExpression:
+    def call(
+        self, node: exp.Expr, function: FunctionDefinition, *arguments: ResolvedExpression
+    ) -> ResolvedExpression:
         """A call of a built-in function."""
         ...
 
@@ -52,7 +62,9 @@ def bind_period_predicate(binder: PeriodBinder, node: exp.Expr) -> ResolvedExpre
         binder.call(node, operator, left[one], right[other])
         for one, operator, other in _CONDITIONS[kind]
     ]
-    return comparisons[0] if len(comparisons) == 1 else binder.call(node, "AND", *comparisons)
+    return (
+        comparisons[0] if len(comparisons) == 1 else binder.call(node, built_in.AND, *comparisons)
+    )
 
 
 def _period(binder: PeriodBinder, node: exp.Expr) -> dict[str, ResolvedExpression]:
@@ -62,8 +74,8 @@ def _period(binder: PeriodBinder, node: exp.Expr) -> dict[str, ResolvedExpressio
         )
     begin, end = (binder.bind(part) for part in node.expressions)
     if isinstance(end.output_type, _LENGTHS):
-        end = binder.call(node, "+", begin, end)
+        end = binder.call(node, built_in.PLUS, begin, end)
     return {
-        "begin": binder.call(node, "LEAST", begin, end),
-        "end": binder.call(node, "GREATEST", begin, end),
+        "begin": binder.call(node, built_in.LEAST, begin, end),
+        "end": binder.call(node, built_in.GREATEST, begin, end),
     }

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import Place, ResolvedExpression
 
 __all__ = ["AggregatePlaceholder", "GroupingPlaceholder", "OrderItem", "OverPlaceholder", "has"]
@@ -29,7 +30,7 @@ class OrderItem:
 class AggregatePlaceholder(ResolvedExpression):
     """``SUM(DISTINCT x) FILTER (WHERE y)``."""
 
-    function: str
+    function: FunctionDefinition
     arguments: tuple[ResolvedExpression, ...]
     type: LogicalType
     distinct: bool = False
@@ -67,7 +68,7 @@ class OverPlaceholder(ResolvedExpression):
         preceding, following: as of `OverGroup`.
     """
 
-    function: str
+    function: FunctionDefinition
     arguments: tuple[ResolvedExpression, ...]
     type: LogicalType
     partition: tuple[ResolvedExpression, ...] = ()

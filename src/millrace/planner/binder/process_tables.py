@@ -20,6 +20,7 @@ from millrace.expressions.process_table_functions import (
     ProcessArgument,
     ProcessSignature,
 )
+from millrace.expressions.registry import resolve_cast
 from millrace.expressions.resolved import (
     FieldReference,
     ResolvedExpression,
@@ -162,7 +163,7 @@ class _ProcessCall:
             )
         if kind == value.output_type:
             return value
-        return self._binder.context.registry.resolve_cast(value, kind)
+        return resolve_cast(value, kind)
 
     def _table(
         self, place: int, argument: ProcessArgument, node: exp.Expr, columns: Sequence[str]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from millrace.expressions.function_definition import FunctionKind
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.planner.binder.calls import function_kind
 from millrace.planner.binder.context import BindingContext
@@ -48,7 +49,7 @@ class QualifyNames:
             if call.args.get("over") is not None:
                 if has(column, OverPlaceholder):
                     return None
-            elif function_kind(self._context, call) == "AGGREGATE":
+            elif function_kind(self._context, call) is FunctionKind.AGGREGATE:
                 return None
         if self._count[names[0]] > 1:
             raise self._context.refusal(

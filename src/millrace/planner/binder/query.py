@@ -11,7 +11,7 @@ from millrace.common.types.logical.logical_type import RowField, RowType
 from millrace.expressions.resolved import FieldReference, ResolvedExpression, SortKey, ValueLiteral
 from millrace.expressions.type_merging import common_type
 from millrace.planner.binder.casts import cast_rows, cast_to
-from millrace.planner.binder.context import BindingContext, CommonTables, Functions
+from millrace.planner.binder.context import BindingContext, CommonTables
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.expression import ExpressionBinder
 from millrace.planner.binder.scope import Scope, table_of
@@ -38,9 +38,7 @@ SET_KINDS: dict[type[exp.Expr], SetKind] = {
 }
 
 
-def bind_query(
-    query: exp.Expr, catalog: CatalogReader, registry: Functions, text: str | None = None
-) -> RelNode:
+def bind_query(query: exp.Expr, catalog: CatalogReader, text: str | None = None) -> RelNode:
     """The typed relational tree of a query.
 
     Args:
@@ -49,14 +47,13 @@ def bind_query(
     Raises:
         SqlValidationError: a name is unknown, or types do not fit.
     """
-    return _QueryBinder(catalog, registry, text).bind(query, None, {})
+    return _QueryBinder(catalog, text).bind(query, None, {})
 
 
 def bind_expression(
     expression: exp.Expr,
     row_type: RowType,
     catalog: CatalogReader,
-    registry: Functions,
     text: str | None = None,
     name: str = "",
 ) -> ResolvedExpression:
@@ -65,14 +62,14 @@ def bind_expression(
     Args:
         name: of the table, by which the expression may qualify columns.
     """
-    binder = _QueryBinder(catalog, registry, text)
+    binder = _QueryBinder(catalog, text)
     scope = Scope((table_of((name,) if name else (), row_type),))
     return ExpressionBinder(binder.context, scope, {}).bind(expression)
 
 
 class _QueryBinder:
-    def __init__(self, catalog: CatalogReader, registry: Functions, text: str | None) -> None:
-        self.context = BindingContext(catalog, registry, text, self.bind)
+    def __init__(self, catalog: CatalogReader, text: str | None) -> None:
+        self.context = BindingContext(catalog, text, self.bind)
 
     def bind(self, node: exp.Expr, outer: Scope | None, common: CommonTables) -> RelNode:
         """A query and what is behind it: WITH, ORDER BY, OFFSET and LIMIT."""

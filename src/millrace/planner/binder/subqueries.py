@@ -7,6 +7,8 @@ from typing import Protocol
 from sqlglot import exp
 
 from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions import built_in
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.planner.binder.context import BindingContext
 from millrace.planner.relational.rel_node import RelNode, Subquery, SubqueryKind
@@ -24,7 +26,7 @@ class QueryContext(Protocol):
     def query(self, node: exp.Expr) -> RelNode: ...
 
     def call(
-        self, node: exp.Expr, name: str, *arguments: ResolvedExpression
+        self, node: exp.Expr, function: FunctionDefinition, *arguments: ResolvedExpression
     ) -> ResolvedExpression: ...
 
 
@@ -55,11 +57,13 @@ def bind_in_query(binder: QueryContext, node: exp.Expr, query: exp.Expr) -> Reso
             node, f"IN compares {len(operands)} values with a query of {len(fields)} columns"
         )
     for index, operand in enumerate(operands):  # refuses types that cannot be compared
-        binder.call(node, "=", operand, relation.field(index))
+        binder.call(node, built_in.EQUALS, operand, relation.field(index))
     return Subquery(SubqueryKind.IN, relation, operands)
 
 
-def bind_quantified(binder: QueryContext, node: exp.Expr, comparison: str) -> ResolvedExpression:
+def bind_quantified(
+    binder: QueryContext, node: exp.Expr, comparison: FunctionDefinition
+) -> ResolvedExpression:
     """``a > ALL (SELECT b ...)``, ``a = SOME (SELECT b ...)``."""
     every = isinstance(node.expression, exp.All)
     inner = node.expression.this
@@ -68,9 +72,9 @@ def bind_quantified(binder: QueryContext, node: exp.Expr, comparison: str) -> Re
     if len(relation.row_type) != 1:
         raise binder.context.refusal(node, "ALL and SOME take a query of one column")
     binder.call(node, comparison, operand, relation.field(0))
-    if not every and comparison == "=":
+    if not every and comparison is built_in.EQUALS:
         return Subquery(SubqueryKind.IN, relation, (operand,))
-    if every and comparison == "<>":
-        return binder.call(node, "NOT", Subquery(SubqueryKind.IN, relation, (operand,)))
+    if every and comparison is built_in.NOT_EQUALS:
+        return binder.call(node, built_in.NOT, Subquery(SubqueryKind.IN, relation, (operand,)))
     kind = SubqueryKind.ALL if every else SubqueryKind.SOME
     return Subquery(kind, relation, (operand,), comparison)

@@ -11,6 +11,7 @@ from sqlglot import exp
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField, RowType
 from millrace.expressions.function_definition import FunctionKind
+from millrace.expressions.registry import find, nearest
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.planner.binder.calls import definition_of, resolved_call
 from millrace.planner.binder.context import BindingContext
@@ -22,14 +23,13 @@ from millrace.planner.binder.scope import Scope, table_of
 from millrace.planner.binder.table_arguments import FromContext, table_rows_of
 from millrace.planner.binder.temporal_tables import bind_temporal_table
 from millrace.planner.inference.time_attributes import time_attributes
-from millrace.planner.relational.rel_node import RelNode, TableFunctionScan
+from millrace.planner.relational.rel_node import RelNode, TableFunctionKind, TableFunctionScan
 from millrace.planner.relational.stream_rel_nodes import (
     TimeAttribute,
     WindowingStrategy,
     WindowKind,
     WindowTableFunction,
 )
-from millrace.planner.relational.table_functions import UNNEST
 from millrace.sql.dialect import nodes
 
 __all__ = ["bind_function_table", "bind_unnest", "milliseconds", "windowed"]
@@ -61,14 +61,13 @@ def bind_function_table(
     if name == "UNNEST":
         return _unnest(binder, call, [expressions.bind(a) for a in call.arguments], False), ()
     arguments, payload = expressions.arguments(call.arguments)
-    definition = user_defined
-    found = definition if definition is not None else binder.context.registry.find(name)
-    if found is not None and str(found.kind.value) != "TABLE":
+    definition = user_defined or find(name)
+    if definition is not None and definition.kind is not FunctionKind.TABLE:
         raise binder.context.refusal(call, f"{call.name} is no table function: it gives one value")
-    if found is None:
-        hint = nearest_name(name, binder.context.registry.nearest(name))
+    if definition is None:
+        hint = nearest_name(name, nearest(name))
         raise binder.context.refusal(call, f"there is no table function {call.name!r}{hint}")
-    rows = resolved_call(binder.context, call, name, arguments, definition or payload)
+    rows = resolved_call(binder.context, call, definition, arguments, payload)
     return _unnest(binder, call, [rows], False), ()
 
 
@@ -100,7 +99,7 @@ def _unnest(
         columns.append(("ORDINALITY", logical.IntType(nullable=False)))
     names = unique_names(name for name, _ in columns)
     row = RowType.of(*zip(names, (kind for _, kind in columns), strict=True))
-    return TableFunctionScan(UNNEST, tuple(operands), row, ordinality)
+    return TableFunctionScan(TableFunctionKind.UNNEST, tuple(operands), row, ordinality)
 
 
 def _window(

@@ -69,7 +69,7 @@ def _view(context: BindingContext, node: exp.Expr, view: ResolvedView) -> RelNod
 
         catalog = view.catalog or context.catalog
         try:
-            query = bind_query(parse_query(query), catalog, context.registry, query)
+            query = bind_query(parse_query(query), catalog, query)
         except SqlValidationError as error:
             reason = f"the view {'.'.join(view.path)} is no longer valid: {error.reason}"
             raise context.refusal(node, reason) from None

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from millrace.common.types.logical.logical_type import RowType
+from millrace.expressions import built_in
 from millrace.expressions.aggregates.accumulators import accumulator
 from millrace.expressions.function_definition import FunctionResolutionError
 from millrace.expressions.resolved import AggregateCall
@@ -34,7 +35,9 @@ def translate_aggregate(node: Aggregate, translator: Translator) -> Transformati
         # a group has one value of GROUPING
         places = iter(range(behind, len(input_type.fields)))
         used = tuple(
-            replace(call, function="MAX", arguments=(next(places),)) if _is_flag(call) else call
+            replace(call, function=built_in.MAX, arguments=(next(places),))
+            if _is_flag(call)
+            else call
             for call in node.calls
         )
     rows = translator.keyed(node.input, positions)
@@ -108,7 +111,7 @@ def _expanded(node: Aggregate, translator: Translator) -> Transformation:
 
 
 def _is_flag(call: AggregateCall) -> bool:
-    return call.function in ("GROUPING", "GROUPING_ID")
+    return call.function is built_in.GROUPING
 
 
 def _flags(node: Aggregate) -> tuple[tuple[int, ...], ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from millrace.common.types.logical.logical_type import BooleanType
+from millrace.expressions import built_in
 from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, rewritten
 from millrace.expressions.session_settings import SessionSettings
@@ -108,7 +109,7 @@ def _both(lower: ResolvedExpression, upper: ResolvedExpression | None) -> Resolv
     if upper is None:
         return lower
     nullable = lower.output_type.is_nullable or upper.output_type.is_nullable
-    return Call("AND", (lower, upper), BooleanType(nullable=nullable))
+    return Call(built_in.AND, (lower, upper), BooleanType(nullable=nullable))
 
 
 def _translated(node: RelNode, translator: Translator) -> Transformation:
@@ -154,7 +155,7 @@ def _refuse_watermarks(calc: FusedCalc) -> None:
     pending: list[ResolvedExpression] = [*calc.projections, *conditions]
     while pending:
         expression = pending.pop()
-        if isinstance(expression, Call) and expression.function == "CURRENT_WATERMARK":
+        if isinstance(expression, Call) and expression.function is built_in.CURRENT_WATERMARK:
             raise UnsupportedQueryError(
                 "CURRENT_WATERMARK is for streams: in batch mode there are no watermarks",
                 expression.place,

@@ -8,12 +8,16 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.expressions.resolved import FieldReference, OuterReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
-from millrace.planner.execution.state_digest import digest, function_identity
+from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance
 from millrace.planner.execution.translation import Translator
-from millrace.planner.relational.rel_node import Join, JoinKind, TableFunctionScan
+from millrace.planner.relational.rel_node import (
+    Join,
+    JoinKind,
+    TableFunctionKind,
+    TableFunctionScan,
+)
 from millrace.planner.relational.rewriting import conjunction
-from millrace.planner.relational.table_functions import REPLICATE_ROWS, UNNEST
 from millrace.table_runtime.correlate import (
     CorrelateOperator,
     CorrelateSpec,
@@ -25,7 +29,10 @@ from millrace.table_runtime.correlate import (
 
 __all__ = ["correlate"]
 
-FUNCTIONS: dict[str, TableFunction] = {UNNEST: unnest, REPLICATE_ROWS: replicate_rows}
+FUNCTIONS: dict[TableFunctionKind, TableFunction] = {
+    TableFunctionKind.UNNEST: unnest,
+    TableFunctionKind.REPLICATE_ROWS: replicate_rows,
+}
 
 
 def correlate(
@@ -40,21 +47,12 @@ def correlate(
     Args:
         columns: what is made of the function's rows, over the left row followed by the function's.
         conditions: over the same, of the rows that count.
-
-    Raises:
-        UnsupportedQueryError: it is a function of the user.
     """
-    function = FUNCTIONS.get(scan.function)
-    if function is None:
-        raise node.refusal(
-            f"the table function {scan.function} cannot run here yet: UNNEST can, and scalar "
-            "functions that give arrays"
-        )
     spec = CorrelateSpec(
         node.left.row_type,
-        function,
+        FUNCTIONS[scan.function],
         tuple(map(_own, scan.arguments)),
-        bool(scan.payload),
+        scan.ordinality,
         node.kind is JoinKind.LEFT,
         node.row_type,
         _made(node, scan, columns, conditions),
@@ -65,7 +63,7 @@ def correlate(
         partial(CorrelateOperator, spec, translator.settings.session or SessionSettings()),
         [rows],
         _gives(scan, spec, translator.provenance(rows)),
-        f"Correlate(invocation=[{scan.function}({given})], joinType=[{node.kind.value}])",
+        f"Correlate(invocation=[{scan.function.value}({given})], joinType=[{node.kind.value}])",
     )
 
 
@@ -89,8 +87,8 @@ def _made(
 def _gives(scan: TableFunctionScan, spec: CorrelateSpec, rows: Provenance) -> Provenance:
     """A row for each one that the function gives; NULL beside rows for which it gives none."""
     call = digest(
-        function_identity(scan.function, scan.payload),
-        spec.payload,
+        scan.function.value,
+        spec.ordinality,
         [rows.column(each) for each in spec.arguments],
         spec.pads,
     )

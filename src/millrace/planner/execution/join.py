@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from millrace.expressions import built_in
 from millrace.expressions.resolved import Call, OuterReference
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
@@ -88,7 +89,7 @@ def _lateral(node: Join, translator: Translator) -> Transformation:
         kind = time_attributes(node.left).get(period.index)
         if kind is TimeAttribute.ROWTIME:
             return temporal_join(node, side, period.index, translator)
-    elif isinstance(period, Call) and period.function == "PROCTIME":
+    elif isinstance(period, Call) and period.function is built_in.PROCTIME:
         kind = TimeAttribute.PROCTIME
     if kind is None:
         raise node.refusal(

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import groupby
 
 from millrace.common.types.logical import logical_type as logical
+from millrace.expressions import built_in
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import AggregateCall, Cast, ValueLiteral
 from millrace.plan.transformation import Transformation
@@ -27,11 +28,13 @@ from millrace.table_runtime.over_values import OverSpec
 __all__ = ["translate_over_aggregate"]
 
 _IN_STREAMS = (
-    *("COUNT", "SUM", "AVG", "MIN", "MAX", "FIRST_VALUE", "LAST_VALUE", "LISTAGG"),
-    *("VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP", "COLLECT", "ARRAY_AGG"),
+    *(built_in.COUNT, built_in.SUM, built_in.AVG, built_in.MIN, built_in.MAX),
+    *(built_in.FIRST_VALUE, built_in.LAST_VALUE, built_in.LISTAGG),
+    *(built_in.VAR_POP, built_in.VAR_SAMP, built_in.STDDEV_POP, built_in.STDDEV_SAMP),
+    *(built_in.COLLECT, built_in.ARRAY_AGG),
 )
 """Aggregates over frames."""
-_NUMBERING = ("ROW_NUMBER", "RANK", "DENSE_RANK")
+_NUMBERING = (built_in.ROW_NUMBER, built_in.RANK, built_in.DENSE_RANK)
 _IN_NUMBERS = (
     *(logical.IntegralType, logical.FloatType, logical.DoubleType, logical.DecimalType),
     *(logical.DateType, logical.TimeType, logical.TimestampType, logical.LocalZonedTimestampType),
@@ -73,7 +76,7 @@ def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Tra
         node.row_type,
         rowtime,
         lags,
-        number == "RANK",
+        number is built_in.RANK,
         translator.state_ttl(),
     )
     names = node.input.row_type.names
@@ -83,7 +86,7 @@ def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Tra
         "OverAggregate",
         partial(OverAggregateOperator, spec),
         [translator.keyed(node.input, group.partition)],
-        state_signature(node, group, translator, by=(rowtime, lags, number)),
+        state_signature(node, group, translator, by=(rowtime, lags, number.name if number else "")),
         f"OverAggregate(partitionBy=[{keys}], select=[{calls}])",
     )
 
@@ -160,7 +163,7 @@ def _is_number(node: OverAggregate, index: int) -> bool:
 def _lags(node: OverAggregate) -> tuple[int, ...]:
     """How many rows before each LAG reads; none: these are aggregates."""
     calls = node.over[0].calls
-    if calls[0].function != "LAG":
+    if calls[0].function is not built_in.LAG:
         return ()
     return tuple(_lag(node, call) for call in calls)
 
@@ -180,12 +183,12 @@ def _lag(node: OverAggregate, call: AggregateCall) -> int:
     raise node.refusal("LAG in stream mode takes a literal number of rows, from 0", call.place)
 
 
-def _operator_of(call: AggregateCall) -> str:
+def _operator_of(call: AggregateCall) -> FunctionDefinition | None:
     """The function, of those that have an operator of their own; the others share one."""
-    return call.function if call.function in ("LAG", *_NUMBERING) else ""
+    return call.function if call.function in (built_in.LAG, *_NUMBERING) else None
 
 
-def _numbered(group: OverGroup, number: str) -> OverGroup:
+def _numbered(group: OverGroup, number: FunctionDefinition | None) -> OverGroup:
     """ROW_NUMBER and RANK count rows, DENSE_RANK the values of the order."""
     if group.following != 0 or (group.preceding or 0) < 0:
         raise UnsupportedQueryError(
@@ -195,25 +198,25 @@ def _numbered(group: OverGroup, number: str) -> OverGroup:
         )
     for call in group.calls:
         _require_streaming(call)
-    if not number:
+    if number is None:
         return group
-    if number == "DENSE_RANK" and len(group.order) > 1:
+    if number is built_in.DENSE_RANK and len(group.order) > 1:
         raise UnsupportedQueryError(
             "DENSE_RANK in stream mode is ordered by a single time column", group.order[1].place
         )
-    counted = (group.order[0].index,) if number == "DENSE_RANK" else ()
+    counted = (group.order[0].index,) if number is built_in.DENSE_RANK else ()
     calls = tuple(
-        replace(call, function="COUNT", arguments=counted, distinct=bool(counted))
+        replace(call, function=built_in.COUNT, arguments=counted, distinct=bool(counted))
         for call in group.calls
     )
     return replace(group, calls=calls, rows=not counted)
 
 
 def _require_streaming(call: AggregateCall) -> None:
-    of_user = isinstance(call.payload, FunctionDefinition)
-    if not of_user and call.function not in (*_IN_STREAMS, *_NUMBERING, "LAG"):
+    known = (*_IN_STREAMS, *_NUMBERING, built_in.LAG)
+    if call.function.built_in and call.function not in known:
         raise UnsupportedQueryError(
-            f"{call.function} OVER cannot run in stream mode; {', '.join(_IN_STREAMS)}, "
-            f"{', '.join(_NUMBERING)} and LAG can; in batch mode every function of OVER does",
+            f"{call.function} OVER cannot run in stream mode; {', '.join(map(str, known[:-1]))} "
+            f"and {known[-1]} can; in batch mode every function of OVER does",
             call.place,
         )

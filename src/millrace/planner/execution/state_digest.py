@@ -26,6 +26,7 @@ from millrace.common.types.logical.logical_type import (
     VarCharType,
 )
 from millrace.common.types.logical.logical_type import rewritten as rewritten_type
+from millrace.expressions import built_in
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.pattern_expressions import PatternAggregate, PatternFieldReference
 from millrace.expressions.resolved import (
@@ -44,16 +45,18 @@ _LENGTH = 32
 """Hexadecimal digits of a digest."""
 _ZONED = frozenset(
     {
-        *("CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALTIMESTAMP"),
-        *("FROM_UNIXTIME", "UNIX_TIMESTAMP"),
+        *(built_in.CURRENT_DATE, built_in.CURRENT_TIME),
+        *(built_in.LOCAL_TIME, built_in.LOCAL_TIMESTAMP),
+        *(built_in.FROM_UNIXTIME, built_in.UNIX_TIMESTAMP),
     }
 )
 """Functions whose values depend on the session's zone whatever their arguments are."""
 _UNZONED = frozenset(
     {
-        *("CASE", "COALESCE", "IF", "IFNULL", "NULLIF", "GREATEST", "LEAST"),
-        *("ROW", "ARRAY", "MAP", "PROCTIME", "NOW", "CURRENT_TIMESTAMP"),
-        "CURRENT_ROW_TIMESTAMP",
+        *(built_in.CASE, built_in.COALESCE, built_in.IF, built_in.IF_NULL, built_in.NULL_IF),
+        *(built_in.GREATEST, built_in.LEAST, built_in.ROW, built_in.ARRAY, built_in.MAP),
+        *(built_in.PROCTIME, built_in.NOW),
+        *(built_in.CURRENT_TIMESTAMP, built_in.CURRENT_ROW_TIMESTAMP),
     }
 )
 """Functions that hand points in time on as they are."""
@@ -110,7 +113,7 @@ def _own_parts(
         case ValueLiteral():
             yield expression.value
         case Call():
-            yield function_identity(expression.function, expression.payload)
+            yield function_identity(expression.function)
             yield _options(expression.payload, columns, session)
             if _is_zoned(expression):
                 yield session.time_zone
@@ -123,21 +126,19 @@ def _own_parts(
             yield from (expression.rows, expression.first, expression.offset)
             yield columns[expression.index]
         case PatternAggregate():
-            yield function_identity(expression.function, expression.payload)
+            yield function_identity(expression.function)
             yield expression.rows
             yield _options(expression.payload, columns, session)
 
 
-def function_identity(name: str, payload: object) -> object:
+def function_identity(function: FunctionDefinition) -> object:
     """What a function is known by: a built-in one by its name, one of the user by the name of its
     registration."""
-    return ("user", payload.name.upper()) if isinstance(payload, FunctionDefinition) else name
+    return function.name if function.built_in else ("user", function.name.upper())
 
 
 def _options(payload: object, columns: Sequence[str], session: SessionSettings) -> object:
     """A call's options, those among them that are expressions as digests."""
-    if isinstance(payload, FunctionDefinition):
-        return None
     if isinstance(payload, ResolvedExpression):
         return expression_digest(payload, columns, session)
     if isinstance(payload, tuple):

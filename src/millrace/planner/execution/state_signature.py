@@ -53,13 +53,12 @@ class Provenance:
         return tuple(map(self._call, calls))
 
     def _call(self, call: AggregateCall) -> object:
-        identity = function_identity(call.function, call.payload)
         return (
-            identity,
+            function_identity(call.function),
             call.distinct,
             self.at(call.arguments),
             None if call.filter is None else self.columns[call.filter],
-            None if isinstance(identity, tuple) else call.payload,
+            call.payload,
             call.type,
         )
 

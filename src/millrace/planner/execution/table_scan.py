@@ -144,7 +144,7 @@ def _data_stream(
 
 def is_source_watermark(expression: ResolvedExpression | None) -> bool:
     """Whether the watermarks of a stream are the table's."""
-    return isinstance(expression, Call) and expression.payload is SOURCE_WATERMARK
+    return isinstance(expression, Call) and expression.function is SOURCE_WATERMARK
 
 
 def _metadata(table: ResolvedTable, names: tuple[str, ...]) -> Mapping[str, str]:

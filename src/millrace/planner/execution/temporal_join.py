@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import partial
 
 from millrace.common.types.logical.logical_type import BooleanType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Transformation
@@ -162,7 +163,7 @@ def _again(
     for key, left in equal.items():
         if key not in keys:
             column = side.rows.field(key)
-            made.append(Call("=", (left, moved(column, places)), BooleanType()))
+            made.append(Call(built_in.EQUALS, (left, moved(column, places)), BooleanType()))
     return made
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from millrace.common.types.logical.logical_type import LocalZonedTimestampType, TimestampType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import (
     Call,
     Cast,
@@ -22,7 +23,7 @@ from millrace.planner.relational.stream_rel_nodes import TimeAttribute
 
 __all__ = ["IntervalBounds", "interval_bounds"]
 
-_SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+_SUMS = (built_in.PLUS, built_in.MINUS)
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -74,7 +75,7 @@ def _bound(
     part: ResolvedExpression, times: Mapping[int, TimeAttribute], width: int
 ) -> tuple[tuple[int, int], int | None, int | None] | None:
     """The times that a comparison is of, and the least and greatest difference it allows."""
-    if not isinstance(part, Call) or part.function not in _SWAPPED or len(part.arguments) != 2:
+    if not isinstance(part, Call) or part.function not in built_in.SWAPPED_COMPARISONS:
         return None
     sides = [_shifted_time(each, times) for each in part.arguments]
     if sides[0] is None or sides[1] is None:
@@ -82,13 +83,21 @@ def _bound(
     (one, one_shift), (two, two_shift), function = sides[0], sides[1], part.function
     if one >= width:
         one, one_shift, two, two_shift = two, two_shift, one, one_shift
-        function = _SWAPPED[function]
+        function = built_in.SWAPPED_COMPARISONS[function]
     if one >= width or two < width or times[one] is not times[two]:
         return None
     difference = two_shift - one_shift
-    low = {">": difference + 1, ">=": difference, "=": difference}.get(function)
-    high = {"<": difference - 1, "<=": difference, "=": difference}.get(function)
-    return (one, two), low, high
+    low = {
+        built_in.GREATER_THAN: difference + 1,
+        built_in.GREATER_THAN_OR_EQUAL: difference,
+        built_in.EQUALS: difference,
+    }.get(function)
+    high = {
+        built_in.LESS_THAN: difference - 1,
+        built_in.LESS_THAN_OR_EQUAL: difference,
+        built_in.EQUALS: difference,
+    }.get(function)
+    return None if low is None and high is None else ((one, two), low, high)
 
 
 def _shifted_time(
@@ -99,17 +108,17 @@ def _shifted_time(
         return (expression.index, 0) if expression.index in times else None
     if isinstance(expression, Cast) and _widens(expression):
         return _shifted_time(expression.operand, times)
-    if not isinstance(expression, Call) or expression.function not in ("+", "-"):
+    if not isinstance(expression, Call) or expression.function not in _SUMS:
         return None
     if len(expression.arguments) != 2:
         return None
     one, two = expression.arguments
     time, amount = _shifted_time(one, times), _interval(two)
-    if time is None and expression.function == "+":
+    if time is None and expression.function is built_in.PLUS:
         time, amount = _shifted_time(two, times), _interval(one)
     if time is None or amount is None:
         return None
-    return time[0], time[1] + (amount if expression.function == "+" else -amount)
+    return time[0], time[1] + (amount if expression.function is built_in.PLUS else -amount)
 
 
 def _widens(cast: Cast) -> bool:
@@ -131,13 +140,13 @@ def _interval(expression: ResolvedExpression) -> int | None:
     if not isinstance(expression, Call):
         return None
     parts = [_interval(each) for each in expression.arguments]
-    if expression.function == "-" and len(parts) == 1 and parts[0] is not None:
+    if expression.function is built_in.MINUS and len(parts) == 1 and parts[0] is not None:
         return -parts[0]
-    if expression.function in ("+", "-") and len(parts) == 2:
+    if expression.function in _SUMS and len(parts) == 2:
         one, two = parts
         if one is not None and two is not None:
-            return one + two if expression.function == "+" else one - two
-    if expression.function == "*" and len(parts) == 2:
+            return one + two if expression.function is built_in.PLUS else one - two
+    if expression.function is built_in.TIMES and len(parts) == 2:
         return _multiple(expression.arguments, parts)
     return None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from millrace.expressions import built_in
 from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.planner.inference.changelog_mode import ChangelogModes, RowChanges, changes_of
@@ -231,7 +232,7 @@ def _watermarks(node: Project | Filter) -> None:
     times = time_attributes(node.input)
 
     def visit(expression: ResolvedExpression) -> None:
-        if isinstance(expression, Call) and expression.function == "CURRENT_WATERMARK":
+        if isinstance(expression, Call) and expression.function is built_in.CURRENT_WATERMARK:
             (argument,) = expression.arguments
             index = argument.index if isinstance(argument, FieldReference) else -1
             if times.get(index) is not TimeAttribute.ROWTIME:

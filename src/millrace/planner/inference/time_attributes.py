@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from millrace.expressions import built_in
 from millrace.expressions.pattern_expressions import MatchRowtime
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.planner.inference.interval_bounds import IntervalBounds, interval_bounds
@@ -116,7 +117,7 @@ def _of_project(node: Project) -> TimeAttributes:
 def _of_expression(expression: ResolvedExpression, inner: TimeAttributes) -> TimeAttribute | None:
     if isinstance(expression, FieldReference):
         return inner.get(expression.index)
-    if isinstance(expression, Call) and expression.function == "PROCTIME":
+    if isinstance(expression, Call) and expression.function is built_in.PROCTIME:
         return TimeAttribute.PROCTIME
     return None
 
@@ -139,7 +140,7 @@ def _of_match(node: Match) -> TimeAttributes:
     for index, (_, measure) in enumerate(node.measures, start=len(node.partition)):
         if isinstance(measure, MatchRowtime):
             made[index] = TimeAttribute.ROWTIME
-        elif isinstance(measure, Call) and measure.function == "PROCTIME":
+        elif isinstance(measure, Call) and measure.function is built_in.PROCTIME:
             made[index] = TimeAttribute.PROCTIME
     return made
 

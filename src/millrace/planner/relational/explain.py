@@ -103,7 +103,7 @@ def _pairs(node: RelNode) -> list[tuple[str, str]]:
         pairs.append(("offset", str(node.offset) if node.offset else ""))
         return [*pairs, ("fetch", "" if node.fetch is None else str(node.fetch))]
     if isinstance(node, rel.TableFunctionScan):
-        return [("invocation", f"{node.function}({', '.join(map(str, node.arguments))})")]
+        return [("invocation", f"{node.function.value}({', '.join(map(str, node.arguments))})")]
     if isinstance(node, ProcessTable):
         keys = (
             _fields(rows, table.partition)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, fields_of
 from millrace.planner.relational.rel_node import Join
 from millrace.planner.relational.rewriting import conjunction, conjuncts
@@ -63,7 +64,7 @@ def equal_sides(
 ) -> tuple[ResolvedExpression, ResolvedExpression] | None:
     """What of the left row and what of the right one must be equal, both over the joined row; None:
     a condition is no such equality, or one of values that are not `equal_by_bytes`."""
-    if not isinstance(part, Call) or part.function != "=":
+    if not isinstance(part, Call) or part.function is not built_in.EQUALS:
         return None
     one, two = part.arguments
     if max(fields_of(one), default=-1) >= width:

@@ -12,6 +12,8 @@ from functools import cached_property
 from typing import Any
 
 from millrace.common.types.logical.logical_type import BooleanType, LogicalType, RowField, RowType
+from millrace.expressions import built_in
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import (
     AggregateCall,
     FieldReference,
@@ -34,6 +36,7 @@ __all__ = [
     "Sort",
     "Subquery",
     "SubqueryKind",
+    "TableFunctionKind",
     "TableFunctionScan",
     "TableScan",
     "Values",
@@ -276,17 +279,29 @@ class Sort(SingleRel):
     fetch: int | None = None
 
 
+class TableFunctionKind(Enum):
+    """The table functions that are part of the language or of its translation."""
+
+    UNNEST = "UNNEST"
+    """A row per element of its arguments."""
+    REPLICATE_ROWS = "$REPLICATE_ROWS$"
+    """As many rows without columns as its argument says."""
+
+
 @dataclass(frozen=True, eq=False)
 class TableFunctionScan(RelNode):
-    """The rows that a table function gives for arguments: UNNEST, or a user's.
+    """The rows that a table function gives for arguments.
 
     Its arguments have `OuterReference`s where it stands on the right of a lateral join.
+
+    Attributes:
+        ordinality: whether the last column has the number of the row, from 1 (WITH ORDINALITY).
     """
 
-    function: str
+    function: TableFunctionKind
     arguments: tuple[ResolvedExpression, ...]
     result_type: RowType
-    payload: Any = None
+    ordinality: bool = False
 
     @cached_property
     def row_type(self) -> RowType:
@@ -315,7 +330,7 @@ class Subquery(ResolvedExpression):
     kind: SubqueryKind
     relation: RelNode
     operands: tuple[ResolvedExpression, ...] = ()
-    comparison: str = "="
+    comparison: FunctionDefinition = built_in.EQUALS
 
     def children(self) -> tuple[ResolvedExpression, ...]:
         return self.operands

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from millrace.common.types.logical.logical_type import BooleanType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression, ValueLiteral
 from millrace.planner.relational.rel_node import Filter, RelNode
 
@@ -36,7 +37,7 @@ def bottom_up(node: RelNode, change: Callable[[RelNode], RelNode]) -> RelNode:
 
 def conjuncts(condition: ResolvedExpression) -> list[ResolvedExpression]:
     """The parts of a condition that all must be TRUE."""
-    if isinstance(condition, Call) and condition.function == "AND":
+    if isinstance(condition, Call) and condition.function is built_in.AND:
         return [part for each in condition.arguments for part in conjuncts(each)]
     if isinstance(condition, ValueLiteral) and condition.value is True:
         return []
@@ -51,7 +52,7 @@ def conjunction(parts: Iterable[ResolvedExpression]) -> ResolvedExpression:
     if len(given) == 1:
         return given[0]
     nullable = any(each.output_type.is_nullable for each in given)
-    return Call("AND", given, BooleanType(nullable=nullable))
+    return Call(built_in.AND, given, BooleanType(nullable=nullable))
 
 
 def filtered(rows: RelNode, parts: Iterable[ResolvedExpression]) -> RelNode:

@@ -35,6 +35,7 @@ def temporal_table_function(name: str, table: TemporalTable) -> FunctionDefiniti
         ConstantResult(table.rows.row_type),
         kind=FunctionKind.TABLE,
         temporal=table,
+        built_in=False,
         category="User-defined",
         text="A temporal table function of the user.",
         parameters=("time attribute",),

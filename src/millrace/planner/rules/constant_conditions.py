@@ -21,6 +21,7 @@ from millrace.common.types.logical.logical_type import (
     RowType,
     VarCharType,
 )
+from millrace.expressions import built_in
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.resolved import Call, Cast, ResolvedExpression, ValueLiteral
@@ -32,7 +33,11 @@ __all__ = ["without_constant_conditions"]
 
 _PLAIN = (BooleanType, IntegralType, DecimalType, DoubleType, CharType, VarCharType)
 """Types whose values mean the same in every session."""
-_FUNCTIONS = {"AND", "OR", "NOT", "=", "<>", "<", "<=", ">", ">=", "+", "-", "*"}
+_FUNCTIONS = {
+    *(built_in.AND, built_in.OR, built_in.NOT),
+    *built_in.SWAPPED_COMPARISONS,
+    *(built_in.PLUS, built_in.MINUS, built_in.TIMES),
+}
 _FAILS = object()
 _ONE_ROW = pa.record_batch({"x": pa.array([0], pa.int32())})
 _ROW_TYPE = RowType.of(("x", IntType()))

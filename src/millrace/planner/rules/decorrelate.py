@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from millrace.common.types.logical.logical_type import BooleanType
+from millrace.expressions import built_in
 from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import (
@@ -183,7 +184,10 @@ def _keyed(inner: Decorrelated, around: RelNode | None) -> tuple[Decorrelated, l
 def _key(predicate: ResolvedExpression) -> int | None:
     """The column of the query that equals something of the row around it; None: it asks anything
     else."""
-    equal = isinstance(predicate, Call) and predicate.function in ("=", "IS NOT DISTINCT FROM")
+    equal = isinstance(predicate, Call) and predicate.function in (
+        built_in.EQUALS,
+        built_in.IS_NOT_DISTINCT_FROM,
+    )
     sides = predicate.children() if equal else ()
     fields = [side for side in sides if isinstance(side, FieldReference)]
     others = [side for side in sides if not list(_fields(side))]
@@ -266,7 +270,7 @@ def _same(
     for index, place in places.items():
         outer = from_inside(around.field(index))
         nullable = outer.output_type.is_nullable
-        function = "IS NOT DISTINCT FROM" if nullable else "="
+        function = built_in.IS_NOT_DISTINCT_FROM if nullable else built_in.EQUALS
         predicates.append(resolve_call(function, (rows.field(place), outer)))
     return tuple(predicates)
 
@@ -333,10 +337,10 @@ def filled(
         if not _is_null(value):
             kind = column.output_type.with_nullable(value.output_type.is_nullable)
             if mark is None:
-                column = Call("COALESCE", (column, value), kind)
+                column = Call(built_in.COALESCE, (column, value), kind)
             else:
-                there = Call("IS NOT NULL", (join.field(mark),), _TRUE.type)
-                column = Call("CASE", (there, column, value), kind.with_nullable(True))
+                there = Call(built_in.IS_NOT_NULL, (join.field(mark),), _TRUE.type)
+                column = Call(built_in.CASE, (there, column, value), kind.with_nullable(True))
         columns.append(column)
     return columns
 
@@ -368,7 +372,7 @@ def _with_key_columns(inner: Decorrelated) -> Decorrelated:
     predicates = []
     for each in inner.predicates:
         predicate = each
-        if isinstance(each, Call) and each.function == "=":
+        if isinstance(each, Call) and each.function is built_in.EQUALS:
             sides = list(each.arguments)
             own = [n for n, side in enumerate(sides) if not is_outer(side) and side.children()]
             if len(own) == 1 and not list(_fields(sides[1 - own[0]])):
@@ -430,7 +434,7 @@ def _aggregate_of_each(
     names = unique_names((*inner.rows.row_type.names, "$found"))
     join, read = _joined_to_each(inner, Project(inner.rows, marked, names), around, ())
     first, behind = len(read), len(join.row_type)
-    found = resolve_call("IS NOT NULL", (join.field(behind - 1),))
+    found = resolve_call(built_in.IS_NOT_NULL, (join.field(behind - 1),))
     conditions, calls = list[ResolvedExpression](), list[AggregateCall]()
     for call in rows.calls:
         own = [] if call.filter is None else [join.field(first + call.filter)]
@@ -504,7 +508,7 @@ def _join(rows: Join, around: RelNode | None) -> Decorrelated:
     for index, place in places.items():
         other = right.rows.field(others[index])
         pair = left.rows.field(place), replace(other, index=new_left + other.index)
-        kept.append(resolve_call("IS NOT DISTINCT FROM", pair))
+        kept.append(resolve_call(built_in.IS_NOT_DISTINCT_FROM, pair))
     shown = rows.kind not in (JoinKind.SEMI, JoinKind.ANTI)
     both = (*left.rows.row_type.names, *(right.rows.row_type.names if shown else ()))
     names = unique_names(both)

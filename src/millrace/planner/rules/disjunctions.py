@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millrace.common.types.logical.logical_type import BooleanType
+from millrace.expressions import built_in
 from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.resolved import Call, ResolvedExpression, fields_of
 from millrace.planner.relational.rel_node import Filter, Join, JoinKind, RelNode
@@ -89,7 +90,7 @@ def _reads_only(condition: ResolvedExpression, side: range) -> bool:
 
 
 def _disjuncts(condition: ResolvedExpression) -> list[ResolvedExpression]:
-    if isinstance(condition, Call) and condition.function == "OR":
+    if isinstance(condition, Call) and condition.function is built_in.OR:
         return [part for each in condition.arguments for part in _disjuncts(each)]
     return [condition]
 
@@ -99,4 +100,4 @@ def _disjunction(parts: map[ResolvedExpression]) -> ResolvedExpression:
     if len(given) == 1:
         return given[0]
     nullable = any(each.output_type.is_nullable for each in given)
-    return Call("OR", given, BooleanType(nullable=nullable))
+    return Call(built_in.OR, given, BooleanType(nullable=nullable))

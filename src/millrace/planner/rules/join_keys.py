@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from millrace.expressions import built_in
 from millrace.expressions.evaluation import is_deterministic
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.planner.relational.join_conditions import equal_sides
@@ -75,7 +76,7 @@ def _equality(
 ) -> Call:
     """Of a column of each side, over the joined row."""
     behind = replace(two, index=two.index + len(left.row_type.fields))
-    return Call("=", (one, behind), part.output_type)
+    return Call(built_in.EQUALS, (one, behind), part.output_type)
 
 
 def _unique(names: tuple[str, ...], side: str) -> tuple[str, ...]:

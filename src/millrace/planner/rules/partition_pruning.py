@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from millrace.common.types.logical.logical_type import LocalZonedTimestampType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import (
     Call,
     Cast,
@@ -24,7 +25,11 @@ from millrace.planner.relational.stream_rel_nodes import WatermarkAssigner
 __all__ = ["with_pruned_partitions"]
 
 _PURE = frozenset(
-    ("=", "<>", "<", "<=", ">", ">=", "AND", "OR", "NOT", "IN", "NOT IN", "IS NULL", "IS NOT NULL")
+    (
+        *built_in.SWAPPED_COMPARISONS,
+        *(built_in.AND, built_in.OR, built_in.NOT, built_in.IN),
+        *(built_in.IS_NULL, built_in.IS_NOT_NULL),
+    )
 )
 """Functions whose value is the same whenever and wherever it is asked for."""
 

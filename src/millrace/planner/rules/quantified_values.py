@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millrace.common.types.logical.logical_type import BooleanType, IntType
+from millrace.expressions import built_in
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import (
     AggregateCall,
@@ -31,33 +33,38 @@ __all__ = ["quantified_value"]
 
 _TRUE, _FALSE = (ValueLiteral(value, BooleanType(nullable=False)) for value in (True, False))
 _UNKNOWN = ValueLiteral(None, BooleanType())
-_EXTREMES = {">": "MIN", ">=": "MIN", "<": "MAX", "<=": "MAX"}
+_EXTREMES = {
+    built_in.GREATER_THAN: built_in.MIN,
+    built_in.GREATER_THAN_OR_EQUAL: built_in.MIN,
+    built_in.LESS_THAN: built_in.MAX,
+    built_in.LESS_THAN_OR_EQUAL: built_in.MAX,
+}
 """Of the values that SOME compares, the one that decides; of ALL it is the other one."""
 
 
 def quantified_value(query: Subquery) -> ResolvedExpression:
     """TRUE, FALSE or unknown, without quantifiers: over EXISTS and scalar queries only."""
     if query.kind is SubqueryKind.ALL:  # what holds for all has no counterexample
-        some = replace(query, kind=SubqueryKind.SOME, comparison=_OPPOSITES[query.comparison])
-        return resolve_call("NOT", (quantified_value(some),))
-    if query.kind is SubqueryKind.IN or query.comparison == "=":
+        opposite = built_in.NEGATED_COMPARISONS[query.comparison]
+        some = replace(query, kind=SubqueryKind.SOME, comparison=opposite)
+        return resolve_call(built_in.NOT, (quantified_value(some),))
+    if query.kind is SubqueryKind.IN or query.comparison is built_in.EQUALS:
         found: ResolvedExpression = _is_equal_to_any(query)
     elif query.comparison in _EXTREMES:
         found = resolve_call(query.comparison, (query.operands[0], _extreme(query)))
-        found = resolve_call("IS TRUE", (found,))
+        found = resolve_call(built_in.IS_TRUE, (found,))
     else:
         found = _is_unequal_to_any(query)
-    missing = [resolve_call("IS NULL", (each,)) for each in query.operands if _nullable(each)]
+    missing = [
+        resolve_call(built_in.IS_NULL, (each,)) for each in query.operands if _nullable(each)
+    ]
     if not missing and not any(map(_nullable, _columns(query))):
         return found
     nulls = _nulls(query)
-    unknown = (*missing, resolve_call("=", (nulls, _number(1))))
-    empty = resolve_call("IS NULL", (nulls,))
-    whole = unknown[0] if len(unknown) == 1 else resolve_call("OR", unknown)
-    return resolve_call("CASE", (found, _TRUE, empty, _FALSE, whole, _UNKNOWN, _FALSE))
-
-
-_OPPOSITES = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+    unknown = (*missing, resolve_call(built_in.EQUALS, (nulls, _number(1))))
+    empty = resolve_call(built_in.IS_NULL, (nulls,))
+    whole = unknown[0] if len(unknown) == 1 else resolve_call(built_in.OR, unknown)
+    return resolve_call(built_in.CASE, (found, _TRUE, empty, _FALSE, whole, _UNKNOWN, _FALSE))
 
 
 def _nullable(expression: ResolvedExpression) -> bool:
@@ -74,15 +81,20 @@ def _number(value: int) -> ValueLiteral:
 
 def _is_equal_to_any(query: Subquery) -> Subquery:
     pairs = zip(query.operands, _columns(query), strict=True)
-    equal = conjunction([resolve_call("=", (from_inside(one), other)) for one, other in pairs])
+    equal = conjunction(
+        [resolve_call(built_in.EQUALS, (from_inside(one), other)) for one, other in pairs]
+    )
     return Subquery(SubqueryKind.EXISTS, Filter(query.relation, equal))
 
 
 def _is_unequal_to_any(query: Subquery) -> ResolvedExpression:
     """Of the least and the greatest value one is another if any is."""
-    ends = [_aggregated(query, name, query.relation.field(0)) for name in ("MIN", "MAX")]
-    unequal = [resolve_call("<>", (query.operands[0], each)) for each in ends]
-    return resolve_call("IS TRUE", (resolve_call("OR", tuple(unequal)),))
+    ends = [
+        _aggregated(query, extreme, query.relation.field(0))
+        for extreme in (built_in.MIN, built_in.MAX)
+    ]
+    unequal = [resolve_call(built_in.NOT_EQUALS, (query.operands[0], each)) for each in ends]
+    return resolve_call(built_in.IS_TRUE, (resolve_call(built_in.OR, tuple(unequal)),))
 
 
 def _extreme(query: Subquery) -> Subquery:
@@ -91,12 +103,16 @@ def _extreme(query: Subquery) -> Subquery:
 
 def _nulls(query: Subquery) -> Subquery:
     """1 if a row of the query has a null, 0 if none has, null if there is no row."""
-    tests = [resolve_call("IS NULL", (each,)) for each in _columns(query)]
-    any_null = tests[0] if len(tests) == 1 else resolve_call("OR", tuple(tests))
-    return _aggregated(query, "MAX", resolve_call("CASE", (any_null, _number(1), _number(0))))
+    tests = [resolve_call(built_in.IS_NULL, (each,)) for each in _columns(query)]
+    any_null = tests[0] if len(tests) == 1 else resolve_call(built_in.OR, tuple(tests))
+    return _aggregated(
+        query, built_in.MAX, resolve_call(built_in.CASE, (any_null, _number(1), _number(0)))
+    )
 
 
-def _aggregated(query: Subquery, function: str, value: ResolvedExpression) -> Subquery:
+def _aggregated(
+    query: Subquery, function: FunctionDefinition, value: ResolvedExpression
+) -> Subquery:
     column: RelNode = Project(query.relation, (value,), ("$f0",))
     call = AggregateCall(function, (0,), value.output_type.with_nullable(True), name="EXPR$0")
     return Subquery(SubqueryKind.SCALAR, Aggregate(column, (), (call,)))

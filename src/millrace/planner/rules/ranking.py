@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millrace.common.types.logical.logical_type import BigIntType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import (
     Call,
     Cast,
@@ -30,8 +31,11 @@ from millrace.planner.relational.windows import windows_of
 
 __all__ = ["rank_without_end", "with_ranks"]
 
-KINDS = {kind.value: kind for kind in RankKind}
-SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+KINDS = {
+    built_in.ROW_NUMBER: RankKind.ROW_NUMBER,
+    built_in.RANK: RankKind.RANK,
+    built_in.DENSE_RANK: RankKind.DENSE_RANK,
+}
 
 
 def with_ranks(rows: RelNode) -> RelNode:
@@ -115,23 +119,24 @@ def rank_without_end(node: Filter) -> OverAggregate | None:
 
 def _bounds(part: ResolvedExpression, number: int) -> tuple[int, int | None] | None:
     """The least and the greatest number that a condition allows; None: of other columns."""
-    if not isinstance(part, Call) or part.function not in SWAPPED or len(part.arguments) != 2:
+    if not isinstance(part, Call) or part.function not in built_in.SWAPPED_COMPARISONS:
         return None
     function, (left, right) = part.function, part.arguments
     value = _constant(right)
     if value is None:
-        left, right, function, value = right, left, SWAPPED[function], _constant(left)
+        left, right, value = right, left, _constant(left)
+        function = built_in.SWAPPED_COMPARISONS[function]
     while isinstance(left, Cast):
         left = left.operand
     if value is None or not isinstance(left, FieldReference) or left.index != number:
         return None
     return {
-        "<": (1, value - 1),
-        "<=": (1, value),
-        "=": (value, value),
-        ">": (value + 1, None),
-        ">=": (value, None),
-    }[function]
+        built_in.LESS_THAN: (1, value - 1),
+        built_in.LESS_THAN_OR_EQUAL: (1, value),
+        built_in.EQUALS: (value, value),
+        built_in.GREATER_THAN: (value + 1, None),
+        built_in.GREATER_THAN_OR_EQUAL: (value, None),
+    }.get(function)
 
 
 def _constant(expression: ResolvedExpression) -> int | None:

@@ -15,6 +15,7 @@ from millrace.common.types.logical.logical_type import (
     RowField,
     RowType,
 )
+from millrace.expressions import built_in
 from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import (
     AggregateCall,
@@ -31,10 +32,10 @@ from millrace.planner.relational.rel_node import (
     RelNode,
     SetKind,
     SetOperation,
+    TableFunctionKind,
     TableFunctionScan,
 )
 from millrace.planner.relational.rewriting import bottom_up, conjunction, filtered
-from millrace.planner.relational.table_functions import REPLICATE_ROWS
 
 __all__ = ["with_set_operations"]
 
@@ -60,13 +61,16 @@ def _changed(node: RelNode) -> RelNode:
     ]
     if node.kind is SetKind.INTERSECT:
         times = reduce(_least, counts)
-        kept = [resolve_call(">", (each, _ZERO)) for each in counts]
+        kept = [resolve_call(built_in.GREATER_THAN, (each, _ZERO)) for each in counts]
     elif node.all:
-        times = resolve_call("-", (counts[0], counts[1]))
-        kept = [resolve_call(">", (times, _ZERO))]
+        times = resolve_call(built_in.MINUS, (counts[0], counts[1]))
+        kept = [resolve_call(built_in.GREATER_THAN, (times, _ZERO))]
     else:
         times = counts[0]
-        kept = [resolve_call(">", (counts[0], _ZERO)), resolve_call("=", (counts[1], _ZERO))]
+        kept = [
+            resolve_call(built_in.GREATER_THAN, (counts[0], _ZERO)),
+            resolve_call(built_in.EQUALS, (counts[1], _ZERO)),
+        ]
     rows = filtered(counted, kept)
     if node.all:
         rows = _repeated(rows, times)
@@ -87,19 +91,23 @@ def _counted(node: SetOperation) -> Aggregate:
     row_type = RowType((*node.row_type.fields, *more), nullable=False)
     union = SetOperation(SetKind.UNION, True, tuple(marked), row_type)
     calls = tuple(
-        AggregateCall("COUNT", (), _COUNT, filter=width + number, name=f"$count{number}")
+        AggregateCall(built_in.COUNT, (), _COUNT, filter=width + number, name=f"$count{number}")
         for number in range(count)
     )
     return Aggregate(union, tuple(range(width)), calls, place=node.place)
 
 
 def _least(left: ResolvedExpression, right: ResolvedExpression) -> ResolvedExpression:
-    return resolve_call("CASE", (resolve_call("<", (left, right)), left, right))
+    return resolve_call(
+        built_in.CASE, (resolve_call(built_in.LESS_THAN, (left, right)), left, right)
+    )
 
 
 def _repeated(rows: RelNode, times: ResolvedExpression) -> RelNode:
     """Each row so many times."""
     arguments = (from_inside(times),)
-    scan = TableFunctionScan(REPLICATE_ROWS, arguments, RowType((), nullable=False))
+    scan = TableFunctionScan(
+        TableFunctionKind.REPLICATE_ROWS, arguments, RowType((), nullable=False)
+    )
     names = rows.row_type.names
     return Join(rows, scan, JoinKind.INNER, conjunction(()), names, lateral=True)

@@ -17,7 +17,6 @@ from millrace.planner.relational.rel_node import (
     Filter,
     Project,
     RelNode,
-    TableFunctionScan,
     TableScan,
 )
 from millrace.planner.relational.sink_nodes import CollectSink, LogicalSink
@@ -92,8 +91,6 @@ def _has_nodes(value: Any) -> bool:
 
 def _is_repeatable(node: RelNode) -> bool:
     """Whether all expressions of a node always give the same for the same rows."""
-    if isinstance(node, TableFunctionScan) and not getattr(node.payload, "deterministic", True):
-        return False
     return all(is_deterministic(each) for part in _parts(node) for each in _expressions(part))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millrace.common.types.logical.logical_type import BigIntType, BooleanType, RowType
+from millrace.expressions import built_in
 from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import (
     AggregateCall,
@@ -109,13 +110,13 @@ def _filter(node: Filter) -> RelNode:
     others: list[ResolvedExpression] = []
     queries: list[tuple[Subquery, bool]] = []
     for part in conjuncts(node.condition):
-        negated = isinstance(part, Call) and part.function == "NOT"
+        negated = isinstance(part, Call) and part.function is built_in.NOT
         inner = part.children()[0] if negated else part
         if not isinstance(inner, Subquery) or inner.kind is SubqueryKind.SCALAR:
             others.append(part)
         elif _gives_one_row(inner):
             one = _of_one_row(inner)
-            others.append(resolve_call("NOT", (one,)) if negated else one)
+            others.append(resolve_call(built_in.NOT, (one,)) if negated else one)
         else:
             queries.append((inner, negated))
     plain = [each for each in others if not _has_query(each)]
@@ -142,7 +143,7 @@ def _of_one_row(query: Subquery) -> ResolvedExpression:
         Subquery(SubqueryKind.SCALAR, Project(query.relation, (column,), (column.name,)))
         for column in map(query.relation.field, range(len(query.operands)))
     ]
-    comparison = "=" if query.kind is SubqueryKind.IN else query.comparison
+    comparison = built_in.EQUALS if query.kind is SubqueryKind.IN else query.comparison
     pairs = zip(query.operands, columns, strict=True)
     return conjunction([resolve_call(comparison, pair) for pair in pairs])
 
@@ -189,9 +190,12 @@ def _quantified(
     compared = resolve_call(query.comparison, (query.operands[0], right))
     every = query.kind is SubqueryKind.ALL
     if every == negated:
-        kind, condition = JoinKind.SEMI, resolve_call("NOT", (compared,)) if negated else compared
+        kind, condition = (
+            JoinKind.SEMI,
+            resolve_call(built_in.NOT, (compared,)) if negated else compared,
+        )
     else:
-        function = "IS NOT FALSE" if negated else "IS NOT TRUE"
+        function = built_in.IS_NOT_FALSE if negated else built_in.IS_NOT_TRUE
         kind, condition = JoinKind.ANTI, resolve_call(function, (compared,))
     whole = conjunction([*conditions, condition])
     place = query.relation.place
@@ -201,13 +205,13 @@ def _quantified(
 def _equal(
     left: ResolvedExpression, right: ResolvedExpression, null_aware: bool
 ) -> ResolvedExpression:
-    equal: ResolvedExpression = resolve_call("=", (left, right))
+    equal: ResolvedExpression = resolve_call(built_in.EQUALS, (left, right))
     nullable = [each for each in (left, right) if each.output_type.is_nullable]
     if not null_aware or not nullable:
         return equal
     boolean = BooleanType(nullable=False)
-    missing = tuple(Call("IS NULL", (each,), boolean) for each in nullable)
-    return Call("OR", (equal, *missing), BooleanType())
+    missing = tuple(Call(built_in.IS_NULL, (each,), boolean) for each in nullable)
+    return Call(built_in.OR, (equal, *missing), BooleanType())
 
 
 def _scalars(
@@ -238,7 +242,7 @@ def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression
     if query.kind is SubqueryKind.EXISTS:
         # how many rows there are: never null for a query without correlation
         one = Project(relation, (ValueLiteral(True, BooleanType(nullable=False)),), ("$f0",))
-        count = AggregateCall("COUNT", (), BigIntType(nullable=False), name="EXPR$0")
+        count = AggregateCall(built_in.COUNT, (), BigIntType(nullable=False), name="EXPR$0")
         relation = Aggregate(one, (), (count,), place=relation.place)
     inner = decorrelated(_single(relation), rows)
     found, mark = with_mark(inner)
@@ -255,10 +259,10 @@ def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression
         (value,) = filled(join, width, empty[:1], None if mark is None else width + mark)
     elif query.kind is SubqueryKind.EXISTS:
         kind = value.output_type.with_nullable(False)
-        value = Call("COALESCE", (value, ValueLiteral(0, kind)), kind)
+        value = Call(built_in.COALESCE, (value, ValueLiteral(0, kind)), kind)
     if query.kind is SubqueryKind.EXISTS:
         zero = ValueLiteral(0, BigIntType(nullable=False))
-        value = Call(">", (value, zero), BooleanType(nullable=False))
+        value = Call(built_in.GREATER_THAN, (value, zero), BooleanType(nullable=False))
     return join, value
 
 
@@ -275,7 +279,7 @@ def _single(rows: RelNode) -> RelNode:
         return rows
     column = rows.row_type.fields[0]
     kind = column.type.with_nullable(True)
-    call = AggregateCall("SINGLE_VALUE", (0,), kind, name=column.name)
+    call = AggregateCall(built_in.SINGLE_VALUE, (0,), kind, name=column.name)
     return Aggregate(rows, (), (call,), place=rows.place)
 
 
@@ -325,7 +329,7 @@ def _null_unless(rows: RelNode, condition: ResolvedExpression, left: int) -> Rel
     for index in range(left, len(columns)):
         kind = columns[index].output_type.with_nullable(True)
         chosen = (condition, columns[index], ValueLiteral(None, kind))
-        columns[index] = Call("CASE", chosen, kind)
+        columns[index] = Call(built_in.CASE, chosen, kind)
     return Project(rows, tuple(columns), names)
 
 

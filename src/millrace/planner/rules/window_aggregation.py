@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from millrace.common.types.logical.logical_type import LogicalType, RowField
+from millrace.expressions import built_in
 from millrace.expressions.resolved import (
     AggregateCall,
     Cast,
@@ -79,7 +80,7 @@ def _of_set(node: Aggregate, members: tuple[int, ...], columns: WindowColumns) -
 
 
 def _is_flag(call: AggregateCall) -> bool:
-    return call.function in ("GROUPING", "GROUPING_ID")
+    return call.function is built_in.GROUPING
 
 
 def _as(field: ResolvedExpression, kind: LogicalType) -> ResolvedExpression:

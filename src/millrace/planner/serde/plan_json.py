@@ -17,11 +17,15 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions import pattern_expressions, resolved
+from millrace.expressions.built_in import GROUPING
 from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.pattern_expressions import PatternAggregate
+from millrace.expressions.registry import function
+from millrace.expressions.resolved import AggregateCall, Call
 from millrace.planner import catalog_reader
 from millrace.planner.catalog_reader import SOURCE_WATERMARK, ResolvedTable
 from millrace.planner.relational import rel_node, sink_nodes, stream_rel_nodes
-from millrace.planner.relational.rel_node import RelNode
+from millrace.planner.relational.rel_node import RelNode, TableFunctionKind, TableFunctionScan
 from millrace.planner.serde.value_json import KIND, reads_back, value_of, written_value
 
 __all__ = ["CatalogObjects", "plan_of", "written_plan"]
@@ -79,6 +83,7 @@ _CLASSES: Mapping[str, type] = {
     }.items()
     if is_dataclass(each) or issubclass(each, Enum)
 }
+_CALLS = (Call, AggregateCall, PatternAggregate)
 
 
 def written_plan(roots: Sequence[RelNode], objects: CatalogObjects) -> dict[str, Any]:
@@ -131,7 +136,16 @@ class _Writer:
             for each in fields(of)
             if each.compare and each.name != "source"
         }
+        if isinstance(value, _CALLS):
+            given |= self._call(value)
+        elif isinstance(value, TableFunctionScan):
+            given |= {"function": value.function.value, "payload": given.pop("ordinality")}
         return {KIND: name, **given}
+
+    def _call(self, call: Call | AggregateCall | PatternAggregate) -> dict[str, Any]:
+        """A function by its name; the definition of one of the user stands for options."""
+        own = call.function
+        return {} if own.built_in else {"function": own.name, "payload": self.value(own)}
 
     def value(self, value: Any) -> Any:
         """Anything that is in a node."""
@@ -144,6 +158,8 @@ class _Writer:
             return {KIND: "table", "path": list(value.path), "definition": contained}
         if value is SOURCE_WATERMARK:
             return {KIND: "source watermark"}
+        if isinstance(value, FunctionDefinition) and value.built_in:
+            return value.name
         if isinstance(value, FunctionDefinition):
             return {KIND: "function", "value": self._objects.written_function(value)}
         if isinstance(value, Enum):
@@ -158,6 +174,13 @@ class _Writer:
         if isinstance(value, LogicalType) and reads_back(value):
             return written_value(value)
         return self._fields(value) if is_dataclass(value) else written_value(value)
+
+
+def _function(name: str, payload: Any) -> dict[str, Any]:
+    """What `_Writer._call` wrote."""
+    if isinstance(payload, FunctionDefinition):
+        return {"function": payload, "payload": None}
+    return {"function": GROUPING if name == GROUPING.name else function(name)}
 
 
 class _Reader:
@@ -181,7 +204,14 @@ class _Reader:
         given = {
             name: self.value(each) for name, each in written.items() if name not in (KIND, "id")
         }
-        return of[given["value"]] if issubclass(of, Enum) else of(**given)
+        if issubclass(of, Enum):
+            return of[given["value"]]
+        if issubclass(of, _CALLS):
+            given |= _function(given["function"], given["payload"])
+        elif of is TableFunctionScan:
+            given["function"] = TableFunctionKind(given["function"])
+            given["ordinality"] = given.pop("payload")
+        return of(**given)
 
     def value(self, written: Any) -> Any:
         """What `_Writer.value` wrote."""

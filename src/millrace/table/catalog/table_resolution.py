@@ -218,7 +218,7 @@ def _watermark(schema: Schema, row_type: RowType, bind: BindExpression) -> Resol
         )
     expression = schema.watermark.expression
     if expression.replace(" ", "").upper() == f"{SOURCE_WATERMARK.name}()":
-        own = Call(SOURCE_WATERMARK.name, (), kind, SOURCE_WATERMARK)
+        own = Call(SOURCE_WATERMARK, (), kind)
         return ResolvedWatermark(index, own)
     bound = bind(expression, row_type)
     _require_time(name, kind, bound.output_type)

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import BooleanType, RowType, VarCharType
+from millrace.expressions import built_in
 from millrace.expressions.resolved import Call
 from millrace.planner.catalog_reader import (
     ColumnKind,
@@ -108,7 +109,7 @@ def _times(session: TableSession, found: ResolvedTable | ResolvedView) -> dict[s
     made = {
         column.name: "PROCTIME"
         for column in found.columns
-        if isinstance(column.expression, Call) and column.expression.function == "PROCTIME"
+        if isinstance(column.expression, Call) and column.expression.function is built_in.PROCTIME
     }
     if found.watermark is not None:
         made[found.columns[found.watermark.rowtime].name] = "ROWTIME"
