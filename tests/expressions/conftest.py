@@ -17,6 +17,16 @@ import pytest
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.parser import parse_type
 from millrace.expressions import registry
+from millrace.expressions.call_options import (
+    BetweenOrder,
+    JsonChoice,
+    JsonClause,
+    JsonClauses,
+    JsonEvent,
+    JsonKind,
+    TimeUnit,
+    TrimSide,
+)
 from millrace.expressions.casting.from_text import nanoseconds
 from millrace.expressions.registry import find, resolve_call, resolve_cast
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
@@ -101,7 +111,7 @@ class Reader:
         negated = self.take("NOT")
         made = None
         if self.take("BETWEEN"):
-            symmetric = "SYMMETRIC" if self.take("SYMMETRIC") else None
+            symmetric = BetweenOrder.SYMMETRIC if self.take("SYMMETRIC") else None
             low = self.expression(5)
             self.need("AND")
             made = resolve_call(
@@ -132,8 +142,7 @@ class Reader:
                 registry.function(f"IS {words}DISTINCT FROM"), (left, self.expression(5))
             )
         if self.take("JSON"):
-            kinds = ("VALUE", "OBJECT", "ARRAY", "SCALAR")
-            kind = next((k for k in kinds if self.take(k)), "VALUE")
+            kind = next((k for k in JsonKind if self.take(k)), JsonKind.VALUE)
             made = resolve_call(registry.function("IS JSON"), (left,), kind)
             return resolve_call(registry.function("NOT"), (made,)) if words else made
         return resolve_call(registry.function(f"IS {words}{self.next()[1].upper()}"), (left,))
@@ -227,7 +236,7 @@ class Reader:
                 raise NotImplementedError(name)
             return resolve_call(registry.function(name), ())
         if name == "EXTRACT":
-            unit = self.next()[1].upper()
+            unit = TimeUnit(self.next()[1].upper())
             self.need("FROM")
             return resolve_call(registry.function(name), tuple(self.list(")")), unit)
         if name.startswith("JSON_"):
@@ -235,7 +244,7 @@ class Reader:
         if name == "TRIM":
             return self.trim()
         if name in ("TIMESTAMPADD", "TIMESTAMPDIFF"):
-            unit = self.next()[1].upper()
+            unit = TimeUnit(self.next()[1].upper())
             self.need(",")
             return resolve_call(registry.function(name), tuple(self.list(")")), unit)
         if name == "POSITION":
@@ -245,10 +254,10 @@ class Reader:
         return self.plain_call(name)
 
     def json_call(self, name: str) -> ResolvedExpression:
-        arguments, clauses = [], list[Any]()
+        arguments, clauses = [], list[JsonClause]()
         while not self.take(")"):
             if self.take("RETURNING"):
-                clauses.append(("RETURNING", self.returned(), None))
+                clauses.append(JsonClause(JsonEvent.RETURNING, self.returned()))
             elif clause := self.json_clause():
                 clauses.append(clause)
             else:
@@ -256,7 +265,8 @@ class Reader:
                 arguments.append(self.expression())
                 if not self.take(","):
                     self.take("VALUE")
-        return resolve_call(registry.function(name), tuple(arguments), tuple(clauses) or None)
+        options = JsonClauses(tuple(clauses)) if clauses else None
+        return resolve_call(registry.function(name), tuple(arguments), options)
 
     def returned(self) -> logical.LogicalType:
         word = self.next()[1]
@@ -265,26 +275,26 @@ class Reader:
             self.need(">")
         return parse_type(word)
 
-    def json_clause(self) -> Any:
+    def json_clause(self) -> JsonClause | None:
         for words, wrapper in (
             (("WITH", "WRAPPER"), "UNCONDITIONAL"),
             (("WITH", "ARRAY", "WRAPPER"), "UNCONDITIONAL"),
             (("WITH", "CONDITIONAL", "WRAPPER"), "CONDITIONAL"),
         ):
             if self.take(*words):
-                return "WRAPPER", wrapper, None
+                return JsonClause(JsonEvent.WRAPPER, JsonChoice(wrapper))
         for words in CHOICES:
             for event in ("NULL", "EMPTY", "ERROR"):
                 if self.take(*words, "ON", event):
-                    return event, " ".join(words), None
+                    return JsonClause(JsonEvent(event), JsonChoice(" ".join(words)))
         if self.take("DEFAULT"):
             value = self.primary()
             self.need("ON")
-            return self.next()[1], "DEFAULT", value
+            return JsonClause(JsonEvent(self.next()[1]), JsonChoice.DEFAULT, value)
         return None
 
     def plain_call(self, name: str) -> ResolvedExpression:
-        arguments, payload = [], None
+        arguments, unit = [], None
         while not self.take(")"):
             arguments.append(self.expression())
             self.take(",")
@@ -292,15 +302,15 @@ class Reader:
                 if self.take(word):
                     break
             if name in ("FLOOR", "CEIL", "CEILING") and self.take("TO"):
-                payload = self.next()[1].upper()
-        return resolve_call(registry.function(name), tuple(arguments), payload)
+                unit = TimeUnit(self.next()[1].upper())
+        return resolve_call(registry.function(name), tuple(arguments), unit)
 
     def trim(self) -> ResolvedExpression:
-        payload = next((w for w in ("BOTH", "LEADING", "TRAILING") if self.take(w)), "BOTH")
+        side = next((each for each in TrimSide if self.take(each)), TrimSide.BOTH)
         first = self.expression()
         arguments = (first, self.expression()) if self.take("FROM") else (first,)
         self.need(")")
-        return resolve_call(registry.function("TRIM"), arguments, payload)
+        return resolve_call(registry.function("TRIM"), arguments, side)
 
 
 def text_literal(text: str) -> ResolvedExpression:

@@ -23,6 +23,18 @@ from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.expressions import registry
+from millrace.expressions.call_options import (
+    BetweenOrder,
+    CallOptions,
+    FieldPosition,
+    JsonChoice,
+    JsonClause,
+    JsonClauses,
+    JsonEvent,
+    JsonKind,
+    TimeUnit,
+    TrimSide,
+)
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import FunctionDefinition, FunctionResolutionError
@@ -109,38 +121,55 @@ FLOATS = (
     0.0, -0.0, 1.0, -1.5, 0.1, 1e308, -1e308, 5e-324, float("nan"), float("inf"), -float("inf"),
     2.5, 1e15, 2.0**53, 2.0**63, 709.0, 1e-300,
 )  # fmt: skip
-UNITS = (
-    "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "MILLISECOND",
-    "MICROSECOND", "NANOSECOND", "DECADE", "CENTURY", "MILLENNIUM", "EPOCH", "DOW", "DOY", "ISODOW",
-    "ISOYEAR",
-)  # fmt: skip
-PAYLOADS: dict[str, tuple[Any, ...]] = {
+
+
+def clauses(**written: str | LogicalType) -> JsonClauses:
+    """Clauses of a JSON function by what they are about."""
+    return JsonClauses(
+        tuple(
+            JsonClause(JsonEvent(event), JsonChoice(choice) if isinstance(choice, str) else choice)
+            for event, choice in written.items()
+        )
+    )
+
+
+UNITS = tuple(
+    map(
+        TimeUnit,
+        (
+            *("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"),
+            *("MILLISECOND", "MICROSECOND", "NANOSECOND", "DECADE", "CENTURY", "MILLENNIUM"),
+            *("EPOCH", "DOW", "DOY", "ISODOW", "ISOYEAR"),
+        ),
+    )
+)
+OPTIONS: dict[str, tuple[CallOptions | None, ...]] = {
     "EXTRACT": UNITS,
     "FLOOR": (None, *UNITS[:14]),
     "CEIL": (None, *UNITS[:14]),
     "TIMESTAMPADD": UNITS[:8],
     "TIMESTAMPDIFF": UNITS[:8],
-    "TRIM": (None, "BOTH", "LEADING", "TRAILING"),
-    "BETWEEN": (None, "SYMMETRIC"),
-    "IS JSON": ("VALUE", "OBJECT", "ARRAY", "SCALAR"),
-    "GET": (0, 1),
-    "-": (None, "MONTH", "DAY"),
-    "JSON_EXISTS": (None, *((("ERROR", what, None),) for what in ("TRUE", "FALSE", "ERROR"))),
+    "TRIM": (None, *TrimSide),
+    "BETWEEN": (None, *BetweenOrder),
+    "IS JSON": tuple(JsonKind),
+    "GET": (FieldPosition(0), FieldPosition(1)),
+    "-": (None, TimeUnit.MONTH, TimeUnit.DAY),
+    "JSON_EXISTS": (None, *(clauses(ERROR=what) for what in ("TRUE", "FALSE", "ERROR"))),
     "JSON_VALUE": (
         None,
-        *((("RETURNING", parse_type(kind), None),) for kind in ("INT", "DOUBLE", "BOOLEAN")),
-        (("EMPTY", "ERROR", None), ("ERROR", "ERROR", None)),
-        (("RETURNING", parse_type("INT"), None), ("ERROR", "ERROR", None)),
+        *(clauses(RETURNING=parse_type(kind)) for kind in ("INT", "DOUBLE", "BOOLEAN")),
+        clauses(EMPTY="ERROR", ERROR="ERROR"),
+        clauses(RETURNING=parse_type("INT"), ERROR="ERROR"),
     ),
     "JSON_QUERY": (
         None,
-        (("WRAPPER", "CONDITIONAL", None),),
-        (("WRAPPER", "UNCONDITIONAL", None), ("EMPTY", "EMPTY ARRAY", None)),
-        (("RETURNING", parse_type("ARRAY<STRING>"), None),),
-        (("ERROR", "ERROR", None), ("EMPTY", "ERROR", None)),
+        clauses(WRAPPER="CONDITIONAL"),
+        clauses(WRAPPER="UNCONDITIONAL", EMPTY="EMPTY ARRAY"),
+        clauses(RETURNING=parse_type("ARRAY<STRING>")),
+        clauses(ERROR="ERROR", EMPTY="ERROR"),
     ),
-    "JSON_OBJECT": (None, (("NULL", "ABSENT", None),)),
-    "JSON_ARRAY": (None, (("NULL", "ABSENT", None),), (("NULL", "NULL", None),)),
+    "JSON_OBJECT": (None, clauses(NULL="ABSENT")),
+    "JSON_ARRAY": (None, clauses(NULL="ABSENT"), clauses(NULL="NULL")),
 }
 
 
@@ -343,8 +372,8 @@ class HostileCall:
             self.rows.names, (batch.column(i) for i in range(len(self.rows.names))), strict=True
         ) if not pa.types.is_temporal(column.type)}  # fmt: skip
         kinds = [str(child.output_type) for child in self.expression.children()]
-        payload = getattr(self.expression, "payload", None)
-        return f"{_cut(str(self.expression))} of {kinds}, {payload}, with {_cut(repr(columns))}"
+        options = getattr(self.expression, "options", None)
+        return f"{_cut(str(self.expression))} of {kinds}, {options}, with {_cut(repr(columns))}"
 
 
 def _cut(text: str) -> str:
@@ -420,9 +449,9 @@ class Calls:
             target = self._random.choice(TYPES)
             return resolve_cast(arguments[0], target, self._random.random() < 0.5)
         name = self._definition.name
-        payload = self._random.choice(PAYLOADS.get(name, (None,)))
+        options = self._random.choice(OPTIONS.get(name, (None,)))
         try:
-            return resolve_call(registry.function(name), arguments, payload)
+            return resolve_call(registry.function(name), arguments, options)
         except FunctionResolutionError:
             names = tuple(
                 ValueLiteral(f"k{index}", parse_type("CHAR(2) NOT NULL"))
@@ -431,7 +460,7 @@ class Calls:
             mixed = [part for pair in zip(names, arguments, strict=True) for part in pair]
             if name in ("OBJECT_OF", "JSON_OBJECT"):
                 first = (names[0],) if name == "OBJECT_OF" else ()
-                return resolve_call(registry.function(name), (*first, *mixed), payload)
+                return resolve_call(registry.function(name), (*first, *mixed), options)
             if name == "OBJECT_UPDATE":
                 field = ValueLiteral("a", parse_type("CHAR(1) NOT NULL"))
                 return resolve_call(registry.function(name), (arguments[0], field, *arguments[1:2]))

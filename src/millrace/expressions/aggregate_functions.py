@@ -1,7 +1,7 @@
 """`aggregate_function`: a Python aggregate function of the user as a function of expressions.
 
 PyFlink: ``udaf(f, result_type=..., func_type="general" | "pandas")`` and ``udtaf``; ``"arrow"`` is
-ours. The definition is the payload of its calls, and its kernel makes their accumulators.
+ours. Its calls hold the definition, whose kernel makes their accumulators.
 """
 
 from __future__ import annotations

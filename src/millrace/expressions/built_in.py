@@ -36,6 +36,8 @@ GREATER_THAN_OR_EQUAL: Final = function(">=")
 IS_DISTINCT_FROM: Final = function("IS DISTINCT FROM")
 IS_NOT_DISTINCT_FROM: Final = function("IS NOT DISTINCT FROM")
 IN: Final = function("IN")
+BETWEEN: Final = function("BETWEEN")
+TRIM: Final = function("TRIM")
 LIKE: Final = function("LIKE")
 SIMILAR: Final = function("SIMILAR TO")
 

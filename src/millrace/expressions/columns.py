@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical.arrow_type import counted_nanoseconds
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import CallOptions
 from millrace.expressions.evaluation_error import ValueCountError
 from millrace.expressions.session_settings import SessionSettings
 
@@ -87,7 +88,7 @@ class CallSite:
         function: the function's name.
         argument_types: types of the arguments.
         result_type: type of the value, and ``arrow``, its Arrow type.
-        payload: the call's.
+        options: the call's.
         session: settings of the session.
         memory: what the kernel keeps from one batch to the next.
     """
@@ -96,7 +97,7 @@ class CallSite:
     argument_types: tuple[LogicalType, ...]
     result_type: LogicalType
     arrow: Any
-    payload: Any
+    options: CallOptions | None
     session: SessionSettings
     memory: dict[str, Any] = field(default_factory=dict, compare=False)
 

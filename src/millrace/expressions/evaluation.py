@@ -244,7 +244,7 @@ class _Compiler:
             tuple(each.output_type for each in expression.arguments),
             expression.type,
             arrow_type(expression.type),
-            expression.payload,
+            expression.options,
             self._session,
         )
         constants = [each.constant for each in arguments]

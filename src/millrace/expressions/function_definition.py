@@ -14,6 +14,7 @@ from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import CallOptions
 from millrace.expressions.parameters import accepted
 
 __all__ = [
@@ -49,13 +50,13 @@ class CallContext:
         name: the function.
         types: of the arguments, after implicit casts.
         literals: value of each argument that is a constant; otherwise None.
-        payload: what is not an expression.
+        options: what is not an expression.
     """
 
     name: str
     types: tuple[LogicalType, ...]
     literals: tuple[Any, ...] = ()
-    payload: Any = None
+    options: CallOptions | None = None
 
     @property
     def any_nullable(self) -> bool:
@@ -115,7 +116,7 @@ class FunctionDefinition:
         self,
         types: tuple[LogicalType, ...],
         literals: tuple[Any, ...] = (),
-        payload: Any = None,
+        options: CallOptions | None = None,
     ) -> tuple[tuple[LogicalType, ...], LogicalType]:
         """The types to cast the arguments to, and the type of the result.
 
@@ -126,12 +127,12 @@ class FunctionDefinition:
             taken = _taken(signature, types)
             if taken is None:
                 continue
-            context = CallContext(self.name, taken, literals, payload)
+            context = CallContext(self.name, taken, literals, options)
             if self.adjust is not None:
                 adjusted = self.adjust(context)
                 if adjusted is None:
                     continue
-                context = CallContext(self.name, adjusted, literals, payload)
+                context = CallContext(self.name, adjusted, literals, options)
             return context.types, self.result(context)
         raise FunctionResolutionError(self.refusal(types))
 

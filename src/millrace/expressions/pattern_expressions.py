@@ -8,9 +8,9 @@ taken before is here.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import CallOptions
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import ResolvedExpression
 
@@ -69,7 +69,7 @@ class PatternAggregate(ResolvedExpression):
     rows: RowsOf
     arguments: tuple[ResolvedExpression, ...]
     type: LogicalType
-    payload: Any = None
+    options: CallOptions | None = None
 
     def children(self) -> tuple[ResolvedExpression, ...]:
         return self.arguments

@@ -2,7 +2,7 @@
 
 Operators are functions with their symbol as the name (``+``, ``=``, ``||``), and ``NEGATE`` for
 the prefix minus; ``AND``, ``OR``, ``NOT``, ``IS NULL``, ``IS NOT NULL``, ``IS TRUE`` and its kin,
-``IS DISTINCT FROM``, ``BETWEEN`` (payload ``SYMMETRIC``), ``IN``, ``LIKE``, ``SIMILAR TO``; negated
+``IS DISTINCT FROM``, ``BETWEEN`` (options ``SYMMETRIC``), ``IN``, ``LIKE``, ``SIMILAR TO``; negated
 forms are ``NOT`` of them. ``CASE`` takes condition, value, condition, value, ..., value of ELSE.
 ``ITEM`` is the bracket of arrays and maps. Casts are nodes of their own
 (`millrace.expressions.resolved.Cast`), which `resolve_cast` makes.
@@ -17,6 +17,7 @@ from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.aggregates.definitions import AGGREGATES
+from millrace.expressions.call_options import CallOptions, JsonClause, JsonClauses, JsonEvent
 from millrace.expressions.casting.cast import caster
 from millrace.expressions.function_definition import (
     FunctionDefinition,
@@ -124,14 +125,16 @@ def nearest(name: str) -> tuple[str, ...]:
 
 
 def resolve_call(
-    definition: FunctionDefinition, arguments: tuple[ResolvedExpression, ...], payload: Any = None
+    definition: FunctionDefinition,
+    arguments: tuple[ResolvedExpression, ...],
+    options: CallOptions | None = None,
 ) -> Call:
     """A call of a scalar or table function with its type, its arguments cast as it wants them.
 
     Args:
         definition: the function.
         arguments: with their types.
-        payload: what is not an expression.
+        options: what is not an expression.
 
     Raises:
         FunctionResolutionError: no signature of the function takes these types.
@@ -141,27 +144,32 @@ def resolve_call(
             f"{definition.name} is of kind {definition.kind.value}: it has no value of one row"
         )
     if definition in _JSON_MAKERS:
-        payload = with_nested_json(arguments, payload)
+        options = with_nested_json(arguments, options)
     types = tuple(each.output_type for each in arguments)
     literals = tuple(e.value if isinstance(e, ValueLiteral) else None for e in arguments)
-    wanted, result = definition.infer(types, literals, payload)
+    wanted, result = definition.infer(types, literals, options)
     cast = tuple(
         each
         if each.output_type.with_nullable(True) == kind.with_nullable(True)
         else _cast(each, kind)
         for each, kind in zip(arguments, wanted, strict=True)
     )
-    return Call(definition, cast, result, payload)
+    return Call(definition, cast, result, options)
 
 
-def with_nested_json(arguments: tuple[ResolvedExpression, ...], payload: Any) -> Any:
+def with_nested_json(
+    arguments: tuple[ResolvedExpression, ...], options: CallOptions | None
+) -> CallOptions | None:
     """Clauses of a JSON function, and which arguments make JSON, which is not quoted again."""
     nested = tuple(
         index
         for index, each in enumerate(arguments)
         if isinstance(each, Call) and each.function in (_JSON, *_JSON_MAKERS)
     )
-    return (*(payload or ()), ("NESTED", nested, None)) if nested else payload
+    if not nested:
+        return options
+    written = options.written if isinstance(options, JsonClauses) else ()
+    return JsonClauses((*written, JsonClause(JsonEvent.NESTED, nested)))
 
 
 def resolve_cast(
@@ -187,7 +195,7 @@ def resolve_aggregate(
     definition: FunctionDefinition,
     types: tuple[LogicalType, ...],
     distinct: bool = False,
-    payload: Any = None,
+    options: CallOptions | None = None,
     literals: tuple[Any, ...] = (),
 ) -> LogicalType:
     """The type of an aggregate function's value. COUNT(*) has no arguments.
@@ -203,7 +211,7 @@ def resolve_aggregate(
         raise FunctionResolutionError(f"{definition.name} is no aggregate function")
     if distinct and not types:
         raise FunctionResolutionError(f"{definition.name}(DISTINCT) needs a column")
-    _, result = definition.infer(types, literals, payload)
+    _, result = definition.infer(types, literals, options)
     return result
 
 

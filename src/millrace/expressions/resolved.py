@@ -19,7 +19,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import CallOptions
 from millrace.expressions.function_definition import FunctionDefinition
+from millrace.expressions.resolved_expression import ResolvedExpression
 
 __all__ = [
     "AggregateCall",
@@ -43,37 +45,6 @@ class Place(Protocol):
     def shown(self, reason: str) -> str:
         """A sentence about the expression, with its place and its text."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedExpression:
-    """Base of resolved expressions; each has a ``type``."""
-
-    def children(self) -> tuple[ResolvedExpression, ...]:
-        """The expressions it is made of."""
-        return ()
-
-    def with_children(self, children: tuple[ResolvedExpression, ...]) -> ResolvedExpression:
-        """The same expression of others."""
-        return self
-
-    @property
-    def output_type(self) -> LogicalType:
-        """What its values are."""
-        kind: LogicalType = self.type  # type: ignore[attr-defined]
-        return kind
-
-    def get_output_data_type(self) -> LogicalType:
-        """What its values are."""
-        return self.output_type
-
-    def get_resolved_children(self) -> list[ResolvedExpression]:
-        """The expressions it is made of."""
-        return list(self.children())
-
-    def as_summary_string(self) -> str:
-        """The expression as plans show it: names of functions before their arguments."""
-        return str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +100,14 @@ class Call(ResolvedExpression):
     Attributes:
         function: what is called; `millrace.expressions.built_in` has those that rules look for.
         arguments: implicit casts are made already.
-        payload: what is not an expression, such as the unit of EXTRACT or JSON's ON EMPTY clause;
-            hashable.
+        options: what is not an expression, such as the unit of EXTRACT or JSON's ON EMPTY clause.
         place: for errors; None: it stands in no statement.
     """
 
     function: FunctionDefinition
     arguments: tuple[ResolvedExpression, ...]
     type: LogicalType
-    payload: Any = None
+    options: CallOptions | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def children(self) -> tuple[ResolvedExpression, ...]:
@@ -177,7 +147,7 @@ class AggregateCall:
         function: what is called.
         arguments: positions of columns in the input row (a projection below computes them).
         filter: position of a BOOLEAN column: only rows where it is TRUE count; or None.
-        payload: what is not a column, such as IGNORE of ARRAY_AGG's IGNORE NULLS.
+        options: what is not a column, such as IGNORE of ARRAY_AGG's IGNORE NULLS.
         place: for errors; None: it stands in no statement.
     """
 
@@ -186,7 +156,7 @@ class AggregateCall:
     type: LogicalType
     distinct: bool = False
     filter: int | None = None
-    payload: Any = None
+    options: CallOptions | None = None
     name: str = ""
     place: Place | None = field(default=None, compare=False, repr=False)
 

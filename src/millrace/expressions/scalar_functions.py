@@ -2,7 +2,7 @@
 
 PyFlink: ``udf(f, result_type=..., func_type="general" | "pandas")``; ``"arrow"`` is ours: the
 function takes and gives `pyarrow.Array`. A general function is called once per row, a vectorised
-one once per batch. The definition is the payload of its calls.
+one once per batch. Its calls hold the definition.
 """
 
 from __future__ import annotations

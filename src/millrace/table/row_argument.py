@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from millrace.common.types.logical.logical_type import RowField, RowType
 from millrace.expressions import built_in
+from millrace.expressions.call_options import FieldPosition
 from millrace.expressions.resolved import Call, ResolvedExpression
 from millrace.sql.dialect import nodes
 from millrace.table.expression import Expression
@@ -41,4 +42,4 @@ def _flat(
             continue
         for position, field in enumerate(kind.fields):
             inner = field.type.with_nullable(field.type.is_nullable or kind.is_nullable)
-            yield field.name, Call(built_in.GET, (column,), inner, position)
+            yield field.name, Call(built_in.GET, (column,), inner, FieldPosition(position))

@@ -97,7 +97,7 @@ class GroupAccumulators:
         self._aggregates: list[_Aggregate] = []
         for call in calls:
             types = tuple(input_type.fields[index].type for index in call.arguments)
-            made = accumulator(call.function, types, call.type, call.payload, retracts)
+            made = accumulator(call.function, types, call.type, call.options, retracts)
             made.context = context or FunctionContext({})
             end = offset + len(made.columns())
             extreme = not made.retracts

@@ -69,7 +69,7 @@ class MatchAggregate:
             [*((each.name, arrow_type(each.type)) for each in names), ("group", pa.int64())]
         )
         self._aggregate = AggregateCall(
-            call.function, tuple(range(len(types))), call.type, payload=call.payload, name="result"
+            call.function, tuple(range(len(types))), call.type, options=call.options, name="result"
         )
         self._input = RowType((*names, RowField("group", logical.BigIntType())))
         self.running = self._running()

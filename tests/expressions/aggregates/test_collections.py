@@ -17,6 +17,14 @@ from millrace.common.types.logical.parser import parse_type
 from millrace.expressions import registry
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator, Columns
 from millrace.expressions.aggregates.accumulators import accumulator
+from millrace.expressions.call_options import (
+    CallOptions,
+    JsonChoice,
+    JsonClause,
+    JsonClauses,
+    JsonEvent,
+    NullTreatment,
+)
 from millrace.expressions.registry import resolve_aggregate
 
 EVERY = np.arange(3)
@@ -34,13 +42,15 @@ def counted(values: list[Any]) -> Any:
     return {value: known(values).count(value) for value in known(values)}
 
 
+ABSENT_ON_NULL = JsonClauses((JsonClause(JsonEvent.NULL, JsonChoice.ABSENT),))
+NULL_ON_NULL = JsonClauses((JsonClause(JsonEvent.NULL, JsonChoice.NULL),))
 NAMES: dict[tuple[str, Any], Callable[[list[Any]], Any]] = {
     ("ARRAY_AGG", None): listed,
-    ("ARRAY_AGG", "IGNORE"): lambda values: listed(known(values)),
+    ("ARRAY_AGG", NullTreatment.IGNORE): lambda values: listed(known(values)),
     ("COLLECT", None): counted,
     ("LISTAGG", None): lambda values: ",".join(known(values)) if known(values) else None,
     ("JSON_ARRAYAGG", None): lambda values: f"[{','.join(map(quoted, known(values)))}]",
-    ("JSON_ARRAYAGG", (("NULL", "NULL", None),)): lambda v: f"[{','.join(map(quoted, v))}]",
+    ("JSON_ARRAYAGG", NULL_ON_NULL): lambda v: f"[{','.join(map(quoted, v))}]",
     ("FIRST_VALUE", None): lambda values: next(iter(known(values)), None),
     ("LAST_VALUE", None): lambda values: next(reversed(known(values)), None),
 }
@@ -50,13 +60,15 @@ def quoted(value: str | None) -> str:
     return "null" if value is None else f'"{value}"'
 
 
-def made(name: str, payload: Any, *kinds: str, retracts: bool = True) -> ColumnAccumulator:
+def made(
+    name: str, options: CallOptions | None, *kinds: str, retracts: bool = True
+) -> ColumnAccumulator:
     types = tuple(map(parse_type, kinds))
     return accumulator(
         registry.function(name),
         types,
         resolve_aggregate(registry.function(name), types),
-        payload,
+        options,
         retracts,
     )
 
@@ -65,11 +77,13 @@ def empty(state: ColumnAccumulator) -> Columns:
     return tuple(np.full(EVERY.size, None, kind) for kind in state.columns())
 
 
-@pytest.mark.parametrize(("name", "payload"), NAMES, ids=str)
+@pytest.mark.parametrize(("name", "options"), NAMES, ids=str)
 @settings(deadline=None, max_examples=30)
 @given(data=st.data())
-def test_what_is_left_after_rows_came_and_went(name: str, payload: Any, data: Any) -> None:
-    state, model = made(name, payload, "STRING"), [list[Any]() for _ in EVERY]
+def test_what_is_left_after_rows_came_and_went(
+    name: str, options: CallOptions | None, data: Any
+) -> None:
+    state, model = made(name, options, "STRING"), [list[Any]() for _ in EVERY]
     held = empty(state)
     texts = st.none() | st.sampled_from("abc")
     for _ in range(data.draw(st.integers(0, 3))):
@@ -93,7 +107,7 @@ def test_what_is_left_after_rows_came_and_went(name: str, payload: Any, data: An
     found = state.value(EVERY, held).to_pylist()
     if name == "COLLECT":
         found = [dict(pairs) for pairs in found]
-    assert found == [NAMES[name, payload](values) for values in model]
+    assert found == [NAMES[name, options](values) for values in model]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +155,12 @@ def test_groups_are_put_together_in_order() -> None:
 
 
 def test_keys_of_a_json_object() -> None:
-    state = made("JSON_OBJECTAGG", (("NULL", "ABSENT", None),), "STRING", "BIGINT")
+    state = made(
+        "JSON_OBJECTAGG",
+        ABSENT_ON_NULL,
+        "STRING",
+        "BIGINT",
+    )
     held = empty(state)
     state.accumulate(
         np.zeros(3, np.int64), held, [pa.array(["b", "a", "x"]), pa.array([1, 2, None])]

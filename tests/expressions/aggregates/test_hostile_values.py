@@ -9,7 +9,7 @@ from random import Random, randrange
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.expressions.hostile_values import PAYLOADS, TYPES, limited, value
+from tests.expressions.hostile_values import OPTIONS, TYPES, limited, value
 
 from millrace.common.errors import JobDefinitionError, JobExecutionError
 from millrace.common.types.logical.arrow_type import arrow_type
@@ -59,7 +59,7 @@ def keep_the_law(name: str, random: Random) -> None:
     try:
         with limited():
             state = accumulator(
-                registry.function(name), types, result, random.choice(PAYLOADS.get(name, (None,)))
+                registry.function(name), types, result, random.choice(OPTIONS.get(name, (None,)))
             )
             columns = tuple(
                 np.full(GROUPS, None, object) if each.kind == "O" else np.zeros(GROUPS, each)

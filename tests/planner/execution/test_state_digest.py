@@ -20,6 +20,14 @@ from millrace.common.types.logical.logical_type import (
     VarCharType,
 )
 from millrace.expressions import registry
+from millrace.expressions.call_options import (
+    JsonChoice,
+    JsonClause,
+    JsonClauses,
+    JsonEvent,
+    TimeUnit,
+    TrimSide,
+)
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import (
     Call,
@@ -87,6 +95,10 @@ def test_digests_of_values_stay(parts: Any, expected: str) -> None:
     assert digest(*parts) == expected
 
 
+def default(event: str, value: ResolvedExpression) -> JsonClauses:
+    return JsonClauses((JsonClause(JsonEvent(event), JsonChoice.DEFAULT, value),))
+
+
 def of_user(name: str) -> FunctionDefinition:
     return FunctionDefinition(name, (), lambda _: BIG, built_in=False)
 
@@ -96,9 +108,12 @@ EXPRESSIONS: list[tuple[ResolvedExpression, str]] = [
     (text("it's"), "3d79c5dc49041d58fdb61149883ba9ab"),
     (Call(registry.function("-"), (N, M), BIG), "f8ea485227478bdcbdd7395996875441"),
     (Call(registry.function("-"), (M, N), BIG), "3719749ca9085073f8942d5e2bd5fe89"),
-    (Call(registry.function("EXTRACT"), (T,), BIG, "YEAR"), "33bc50ef9fd4cb353dc830d9638b8a9b"),
     (
-        Call(registry.function("TRIM"), (text("a"), S), TEXT, "LEADING"),
+        Call(registry.function("EXTRACT"), (T,), BIG, TimeUnit.YEAR),
+        "33bc50ef9fd4cb353dc830d9638b8a9b",
+    ),
+    (
+        Call(registry.function("TRIM"), (text("a"), S), TEXT, TrimSide.LEADING),
         "970d31d845f173abccc45d13abfc4e62",
     ),
     (
@@ -106,7 +121,7 @@ EXPRESSIONS: list[tuple[ResolvedExpression, str]] = [
             registry.function("JSON_VALUE"),
             (S, text("$.a")),
             TEXT,
-            (("EMPTY", "DEFAULT", text("x")),),
+            default("EMPTY", text("x")),
         ),
         "4292eb2959a24d795fb2f10a4599b4ea",
     ),
@@ -127,10 +142,10 @@ def test_digests_of_expressions_stay(expression: ResolvedExpression, expected: s
 
 def test_digests_differ_where_what_is_said_differs() -> None:
     json = [
-        (("EMPTY", "DEFAULT", text("x")),),
-        (("EMPTY", "DEFAULT", text("y")),),
-        (("ERROR", "DEFAULT", text("x")),),
-        (("EMPTY", "DEFAULT", S),),
+        default("EMPTY", text("x")),
+        default("EMPTY", text("y")),
+        default("ERROR", text("x")),
+        default("EMPTY", S),
         None,
     ]
     expressions = [
@@ -143,8 +158,8 @@ def test_digests_differ_where_what_is_said_differs() -> None:
         ValueLiteral(True, BooleanType()),
         Cast(S, IntType()),
         Cast(S, BigIntType()),
-        Call(registry.function("EXTRACT"), (T,), BIG, "MONTH"),
-        Call(registry.function("TRIM"), (text("a"), S), TEXT, "TRAILING"),
+        Call(registry.function("EXTRACT"), (T,), BIG, TimeUnit.MONTH),
+        Call(registry.function("TRIM"), (text("a"), S), TEXT, TrimSide.TRAILING),
         Call(registry.function("CONCAT"), (text("a', 'b"),), TEXT),
         Call(registry.function("CONCAT"), (text("a"), text("b")), TEXT),
         Call(of_user("g"), (N,), BIG),
@@ -166,7 +181,7 @@ def test_what_only_shows_is_no_part_of_a_digest() -> None:
 def test_the_zone_counts_where_values_depend_on_it() -> None:
     berlin = SessionSettings(time_zone="Europe/Berlin")
     zoned = [
-        Call(registry.function("EXTRACT"), (T,), BIG, "HOUR"),
+        Call(registry.function("EXTRACT"), (T,), BIG, TimeUnit.HOUR),
         Cast(T, TEXT),
         Cast(S, LocalZonedTimestampType(3)),
         Call(registry.function("FROM_UNIXTIME"), (N,), TEXT),

@@ -31,7 +31,7 @@ from millrace.table_runtime.window_time import WindowTime
 SIGNED: list[tuple[type[Any], str, str]] = [
     # class, fields in the signature, and fields that decide nothing or follow from others
     (Aggregate, "input groups calls grouping_sets", "place state_ttl"),
-    (AggregateCall, "function arguments type distinct filter payload", "name place"),
+    (AggregateCall, "function arguments type distinct filter options", "name place"),
     (SortKey, "index ascending nulls_first", "place"),
     (CountWindowAggregate, "input groups calls size slide", "place"),
     (WindowAggregate, "input groups calls window time attached", "place properties property_kinds"),

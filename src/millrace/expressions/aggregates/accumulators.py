@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions import built_in
@@ -27,6 +26,7 @@ from millrace.expressions.aggregates.sums import (
     SumAccumulator,
 )
 from millrace.expressions.aggregates.variance import VarianceAccumulator
+from millrace.expressions.call_options import CallOptions, JsonClauses, NullTreatment, option
 from millrace.expressions.function_definition import FunctionDefinition, FunctionResolutionError
 
 __all__ = ["accumulator"]
@@ -57,17 +57,18 @@ _RETRACTING: dict[FunctionDefinition, _Make] = {
     built_in.LAST_VALUE: lambda types, result: FirstLastOfAll(types, result, last=True),
 }
 """Those that keep more where rows may be taken back."""
-_WITH_PAYLOAD: dict[
-    FunctionDefinition, Callable[[tuple[LogicalType, ...], LogicalType, Any], ColumnAccumulator]
+_WITH_OPTIONS: dict[
+    FunctionDefinition,
+    Callable[[tuple[LogicalType, ...], LogicalType, CallOptions | None], ColumnAccumulator],
 ] = {
-    built_in.ARRAY_AGG: lambda types, result, nulls: ArrayAggAccumulator(
-        types, result, nulls == "IGNORE"
+    built_in.ARRAY_AGG: lambda types, result, options: ArrayAggAccumulator(
+        types, result, options is NullTreatment.IGNORE
     ),
-    built_in.JSON_ARRAYAGG: lambda types, result, clauses: JsonAggAccumulator(
-        types, result, clauses or ()
+    built_in.JSON_ARRAYAGG: lambda types, result, options: JsonAggAccumulator(
+        types, result, option(JsonClauses, options) or JsonClauses()
     ),
-    built_in.JSON_OBJECTAGG: lambda types, result, clauses: JsonAggAccumulator(
-        types, result, clauses or ()
+    built_in.JSON_OBJECTAGG: lambda types, result, options: JsonAggAccumulator(
+        types, result, option(JsonClauses, options) or JsonClauses()
     ),
 }
 
@@ -76,7 +77,7 @@ def accumulator(
     definition: FunctionDefinition,
     argument_types: tuple[LogicalType, ...],
     result_type: LogicalType,
-    payload: Any = None,
+    options: CallOptions | None = None,
     retracts: bool = False,
 ) -> ColumnAccumulator:
     """The accumulator of a function for arguments of these types.
@@ -85,7 +86,7 @@ def accumulator(
         definition: the function.
         argument_types: of its arguments.
         result_type: of its value.
-        payload: of the call: IGNORE of IGNORE NULLS, or the clauses of JSON functions.
+        options: of the call: IGNORE of IGNORE NULLS, or the clauses of JSON functions.
         retracts: whether rows may be taken back.
 
     Raises:
@@ -96,11 +97,11 @@ def accumulator(
         assert definition.kernel is not None
         of_user: ColumnAccumulator = definition.kernel(argument_types, result_type, retracts)
         return of_user
-    if definition in _WITH_PAYLOAD:
-        return _WITH_PAYLOAD[definition](argument_types, result_type, payload)
+    if definition in _WITH_OPTIONS:
+        return _WITH_OPTIONS[definition](argument_types, result_type, options)
     make = (_RETRACTING.get(definition) if retracts else None) or _ACCUMULATORS.get(definition)
     if make is None:
-        known = ", ".join(map(str, [*_ACCUMULATORS, *_WITH_PAYLOAD]))
+        known = ", ".join(map(str, [*_ACCUMULATORS, *_WITH_OPTIONS]))
         raise FunctionResolutionError(
             f"{definition} cannot run here yet; aggregates that can are {known}"
         )

@@ -13,6 +13,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions.aggregates.accumulator import Columns, Signs, Slots
 from millrace.expressions.aggregates.collecting import CollectingAccumulator, ElementCodec
+from millrace.expressions.call_options import JsonChoice, JsonClauses, JsonEvent
 from millrace.expressions.functions.json_writing import Raw, json_text, jsonable
 
 __all__ = [
@@ -126,15 +127,14 @@ class JsonAggAccumulator(CollectingAccumulator):
         self,
         argument_types: tuple[LogicalType, ...],
         result_type: LogicalType,
-        clauses: tuple[tuple[str, Any, Any], ...],
+        clauses: JsonClauses,
     ) -> None:
         super().__init__(argument_types, result_type)
         self._by_text = False
         self._object = len(argument_types) == 2
-        chosen = {clause: what for clause, what, _ in clauses}
-        default = "NULL" if self._object else "ABSENT"
-        self._absent = chosen.get("NULL", default) == "ABSENT"
-        self._nested = bool(chosen.get("NESTED"))
+        default = JsonChoice.NULL if self._object else JsonChoice.ABSENT
+        self._absent = clauses.choice(JsonEvent.NULL, default) is JsonChoice.ABSENT
+        self._nested = bool(clauses.nested)
         self._make = jsonable(argument_types[-1])
 
     def _items(self, arguments: list[pa.Array]) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -19,6 +19,7 @@ from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import CallContext, FunctionDefinition
 from millrace.expressions.functions.time_arithmetic import (
     interval_times,
+    minus_interval,
     plus_interval,
     sum_of_times,
     times_to_add,
@@ -32,7 +33,7 @@ CATEGORY = "Arithmetic"
 _LONGEST = 76
 """Digits of ``decimal256``."""
 _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
-_KERNELS = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+Kernel = Callable[[CallSite, Datum, Datum], Datum]
 _NUMBERS = (logical.IntegralType, logical.DecimalType, logical.FloatType, logical.DoubleType)
 
 
@@ -57,21 +58,35 @@ def _result(context: CallContext) -> LogicalType:
     return left.with_nullable(context.any_nullable)
 
 
-def _arithmetic(site: CallSite, left: Datum, right: Datum) -> Datum:
+def _arithmetic(
+    kernel: Callable[[Datum, Datum], Datum], of_times: Callable[[CallSite, Datum, Datum], Datum]
+) -> Kernel:
+    """Adds, subtracts or multiplies.
+
+    Args:
+        kernel: for numbers.
+        of_times: for times and intervals.
+    """
+
+    def computed(site: CallSite, left: Datum, right: Datum) -> Datum:
+        result = site.result_type
+        if isinstance(result, logical.DecimalType):
+            return _decimal(kernel, site, left, right)
+        if isinstance(result, _NUMBERS):
+            return kernel(left, right)
+        return of_times(site, left, right)
+
+    return computed
+
+
+def _decimal(
+    kernel: Callable[[Datum, Datum], Datum], site: CallSite, left: Datum, right: Datum
+) -> Datum:
     result = site.result_type
-    if isinstance(result, logical.DecimalType):
-        return _decimal(site, left, right, result)
-    if isinstance(result, _NUMBERS):
-        return _KERNELS[site.function](left, right)
-    if site.function == "*":
-        return interval_times(site, left, right)
-    return plus_interval(site, left, right)
-
-
-def _decimal(site: CallSite, left: Datum, right: Datum, result: logical.DecimalType) -> Datum:
+    assert isinstance(result, logical.DecimalType)
     left, right = _exact(left, site.argument_types[0]), _exact(right, site.argument_types[1])
     one, two = left.type, right.type
-    if site.function == "*":
+    if kernel is pc.multiply:
         digits = one.precision + two.precision + 1
     else:
         scale = max(one.scale, two.scale)
@@ -80,7 +95,7 @@ def _decimal(site: CallSite, left: Datum, right: Datum, result: logical.DecimalT
         return per_value(lambda a, b: _product(a, b, result), site.arrow, left, right)
     if digits > logical.MAX_PRECISION:
         left, right = _wide(left), _wide(right)
-    made = _KERNELS[site.function](left, right)
+    made = kernel(left, right)
     return made if made.type == site.arrow else to_decimal(made, result)
 
 
@@ -250,10 +265,28 @@ def _operator(name: str, kernel: Any, text: str, *examples: tuple[str, str]) -> 
     )
 
 
+_SUM = _arithmetic(pc.add, plus_interval)
+_DIFFERENCE = _arithmetic(pc.subtract, minus_interval)
+_PRODUCT = _arithmetic(pc.multiply, interval_times)
 ARITHMETIC: tuple[FunctionDefinition, ...] = (
-    _operator("+", _arithmetic, "The sum; integers wrap around.", ("1.5 + 2", "3.5")),
-    _operator("-", _arithmetic, "The difference; integers wrap around.", ("1 - 3", "-2")),
-    _operator("*", _arithmetic, "The product; integers wrap around.", ("1.5 * 2.25", "3.375")),
+    _operator(
+        "+",
+        _arithmetic(pc.add, plus_interval),
+        "The sum; integers wrap around.",
+        ("1.5 + 2", "3.5"),
+    ),
+    _operator(
+        "-",
+        _arithmetic(pc.subtract, minus_interval),
+        "The difference; integers wrap around.",
+        ("1 - 3", "-2"),
+    ),
+    _operator(
+        "*",
+        _arithmetic(pc.multiply, interval_times),
+        "The product; integers wrap around.",
+        ("1.5 * 2.25", "3.375"),
+    ),
     _operator(
         "/",
         _divide,

@@ -51,8 +51,7 @@ def _python(function: Callable[..., Any], with_nulls: bool = False) -> Callable[
 
 
 def _row_type(context: CallContext) -> LogicalType:
-    """The payload has names of the fields, where they are known."""
-    names = context.payload or tuple(f"EXPR${index}" for index in range(len(context.types)))
+    names = (f"EXPR${index}" for index in range(len(context.types)))
     return logical.RowType(tuple(map(RowField, names, context.types)), nullable=False)
 
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import BetweenOrder
 from millrace.expressions.columns import CallSite, Datum, Frame, is_scalar, per_value
 from millrace.expressions.function_definition import (
     CallContext,
@@ -133,9 +134,9 @@ def _distinct(negated: bool) -> Callable[..., Datum]:
 
 
 def _between(site: CallSite, value: Datum, low: Datum, high: Datum) -> Datum:
-    """The payload ``SYMMETRIC`` takes the bounds in either order."""
+    """The option SYMMETRIC takes the bounds in either order."""
     inside = pc.and_kleene(pc.greater_equal(value, low), pc.less_equal(value, high))
-    if site.payload != "SYMMETRIC":
+    if site.options is not BetweenOrder.SYMMETRIC:
         return inside
     swapped = pc.and_kleene(pc.greater_equal(value, high), pc.less_equal(value, low))
     return pc.or_kleene(inside, swapped)
@@ -216,8 +217,8 @@ def _similar_pattern(pattern: str, escape: str | None = None) -> JavaPattern:
     return java_pattern(similar_regex(pattern, escape))
 
 
-def _null_test(site: CallSite, value: Datum) -> Datum:
-    return pc.is_null(value) if site.function == "IS NULL" else pc.is_valid(value)
+def _null_test(kernel: Callable[[Datum], Datum]) -> Callable[[CallSite, Datum], Datum]:
+    return lambda site, value: kernel(value)
 
 
 COMPARISON: tuple[FunctionDefinition, ...] = (
@@ -240,12 +241,15 @@ COMPARISON: tuple[FunctionDefinition, ...] = (
             name,
             (("<ANY>",),),
             fixed("BOOLEAN NOT NULL"),
-            _null_test,
+            _null_test(kernel),
             category=CATEGORY,
             text=f"Whether a value {name.lower().replace('null', 'NULL')}.",
             examples=((f"1 {name}", answer),),
         )
-        for name, answer in (("IS NULL", "FALSE"), ("IS NOT NULL", "TRUE"))
+        for name, kernel, answer in (
+            ("IS NULL", pc.is_null, "FALSE"),
+            ("IS NOT NULL", pc.is_valid, "TRUE"),
+        )
     ),
     *(
         FunctionDefinition(

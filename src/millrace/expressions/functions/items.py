@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowField
+from millrace.expressions.call_options import FieldPosition, option
 from millrace.expressions.columns import CallSite, Datum, per_value
 from millrace.expressions.function_definition import CallContext, FunctionResolutionError
 from millrace.expressions.functions.lists import looked_up
@@ -61,13 +62,16 @@ def item(site: CallSite, value: Datum, key: Datum) -> Datum:
 
 
 def get_type(context: CallContext) -> LogicalType:
-    """A row's field, whose position from 0 is the payload."""
-    kind = context.types[0]
+    """The type of a row's field."""
+    kind, field = context.types[0], option(FieldPosition, context.options)
+    assert field is not None
     assert isinstance(kind, logical.RowType)
-    part: LogicalType = kind.fields[context.payload].type
+    part: LogicalType = kind.fields[field.index].type
     return part.with_nullable(part.is_nullable or kind.is_nullable)
 
 
 def get(site: CallSite, value: Datum) -> Datum:
     """The row's field."""
-    return pc.struct_field(value, site.payload)
+    field = option(FieldPosition, site.options)
+    assert field is not None
+    return pc.struct_field(value, field.index)

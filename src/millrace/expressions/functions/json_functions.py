@@ -1,7 +1,6 @@
 """JSON functions (Flink docs, "System (Built-in) Functions", JSON).
 
-Clauses are payloads: a tuple of ``(clause, what, value)``, such as ``("EMPTY", "DEFAULT",
-ValueLiteral(0))``, ``("RETURNING", IntType(), None)`` or ``("NULL", "ABSENT", None)``.
+Clauses are `JsonClauses`.
 """
 
 from __future__ import annotations
@@ -17,6 +16,13 @@ import pyarrow as pa
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import (
+    JsonChoice,
+    JsonClauses,
+    JsonEvent,
+    JsonKind,
+    option,
+)
 from millrace.expressions.casting.from_text import parser_of
 from millrace.expressions.columns import CallSite, Datum, per_value
 from millrace.expressions.evaluation_error import EvaluationError
@@ -30,6 +36,7 @@ from millrace.expressions.functions.json_results import exists_type, query_type,
 from millrace.expressions.functions.json_writing import Raw, json_text, jsonable
 from millrace.expressions.functions.strings import TEXT
 from millrace.expressions.json_document import parsed_document, well_formed
+from millrace.expressions.resolved import ValueLiteral
 from millrace.expressions.result_types import always, fixed
 
 __all__ = ["JSON_FUNCTIONS"]
@@ -62,61 +69,56 @@ def _loads(text: str) -> Any:
     return parsed_document(text, _DECODER)
 
 
-def _clauses(site: CallSite) -> dict[str, Any]:
-    """What is chosen by clause, and defaults behind ``EMPTY_DEFAULT`` and ``ERROR_DEFAULT``."""
-    found: dict[str, Any] = {}
-    for clause, what, value in site.payload or ():
-        found[clause] = what
-        if value is not None:
-            found[f"{clause}_DEFAULT"] = value.value
-    return found
+def _clauses(site: CallSite) -> JsonClauses:
+    return option(JsonClauses, site.options) or JsonClauses()
 
 
 def _is_json(site: CallSite, text: Datum) -> Datum:
-    """The payload is VALUE, OBJECT, ARRAY or SCALAR."""
-    wanted = {"OBJECT": dict, "ARRAY": list}.get(site.payload)
+    kind = site.options
 
     def test(value: str | None) -> bool:
         try:
             made = _loads(value or "")
         except ValueError:
             return False
-        if site.payload == "SCALAR":
+        if kind is JsonKind.SCALAR:
             return not isinstance(made, dict | list)
-        return wanted is None or isinstance(made, wanted)
+        if kind is JsonKind.VALUE:
+            return True
+        return isinstance(made, dict if kind is JsonKind.OBJECT else list)
 
     return per_value(test, pa.bool_(), text, with_nulls=True)
 
 
 def _exists(site: CallSite, text: Datum, path: Datum) -> Datum:
-    on_error = _clauses(site).get("ERROR", "FALSE")
+    on_error = _clauses(site).choice(JsonEvent.ERROR, JsonChoice.FALSE)
 
     def exists(value: str, where: str) -> bool | None:
         try:
             return walk(value, where, _loads) is not None
         except (ValueError, EvaluationError) as error:
-            if on_error == "ERROR":
+            if on_error is JsonChoice.ERROR:
                 raise EvaluationError(f"JSON_EXISTS: {error}") from None
-            return {"TRUE": True, "FALSE": False}.get(on_error)
+            return {JsonChoice.TRUE: True, JsonChoice.FALSE: False}.get(on_error)
 
     return per_value(exists, pa.bool_(), text, path)
 
 
-def _otherwise(clauses: dict[str, Any], name: str, what: str) -> Any:
-    """What stands for nothing found, or for an error: NULL, a default, or a failure."""
-    choice = clauses.get(name, "NULL")
-    if choice == "ERROR":
-        raise EvaluationError(what)
-    return clauses.get(f"{name}_DEFAULT") if choice == "DEFAULT" else None
-
-
 def _value(site: CallSite, text: Datum, path: Datum) -> Datum:
     """Clauses: RETURNING a type; EMPTY and ERROR with NULL, ERROR or DEFAULT."""
-    clauses, kind = _clauses(site), site.result_type
-    make = _scalar_maker(kind)
-    for name in ("EMPTY_DEFAULT", "ERROR_DEFAULT"):
-        if clauses.get(name) is not None:
-            clauses[name] = make(clauses[name])
+    clauses, make = _clauses(site), _scalar_maker(site.result_type)
+    defaults = {}
+    for event in (JsonEvent.EMPTY, JsonEvent.ERROR):
+        clause = clauses.of(event)
+        given = clause.default if clause else None
+        if isinstance(given, ValueLiteral) and given.value is not None:
+            defaults[event] = make(given.value)
+
+    def otherwise(event: JsonEvent, what: str) -> Any:
+        """What stands for nothing found, or for an error: NULL, a default, or a failure."""
+        if clauses.choice(event, JsonChoice.NULL) is JsonChoice.ERROR:
+            raise EvaluationError(what)
+        return defaults.get(event)
 
     def value(document: str, where: str) -> Any:
         try:
@@ -125,9 +127,9 @@ def _value(site: CallSite, text: Datum, path: Datum) -> Datum:
                 raise ValueError(f"what is at {where!r} is no scalar")
             made = None if isinstance(found, dict | list | None) else make(found)
         except (ValueError, ArithmeticError, EvaluationError) as error:
-            return _otherwise(clauses, "ERROR", f"JSON_VALUE: {error}")
+            return otherwise(JsonEvent.ERROR, f"JSON_VALUE: {error}")
         if made is None:
-            return _otherwise(clauses, "EMPTY", f"JSON_VALUE: no scalar at {where!r}")
+            return otherwise(JsonEvent.EMPTY, f"JSON_VALUE: no scalar at {where!r}")
         return made
 
     return per_value(value, site.arrow, text, path)
@@ -179,31 +181,33 @@ def _query(site: CallSite, text: Datum, path: Datum) -> Datum:
     """Clauses: WRAPPER with WITHOUT, CONDITIONAL or UNCONDITIONAL; EMPTY and ERROR with NULL,
     EMPTY ARRAY, EMPTY OBJECT or ERROR; RETURNING STRING or an ARRAY of it."""
     clauses = _clauses(site)
-    empties = {"EMPTY ARRAY": "[]", "EMPTY OBJECT": "{}"}
+    empties = {JsonChoice.EMPTY_ARRAY: "[]", JsonChoice.EMPTY_OBJECT: "{}"}
 
-    def otherwise(name: str, what: str) -> str | None:
-        choice = clauses.get(name, "NULL")
-        if choice == "ERROR":
+    def otherwise(event: JsonEvent, what: str) -> str | None:
+        choice = clauses.choice(event, JsonChoice.NULL)
+        if choice is JsonChoice.ERROR:
             raise EvaluationError(f"JSON_QUERY: {what}")
         return empties.get(choice)
 
-    wrapper = clauses.get("WRAPPER", "WITHOUT")
+    wrapper = clauses.choice(JsonEvent.WRAPPER, JsonChoice.WITHOUT)
     returns_array = isinstance(site.result_type, logical.ArrayType)
 
     def query(document: str, where: str) -> str | None:
         try:
             value = walk(document, where, _loads)
         except (ValueError, EvaluationError) as error:
-            return otherwise("ERROR", str(error))
+            return otherwise(JsonEvent.ERROR, str(error))
         if value is None:
-            return otherwise("EMPTY", f"nothing at {where!r}")
-        if wrapper == "UNCONDITIONAL" or (wrapper == "CONDITIONAL" and not isinstance(value, list)):
+            return otherwise(JsonEvent.EMPTY, f"nothing at {where!r}")
+        if wrapper is JsonChoice.UNCONDITIONAL or (
+            wrapper is JsonChoice.CONDITIONAL and not isinstance(value, list)
+        ):
             value = [value]
         if not isinstance(value, dict | list):
-            kind = "ERROR" if is_strict(where) else "EMPTY"
+            kind = JsonEvent.ERROR if is_strict(where) else JsonEvent.EMPTY
             return otherwise(kind, f"what is at {where!r} is no object and no array")
         if returns_array and not isinstance(value, list):
-            return otherwise("ERROR", f"what is at {where!r} is no array")
+            return otherwise(JsonEvent.ERROR, f"what is at {where!r} is no array")
         return json_text(value)
 
     made = per_value(query, pa.string(), text, path)
@@ -217,9 +221,14 @@ def _texts(text: str) -> list[str | None] | None:
     return [e if e is None or isinstance(e, str) else json_text(e) for e in items]
 
 
+def _absent(site: CallSite, default: JsonChoice) -> bool:
+    """Whether what is NULL is left out."""
+    return _clauses(site).choice(JsonEvent.NULL, default) is JsonChoice.ABSENT
+
+
 def _makers(site: CallSite) -> list[Callable[[Any], Any]]:
     """The clause NESTED has the positions of arguments that are JSON themselves."""
-    nested = _clauses(site).get("NESTED", ())
+    nested = _clauses(site).nested
     return [
         (lambda v: None if v is None else Raw(v)) if index in nested else jsonable(kind)
         for index, kind in enumerate(site.argument_types)
@@ -228,7 +237,7 @@ def _makers(site: CallSite) -> list[Callable[[Any], Any]]:
 
 def _object(site: CallSite, *datums: Datum) -> Datum:
     """Keys and values in turn; the clause NULL is NULL (or ABSENT)."""
-    makers, absent = _makers(site), _clauses(site).get("NULL", "NULL") == "ABSENT"
+    makers, absent = _makers(site), _absent(site, JsonChoice.NULL)
 
     def made(*values: Any) -> str:
         pairs = zip(values[::2], values[1::2], makers[1::2], strict=True)
@@ -247,7 +256,7 @@ def _member(key: Any) -> str:
 
 def _array(site: CallSite, *datums: Datum) -> Datum:
     """The clause NULL is ABSENT (or NULL)."""
-    makers, absent = _makers(site), _clauses(site).get("NULL", "ABSENT") == "ABSENT"
+    makers, absent = _makers(site), _absent(site, JsonChoice.ABSENT)
 
     def made(*values: Any) -> str:
         pairs = zip(values, makers, strict=True)

@@ -5,8 +5,11 @@ Flink: ``SqlJsonQueryFunctionWrapper``, ``SqlJsonValueFunctionWrapper``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import JsonChoice, JsonClauses, JsonEvent, option
 from millrace.expressions.function_definition import CallContext, FunctionResolutionError
 from millrace.expressions.parameters import implicit_cast
 from millrace.expressions.resolved import ValueLiteral
@@ -24,9 +27,12 @@ _RETURNED = (
 )
 
 
+def _clauses(context: CallContext) -> JsonClauses:
+    return option(JsonClauses, context.options) or JsonClauses()
+
+
 def _returned(context: CallContext) -> LogicalType:
-    returned = (what for clause, what, _ in context.payload or () if clause == "RETURNING")
-    kind: LogicalType | None = next(returned, None)
+    kind = _clauses(context).returning
     if kind is not None and not isinstance(kind, _RETURNED):
         raise FunctionResolutionError(
             f"{context.name} returns STRING, BOOLEAN, INTEGER or DOUBLE, or JSON_QUERY an "
@@ -36,48 +42,52 @@ def _returned(context: CallContext) -> LogicalType:
 
 
 _TEXTS = logical.CharType | logical.VarCharType
-_NULL_OR_ERROR = frozenset({"NULL", "ERROR"})
-_EMPTIES = frozenset({"EMPTY ARRAY", "EMPTY OBJECT"})
-_BEHAVIORS = {
-    "JSON_EXISTS": {"ERROR": frozenset({"TRUE", "FALSE", "UNKNOWN", "ERROR"})},
-    "JSON_VALUE": dict.fromkeys(("EMPTY", "ERROR"), _NULL_OR_ERROR | {"DEFAULT"}),
-    "JSON_QUERY": dict.fromkeys(("EMPTY", "ERROR"), _NULL_OR_ERROR | _EMPTIES),
-}
-"""What a function may be told to do, by clause."""
+_EVENTS = (JsonEvent.EMPTY, JsonEvent.ERROR)
+_NULL_OR_ERROR = frozenset({JsonChoice.NULL, JsonChoice.ERROR})
+_EMPTIES = frozenset({JsonChoice.EMPTY_ARRAY, JsonChoice.EMPTY_OBJECT})
+_EXISTS = frozenset({JsonChoice.TRUE, JsonChoice.FALSE, JsonChoice.UNKNOWN, JsonChoice.ERROR})
+_Choices = Mapping[JsonEvent, frozenset[JsonChoice]]
 
 
-def _allowed(context: CallContext) -> None:
-    """Refuse clauses that a function of a path does not have."""
-    known = _BEHAVIORS[context.name]
-    for clause, what, _ in context.payload or ():
-        if clause == "RETURNING" and context.name == "JSON_EXISTS":
-            raise FunctionResolutionError("JSON_EXISTS takes no RETURNING: it gives a BOOLEAN")
-        if clause == "WRAPPER" and context.name != "JSON_QUERY":
+def _allowed(
+    context: CallContext, known: _Choices, returning: bool = True, wrapper: bool = False
+) -> None:
+    """Refuse clauses that a function of a path does not have.
+
+    Args:
+        known: what the function may be told to do, by event.
+    """
+    for clause in _clauses(context).written:
+        event = clause.event
+        if event is JsonEvent.RETURNING and not returning:
+            raise FunctionResolutionError(f"{context.name} takes no RETURNING: it gives a BOOLEAN")
+        if event is JsonEvent.WRAPPER and not wrapper:
             raise FunctionResolutionError(f"{context.name} takes no WRAPPER, JSON_QUERY does")
-        if clause in ("EMPTY", "ERROR") and what not in known.get(clause, ()):
+        if event in _EVENTS and clause.choice not in known.get(event, ()):
             can = [f"{each} ON {name}" for name, some in known.items() for each in sorted(some)]
             raise FunctionResolutionError(
-                f"{context.name} does not take {what} ON {clause}; it takes {', '.join(can)}"
+                f"{context.name} does not take {clause.choice} ON {event}; it takes "
+                f"{', '.join(can)}"
             )
 
 
 def exists_type(context: CallContext) -> LogicalType:
     """The type of JSON_EXISTS; refuses clauses that it does not have."""
-    _allowed(context)
+    _allowed(context, {JsonEvent.ERROR: _EXISTS}, returning=False)
     return logical.BooleanType()
 
 
 def value_type(context: CallContext) -> LogicalType:
     """The type of JSON_VALUE; refuses clauses that it does not have."""
-    _allowed(context)
+    _allowed(context, dict.fromkeys(_EVENTS, _NULL_OR_ERROR | {JsonChoice.DEFAULT}))
     kind = _returned(context)
     if isinstance(kind, logical.ArrayType):
         raise FunctionResolutionError(f"JSON_VALUE returns no {kind}, JSON_QUERY does")
-    for clause, what, default in context.payload or ():
-        if what == "DEFAULT" and not _is_default_of(kind, default):
+    for each in _clauses(context).written:
+        if each.choice is JsonChoice.DEFAULT and not _is_default_of(kind, each.default):
             raise FunctionResolutionError(
-                f"JSON_VALUE returns {kind}: DEFAULT {default} ON {clause} is no literal of that "
-                "type"
+                f"JSON_VALUE returns {kind}: DEFAULT {each.default} ON {each.event} is no literal "
+                "of that type"
             )
     return kind
 
@@ -100,7 +110,7 @@ _SHOWN = logical.BooleanType | logical.IntegralType | logical.DecimalType
 
 def query_type(context: CallContext) -> LogicalType:
     """The type of JSON_QUERY; refuses clauses that it does not have."""
-    _allowed(context)
+    _allowed(context, dict.fromkeys(_EVENTS, _NULL_OR_ERROR | _EMPTIES), wrapper=True)
     kind = _returned(context)
     if isinstance(kind, _TEXTS):
         return kind
@@ -114,10 +124,10 @@ def query_type(context: CallContext) -> LogicalType:
             f"JSON_QUERY returns an ARRAY<STRING>, not {kind}: Unsupported array element type "
             f"'{kind.element_type}' for RETURNING ARRAY"
         )
-    for clause, what, _ in context.payload or ():
-        if what == "EMPTY OBJECT":
+    for each in _clauses(context).written:
+        if each.choice is JsonChoice.EMPTY_OBJECT:
             raise FunctionResolutionError(
-                f"JSON_QUERY: Illegal on {clause.lower()} behavior 'EMPTY OBJECT' for return type "
-                f"{kind}; NULL, ERROR and EMPTY ARRAY are possible"
+                f"JSON_QUERY: Illegal on {each.event.lower()} behavior 'EMPTY OBJECT' for return "
+                f"type {kind}; NULL, ERROR and EMPTY ARRAY are possible"
             )
     return kind

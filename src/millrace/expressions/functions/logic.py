@@ -6,6 +6,7 @@ the answer open.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,25 @@ __all__ = ["LOGIC"]
 CATEGORY = "Logical"
 
 
-def _connect(site: CallSite, frame: Frame, *arguments: ExpressionNode) -> Datum:
-    decides = site.function == "OR"
-    kernel = pc.or_kleene if decides else pc.and_kleene
+def _and(site: CallSite, frame: Frame, *arguments: ExpressionNode) -> Datum:
+    return _connected(frame, arguments, pc.and_kleene, False)
+
+
+def _or(site: CallSite, frame: Frame, *arguments: ExpressionNode) -> Datum:
+    return _connected(frame, arguments, pc.or_kleene, True)
+
+
+def _connected(
+    frame: Frame,
+    arguments: tuple[ExpressionNode, ...],
+    kernel: Callable[[Datum, Datum], Datum],
+    decides: bool,
+) -> Datum:
+    """Conditions, of which the later ones are asked for rows only that are not decided yet.
+
+    Args:
+        decides: the value of one that is the value of all.
+    """
     value = arguments[0](frame)
     for argument in arguments[1:]:
         if not argument.may_fail:
@@ -42,22 +59,30 @@ def _connect(site: CallSite, frame: Frame, *arguments: ExpressionNode) -> Datum:
     return value
 
 
-def _is(site: CallSite, value: Datum) -> Datum:
-    _, *negated, wanted = site.function.split(" ")
-    if wanted == "UNKNOWN":
-        found = pc.is_null(value)
-    else:
-        same = value if wanted == "TRUE" else pc.invert(value)
-        found = pc.coalesce(same, pa.scalar(False))
-    return pc.invert(found) if negated else found
+def _is_unknown(value: Datum) -> Datum:
+    return pc.is_null(value)
 
 
-def _truth(name: str, value: str, answer: str) -> FunctionDefinition:
+def _is_true(value: Datum) -> Datum:
+    return pc.coalesce(value, pa.scalar(False))
+
+
+def _is_false(value: Datum) -> Datum:
+    return pc.coalesce(pc.invert(value), pa.scalar(False))
+
+
+_TESTS = {"TRUE": _is_true, "FALSE": _is_false, "UNKNOWN": _is_unknown}
+
+
+def _truth(name: str, value: str, answer: str, negated: bool = False) -> FunctionDefinition:
+    test = _TESTS[value]
     return FunctionDefinition(
         name,
         (("BOOLEAN",),),
         fixed("BOOLEAN NOT NULL"),
-        _is,
+        (lambda site, datum: pc.invert(test(datum)))
+        if negated
+        else (lambda site, datum: test(datum)),
         category=CATEGORY,
         text=f"Whether a condition {name.lower().replace(value.lower(), value)}; never unknown.",
         examples=((f"(1 = 1) {name}", answer),),
@@ -75,7 +100,7 @@ LOGIC: tuple[FunctionDefinition, ...] = (
         "AND",
         (("BOOLEAN", "BOOLEAN*"),),
         always("BOOLEAN"),
-        _connect,
+        _and,
         lazy=True,
         category=CATEGORY,
         text="TRUE if all are, FALSE if one is, otherwise unknown.",
@@ -85,7 +110,7 @@ LOGIC: tuple[FunctionDefinition, ...] = (
         "OR",
         (("BOOLEAN", "BOOLEAN*"),),
         always("BOOLEAN"),
-        _connect,
+        _or,
         lazy=True,
         category=CATEGORY,
         text="TRUE if one is, FALSE if none is, otherwise unknown.",
@@ -101,9 +126,9 @@ LOGIC: tuple[FunctionDefinition, ...] = (
         examples=(("NOT TRUE", "FALSE"),),
     ),
     _truth("IS TRUE", "TRUE", "TRUE"),
-    _truth("IS NOT TRUE", "TRUE", "FALSE"),
+    _truth("IS NOT TRUE", "TRUE", "FALSE", negated=True),
     _truth("IS FALSE", "FALSE", "FALSE"),
-    _truth("IS NOT FALSE", "FALSE", "TRUE"),
+    _truth("IS NOT FALSE", "FALSE", "TRUE", negated=True),
     _truth("IS UNKNOWN", "UNKNOWN", "FALSE"),
-    _truth("IS NOT UNKNOWN", "UNKNOWN", "TRUE"),
+    _truth("IS NOT UNKNOWN", "UNKNOWN", "TRUE", negated=True),
 )

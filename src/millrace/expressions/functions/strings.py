@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import TrimSide, option
 from millrace.expressions.columns import CallSite, Datum, is_scalar, per_value
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import (
@@ -67,16 +68,28 @@ def _substring_of(text: str, start: int, length: int | None = None) -> str | Non
     return text[first:] if length is None else text[first : first + length]
 
 
-def _trim(site: CallSite, text: Datum, characters: Datum | None = None) -> Datum:
-    """The payload is BOTH, LEADING or TRAILING; TRIM has the characters before the text."""
-    if site.function == "TRIM" and characters is not None:
-        text, characters = characters, text
-    side = site.payload or {"LTRIM": "LEADING", "RTRIM": "TRAILING"}.get(site.function, "BOTH")
+def _trim(site: CallSite, first: Datum, text: Datum | None = None) -> Datum:
+    """TRIM has the characters before the text."""
+    side = option(TrimSide, site.options) or TrimSide.BOTH
+    return _trimmed(site, side, first) if text is None else _trimmed(site, side, text, first)
+
+
+def _trim_at(side: TrimSide) -> Kernel:
+    return lambda site, *datums: _trimmed(site, side, *datums)
+
+
+def _trimmed(site: CallSite, side: TrimSide, text: Datum, characters: Datum | None = None) -> Datum:
+    plain, strip = _TRIMS[side]
     if characters is None or (is_scalar(characters) and characters.is_valid):
-        kernel = {"BOTH": pc.utf8_trim, "LEADING": pc.utf8_ltrim, "TRAILING": pc.utf8_rtrim}[side]
-        return kernel(text, " " if characters is None else characters.as_py())
-    strip = {"BOTH": str.strip, "LEADING": str.lstrip, "TRAILING": str.rstrip}[side]
+        return plain(text, " " if characters is None else characters.as_py())
     return per_value(strip, site.arrow, text, characters)
+
+
+_TRIMS: dict[TrimSide, tuple[Callable[[Datum, str], Datum], Callable[[str, str], str]]] = {
+    TrimSide.BOTH: (pc.utf8_trim, str.strip),
+    TrimSide.LEADING: (pc.utf8_ltrim, str.lstrip),
+    TrimSide.TRAILING: (pc.utf8_rtrim, str.rstrip),
+}
 
 
 def _concat(site: CallSite, *texts: Datum) -> Datum:
@@ -345,7 +358,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         "LTRIM",
         ((TEXT, f"{TEXT}?"),),
         varying(0),
-        _trim,
+        _trim_at(TrimSide.LEADING),
         "Without blanks, or other characters, at the left.",
         ("LTRIM('abcab', 'ab')", "cab"),
     ),
@@ -353,7 +366,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         "RTRIM",
         ((TEXT, f"{TEXT}?"),),
         varying(0),
-        _trim,
+        _trim_at(TrimSide.TRAILING),
         "Without blanks, or other characters, at the right.",
         ("RTRIM('aXX', 'X')", "a"),
     ),
@@ -361,7 +374,7 @@ STRINGS: tuple[FunctionDefinition, ...] = (
         "BTRIM",
         ((TEXT, f"{TEXT}?"),),
         _STRING,
-        _trim,
+        _trim_at(TrimSide.BOTH),
         "Without blanks, or other characters, at both ends.",
         ("BTRIM('xax', 'x')", "a"),
     ),

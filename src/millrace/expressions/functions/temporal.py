@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import CallOptions, TimeUnit, option
 from millrace.expressions.casting.cast import wall, zoned
 from millrace.expressions.columns import CallSite, Datum, Frame, per_value
 from millrace.expressions.function_definition import (
@@ -86,7 +88,6 @@ _FIELDS: dict[str, Callable[[Datum], Datum]] = {
     "NANOSECOND": lambda v: pc.add(pc.multiply(_FIELDS["MICROSECOND"](v), 1000), pc.nanosecond(v)),
     "EPOCH": _seconds,
 }
-_ALIASES = {"DAYOFYEAR": "DOY", "DAYOFMONTH": "DAY", "DAYOFWEEK": "DOW"}
 _INTERVAL_MICROS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000}
 _OF_DAY = ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND")
 _OF_SPAN = ("DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "EPOCH")
@@ -94,8 +95,14 @@ _OF_MONTHS = ("YEAR", "QUARTER", "MONTH")
 
 
 def _extract(site: CallSite, value: Datum) -> Datum:
-    """The payload is the unit; functions such as YEAR have it as their name."""
-    unit = _ALIASES.get(site.function, site.payload or site.function)
+    return _field(site, _unit(site.options), value)
+
+
+def _field_of(unit: TimeUnit, site: CallSite, value: Datum) -> Datum:
+    return _field(site, unit, value)
+
+
+def _field(site: CallSite, unit: TimeUnit, value: Datum) -> Datum:
     if isinstance(site.argument_types[0], logical.YearMonthIntervalType):
         if unit == "QUARTER":
             return pc.add(pc.divide(_rest(value, 12), 3), 1)
@@ -110,8 +117,11 @@ def _extract(site: CallSite, value: Datum) -> Datum:
 
 
 def _extract_type(context: CallContext) -> LogicalType:
+    return _field_type(context, _unit(context.options))
+
+
+def _field_type(context: CallContext, unit: TimeUnit) -> LogicalType:
     """Refuses what a time does not have, such as the year of a time of day."""
-    unit = _ALIASES.get(context.name, str(context.payload or context.name))
     kind = context.types[0]
     if isinstance(kind, logical.TimeType):
         has: tuple[str, ...] = (*_OF_DAY, "EPOCH")
@@ -139,16 +149,17 @@ def _rest(value: Datum, size: int) -> Datum:
 
 
 def _round_to(name: str, kernel: Callable[..., Datum]) -> Callable[..., Datum]:
-    """FLOOR and CEIL: of numbers, or with a unit as payload, of times."""
+    """FLOOR and CEIL: of numbers, or with a unit, of times."""
 
     def round_to(site: CallSite, value: Datum) -> Datum:
-        if site.payload is None:
+        unit = option(TimeUnit, site.options)
+        if unit is None:
             return WHOLE_KERNELS[name](site, value)
         local = _local(site, value)
-        made = rounded_time(local, site.payload, kernel)
+        made = rounded_time(local, unit, kernel)
         if not isinstance(site.argument_types[0], logical.LocalZonedTimestampType):
             return made
-        if site.payload in _OF_DAY:  # of an hour that comes twice the one it is in
+        if unit in _OF_DAY:  # of an hour that comes twice the one it is in
             return pc.add(value, pc.subtract(made, local))
         return zoned(made, site.session.time_zone, site.arrow)
 
@@ -157,16 +168,16 @@ def _round_to(name: str, kernel: Callable[..., Datum]) -> Callable[..., Datum]:
 
 def _round_type(context: CallContext) -> LogicalType:
     kind = context.types[0]
-    if (context.payload is None) != isinstance(kind, (*NUMBERS, logical.NullType)):
+    if (context.options is None) != isinstance(kind, (*NUMBERS, logical.NullType)):
         raise FunctionResolutionError(
             f"{context.name} takes a number, or a time and a unit: {context.name}(x TO HOUR)"
         )
-    if context.payload is None:
+    if context.options is None:
         return whole_type(context)
     units = _OF_DAY if isinstance(kind, logical.TimeType) else ROUNDED_UNITS
-    if context.payload not in units:
+    if context.options not in units:
         raise FunctionResolutionError(
-            f"a {kind} is not rounded to {context.payload}: take one of {', '.join(units)}"
+            f"a {kind} is not rounded to {context.options}: take one of {', '.join(units)}"
         )
     return kind
 
@@ -190,17 +201,18 @@ _MONTHS = {
 }
 
 
-def _unit(payload: Any) -> str:
-    return str(payload).upper().removeprefix("SQL_TSI_")
+def _unit(options: CallOptions | None) -> TimeUnit:
+    assert isinstance(options, TimeUnit)
+    return options
 
 
-def _check_unit(context: CallContext) -> str:
+def _check_unit(context: CallContext) -> TimeUnit:
     """The unit of a call.
 
     Raises:
         FunctionResolutionError: it is no span of time, or a time of day does not have it.
     """
-    unit = _unit(context.payload)
+    unit = _unit(context.options)
     if unit not in _UNITS and unit not in _MONTHS:
         known = ", ".join((*_MONTHS, *_UNITS))
         raise FunctionResolutionError(f"{context.name} takes {known}, not {unit}")
@@ -210,7 +222,7 @@ def _check_unit(context: CallContext) -> str:
 
 
 def _add(site: CallSite, count: Datum, value: Datum) -> Datum:
-    unit, whole = _unit(site.payload), count.cast(pa.int64())
+    unit, whole = _unit(site.options), count.cast(pa.int64())
     if unit in _MONTHS:
         return add_months(value, pc.multiply_checked(whole, _MONTHS[unit]))
     if pa.types.is_date(value.type) and not pa.types.is_date(site.arrow):
@@ -228,7 +240,7 @@ def _add_type(context: CallContext) -> LogicalType:
 
 
 def _difference(site: CallSite, one: Datum, other: Datum) -> Datum:
-    unit = _unit(site.payload)
+    unit = _unit(site.options)
     zoned = [isinstance(kind, logical.LocalZonedTimestampType) for kind in site.argument_types]
     pair = (one, other) if all(zoned) else (_local(site, one, 0), _local(site, other, 1))
     first, second = (
@@ -324,8 +336,18 @@ def _clock(name: str, kind: str, text: str) -> FunctionDefinition:
 
 
 _TIME: Signature = ("<DATETIME>",)
-_UNITS_OF = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAYOFYEAR", "DAYOFMONTH", "DAYOFWEEK", "HOUR",
-             "MINUTE", "SECOND")  # fmt: skip
+_UNITS_OF = {
+    "YEAR": TimeUnit.YEAR,
+    "QUARTER": TimeUnit.QUARTER,
+    "MONTH": TimeUnit.MONTH,
+    "WEEK": TimeUnit.WEEK,
+    "DAYOFYEAR": TimeUnit.DOY,
+    "DAYOFMONTH": TimeUnit.DAY,
+    "DAYOFWEEK": TimeUnit.DOW,
+    "HOUR": TimeUnit.HOUR,
+    "MINUTE": TimeUnit.MINUTE,
+    "SECOND": TimeUnit.SECOND,
+}
 _OF_DATE = "TIMESTAMP '2020-03-04 05:06:07'"
 _ANSWERS = (2020, 1, 3, 10, 64, 4, 4, 5, 6, 7)
 
@@ -342,12 +364,12 @@ TEMPORAL: tuple[FunctionDefinition, ...] = (
         _temporal(
             name,
             (_TIME,),
-            _extract_type,
-            _extract,
-            f"The same as EXTRACT({_ALIASES.get(name, name)} FROM time).",
+            partial(_field_type, unit=unit),
+            partial(_field_of, unit),
+            f"The same as EXTRACT({unit} FROM time).",
             (f"{name}({_OF_DATE})", str(answer)),
         )
-        for name, answer in zip(_UNITS_OF, _ANSWERS, strict=True)
+        for (name, unit), answer in zip(_UNITS_OF.items(), _ANSWERS, strict=True)
     ),
     _temporal(
         "FLOOR",

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import TimeUnit
 from millrace.expressions.casting.cast import wall
 from millrace.expressions.columns import CallSite, Datum, array_of, is_scalar, per_value
 from millrace.expressions.evaluation_error import EvaluationError
@@ -22,6 +23,7 @@ __all__ = [
     "add_months",
     "add_span",
     "interval_times",
+    "minus_interval",
     "months_from",
     "plus_interval",
     "since_1970",
@@ -60,13 +62,13 @@ def _with_null(left: LogicalType, right: LogicalType) -> tuple[LogicalType, ...]
 
 def _times_to_subtract(context: CallContext) -> tuple[LogicalType, ...] | None:
     """The common type of two times whose difference has units."""
-    if context.payload is None:
+    if context.options is None:
         raise FunctionResolutionError(
             "the difference of two times is an interval of some units: write "
             "(b - a) DAY TO SECOND, (b - a) MONTH, or TIMESTAMPDIFF(unit, a, b)"
         )
     kind = common_type(context.types)
-    months_of_day = context.payload == "MONTH" and isinstance(kind, logical.TimeType)
+    months_of_day = context.options is TimeUnit.MONTH and isinstance(kind, logical.TimeType)
     if kind is None or months_of_day:
         return None
     return tuple(kind.with_nullable(each.is_nullable) for each in context.types)
@@ -76,7 +78,7 @@ def sum_of_times(context: CallContext) -> LogicalType:
     """The type of a time and an interval, of two intervals, or of the difference of two times."""
     left, right = context.types
     if not any(isinstance(kind, (*_INTERVALS, *_NUMBERS)) for kind in context.types):
-        months = context.payload == "MONTH"
+        months = context.options is TimeUnit.MONTH
         made = logical.YearMonthIntervalType() if months else logical.DayTimeIntervalType()
         return made.with_nullable(context.any_nullable)
     first = right if isinstance(left, _INTERVALS) and not isinstance(right, _NUMBERS) else left
@@ -99,21 +101,27 @@ def interval_times(site: CallSite, left: Datum, right: Datum) -> Datum:
 
 
 def plus_interval(site: CallSite, left: Datum, right: Datum) -> Datum:
-    """A time plus or minus an interval; a time of day goes round the clock."""
+    """A time plus an interval; a time of day goes round the clock."""
+    return _shifted(site, left, right, minus=False)
+
+
+def minus_interval(site: CallSite, left: Datum, right: Datum) -> Datum:
+    """A time minus an interval, or the difference of two times."""
+    return _shifted(site, left, right, minus=True)
+
+
+def _shifted(site: CallSite, left: Datum, right: Datum, minus: bool) -> Datum:
     types = site.argument_types
     if not any(isinstance(kind, _INTERVALS) for kind in types):
         return _difference(site, left, right)
     if isinstance(types[0], _INTERVALS) and not isinstance(types[1], _INTERVALS):
         left, right, types = right, left, (types[1], types[0])
     if isinstance(types[0], _INTERVALS):
-        kernel = pc.add if site.function == "+" else pc.subtract
-        return kernel(left, right)
-    if site.function == "-":
-        right = pc.negate(right) if isinstance(types[1], logical.YearMonthIntervalType) else right
+        return pc.subtract(left, right) if minus else pc.add(left, right)
     if isinstance(types[1], logical.YearMonthIntervalType):
-        return add_months(left, right)
+        return add_months(left, pc.negate(right) if minus else right)
     micros = right.cast(pa.int64())
-    return add_span(left, pc.negate(micros) if site.function == "-" else micros)
+    return add_span(left, pc.negate(micros) if minus else micros)
 
 
 def since_1970(datum: Datum) -> Datum:
@@ -191,7 +199,7 @@ def _moved(days: Any, months: Datum) -> Any:
 
 def _difference(site: CallSite, left: Datum, right: Datum) -> Datum:
     """The interval from a time to another one, in milliseconds or whole months."""
-    if site.payload == "MONTH":
+    if site.options is TimeUnit.MONTH:
         if isinstance(site.argument_types[0], logical.LocalZonedTimestampType):
             left, right = (wall(each, site.session.time_zone) for each in (left, right))
         times = [each.cast(pa.timestamp("us"), safe=False) for each in (right, left)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from sqlglot import exp
 
@@ -18,6 +18,7 @@ from millrace.common.types.logical.logical_type import (
     TimeType,
 )
 from millrace.expressions import built_in
+from millrace.expressions.call_options import CallOptions, NullTreatment
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.registry import resolve_aggregate, with_nested_json
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
@@ -78,7 +79,7 @@ class CallBinder(Protocol):
 
     def arguments(
         self, given: Sequence[exp.Expr]
-    ) -> tuple[tuple[ResolvedExpression, ...], Any]: ...
+    ) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None]: ...
 
 
 def bind_order(binder: CallBinder, items: Sequence[exp.Expr] | None) -> tuple[OrderItem, ...]:
@@ -109,7 +110,7 @@ def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpr
         )
     binder.aggregates, binder.in_aggregate = False, True
     try:
-        arguments, payload, kind = _resolved(binder, node, function)
+        arguments, options, kind = _resolved(binder, node, function)
         condition = node.args.get("filter")
         return AggregatePlaceholder(
             function,
@@ -117,7 +118,7 @@ def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpr
             kind,
             bool(node.args.get("distinct")),
             None if condition is None else binder.condition(condition),
-            payload,
+            options,
             binder.context.place(node),
         )
     finally:
@@ -126,13 +127,13 @@ def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpr
 
 def _resolved(
     binder: CallBinder, node: nodes.FunctionCall, function: FunctionDefinition
-) -> tuple[tuple[ResolvedExpression, ...], Any, LogicalType]:
-    arguments, payload = binder.arguments(node.arguments)
+) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None, LogicalType]:
+    arguments, options = binder.arguments(node.arguments)
     if function in (built_in.JSON_ARRAYAGG, built_in.JSON_OBJECTAGG):
-        payload = with_nested_json(arguments, payload)
+        options = with_nested_json(arguments, options)
     treatment = _null_treatment(binder, node, function)
     if function is built_in.ARRAY_AGG:
-        payload = None if treatment == "RESPECT" else treatment  # as without it
+        options = NullTreatment.IGNORE if treatment == "IGNORE" else None  # RESPECT is no option
     _refuse_order(binder, node, function)
     _refuse_arguments(binder, node, function, arguments)
     types = tuple(argument.output_type for argument in arguments)
@@ -141,7 +142,7 @@ def _resolved(
         if not function.built_in:
             wanted, kind = function.infer(types)
             return tuple(map(cast_to, arguments, wanted)), None, kind
-        return arguments, payload, resolve_aggregate(function, types, distinct, payload)
+        return arguments, options, resolve_aggregate(function, types, distinct, options)
     except JobDefinitionError as error:
         raise binder.context.refusal(node, str(error)) from None
 
@@ -214,7 +215,7 @@ def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpressio
     if function_kind(binder.context, node) is not FunctionKind.AGGREGATE:
         raise binder.context.refusal(node, f"{node.name} is no function for OVER")
     function = called_function(binder.context, node)
-    arguments, payload, kind = _resolved(binder, node, function)
+    arguments, options, kind = _resolved(binder, node, function)
     partition, orders, (rows, preceding, following) = bind_specification(
         binder, node.args["over"], binder.windows
     )
@@ -234,7 +235,7 @@ def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpressio
         following,
         bool(node.args.get("distinct")),
         None if condition is None else binder.condition(condition),
-        payload,
+        options,
         binder.context.place(node),
     )
 

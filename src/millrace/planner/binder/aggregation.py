@@ -137,7 +137,7 @@ class Aggregation:
             self._value_type(each),
             each.distinct,
             None if each.filter is None else position(each.filter),
-            each.payload,
+            each.options,
             place=each.place,
         )
 

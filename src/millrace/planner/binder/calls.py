@@ -1,21 +1,26 @@
-"""Calls of scalar functions: from the syntax of their arguments to arguments and payload.
+"""Calls of scalar functions: from the syntax of their arguments to arguments and options.
 
-What is no expression becomes the call's ``payload``:
-
-- a unit of time, its name: ``EXTRACT(YEAR FROM x)`` is ``EXTRACT(x)`` with payload ``"YEAR"``;
-- TRIM's word: ``TRIM(x, y)`` of the text to remove and the text, with payload ``"BOTH"``;
-- clauses of JSON functions: a tuple of ``(clause, what, value)``, such as
-  ``("EMPTY", "DEFAULT", ValueLiteral(0))`` or ``("RETURNING", IntType(), None)``.
+What is no expression is an option: ``EXTRACT(YEAR FROM x)`` is ``EXTRACT(x)`` with `TimeUnit`,
+``TRIM(BOTH x FROM y)`` is ``TRIM(x, y)`` with `TrimSide`, clauses of JSON functions are
+`JsonClauses`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
+from millrace.expressions.call_options import (
+    CallOptions,
+    JsonChoice,
+    JsonClause,
+    JsonClauses,
+    JsonEvent,
+    TimeUnit,
+    TrimSide,
+)
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.registry import find, function, nearest, resolve_call
 from millrace.expressions.resolved import ResolvedExpression
@@ -29,26 +34,30 @@ __all__ = ["called_function", "definition_of", "function_kind", "resolved_call",
 
 def split_arguments(
     arguments: list[exp.Expr], bind: Callable[[exp.Expr], ResolvedExpression]
-) -> tuple[tuple[ResolvedExpression, ...], Any]:
-    """Arguments that are expressions, bound, and the payload that the others make."""
+) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None]:
+    """Arguments that are expressions, bound, and the options that the others make."""
     bound: list[ResolvedExpression] = []
-    clauses: list[tuple[str, Any, ResolvedExpression | None]] = []
-    payload: Any = None
+    clauses: list[JsonClause] = []
+    options: CallOptions | None = None
     for argument in arguments:
         if isinstance(argument, nodes.TimeUnit):
-            payload = str(argument.this).upper()
+            options = TimeUnit(str(argument.this).upper())
         elif isinstance(argument, exp.Var):
-            payload = argument.name.upper()
+            options = TrimSide(argument.name.upper())
         elif isinstance(argument, nodes.JsonBehavior):
-            what = argument.args["this"]
-            kind = what.logical_type if isinstance(what, nodes.TypeName) else str(what)
-            value = argument.args.get("expression")
-            clauses.append((argument.args["on"], kind, None if value is None else bind(value)))
+            clauses.append(_clause(argument, bind))
         elif isinstance(argument, nodes.JsonEntry):
             bound += [bind(argument.this), bind(argument.expression)]
         elif not isinstance(argument, exp.Star):
             bound.append(bind(argument))
-    return tuple(bound), tuple(clauses) if clauses else payload
+    return tuple(bound), JsonClauses(tuple(clauses)) if clauses else options
+
+
+def _clause(node: nodes.JsonBehavior, bind: Callable[[exp.Expr], ResolvedExpression]) -> JsonClause:
+    what, value = node.args["this"], node.args.get("expression")
+    choice = what.logical_type if isinstance(what, nodes.TypeName) else JsonChoice(what)
+    default = None if value is None else bind(value)
+    return JsonClause(JsonEvent(node.args["on"]), choice, default)
 
 
 def definition_of(context: BindingContext, call: nodes.FunctionCall) -> FunctionDefinition | None:
@@ -85,7 +94,7 @@ def resolved_call(
     node: exp.Expr,
     definition: FunctionDefinition,
     arguments: tuple[ResolvedExpression, ...],
-    payload: Any = None,
+    options: CallOptions | None = None,
 ) -> ResolvedExpression:
     """A call with implicit casts and its type.
 
@@ -93,6 +102,6 @@ def resolved_call(
         SqlValidationError: the function does not take such arguments.
     """
     try:
-        return resolve_call(definition, arguments, payload)
+        return resolve_call(definition, arguments, options)
     except JobDefinitionError as error:
         raise context.refusal(node, str(error)) from None

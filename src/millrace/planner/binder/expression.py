@@ -13,6 +13,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import CharType, RowType, VarCharType
 from millrace.expressions import built_in
+from millrace.expressions.call_options import CallOptions, FieldPosition, JsonKind, TimeUnit
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.parameters import INTERVALS
 from millrace.expressions.registry import resolve_cast
@@ -157,7 +158,7 @@ class ExpressionBinder:
         position = kind.names.index(name)
         found = kind.fields[position].type
         nullable = found.is_nullable or kind.is_nullable
-        return Call(built_in.GET, (row,), found.with_nullable(nullable), position)
+        return Call(built_in.GET, (row,), found.with_nullable(nullable), FieldPosition(position))
 
     def _bound(self, node: exp.Expr) -> ResolvedExpression:
         bound: ResolvedExpression = node.args["this"]
@@ -237,7 +238,7 @@ class ExpressionBinder:
         months = node.args["unit"] in ("YEAR", "MONTH")
         operands = self.bind(node.this.this), self.bind(node.this.expression)
         found = resolved_call(
-            self.context, node, built_in.MINUS, operands, "MONTH" if months else "DAY"
+            self.context, node, built_in.MINUS, operands, TimeUnit.MONTH if months else TimeUnit.DAY
         )
         if not isinstance(found.output_type, INTERVALS):
             kinds = " and ".join(str(each.output_type) for each in operands)
@@ -272,7 +273,11 @@ class ExpressionBinder:
 
     def _is_json(self, node: exp.Expr) -> ResolvedExpression:
         return resolved_call(
-            self.context, node, built_in.IS_JSON, (self.bind(node.this),), str(node.args["kind"])
+            self.context,
+            node,
+            built_in.IS_JSON,
+            (self.bind(node.this),),
+            JsonKind(node.args["kind"]),
         )
 
     def _negative(self, node: exp.Expr) -> ResolvedExpression:
@@ -381,11 +386,11 @@ class ExpressionBinder:
             raise self.context.refusal(
                 node, f"{node.name} gives a table: write LATERAL TABLE({node.name}(...)) in FROM"
             )
-        arguments, payload = self.arguments(node.arguments)
+        arguments, options = self.arguments(node.arguments)
         definition = called_function(self.context, node)
         if definition is built_in.JSON:
             self._require_json_constructor(node)
-        return resolved_call(self.context, node, definition, arguments, payload)
+        return resolved_call(self.context, node, definition, arguments, options)
 
     def _require_json_constructor(self, node: nodes.FunctionCall) -> None:
         """JSON(...) says that a text is not to be quoted, which means something there only."""
@@ -399,8 +404,10 @@ class ExpressionBinder:
                 "JSON_ARRAY() as value; the text itself is JSON already, IS JSON tests it",
             )
 
-    def arguments(self, given: Sequence[exp.Expr]) -> tuple[tuple[ResolvedExpression, ...], Any]:
-        """Arguments of a call, and its payload."""
+    def arguments(
+        self, given: Sequence[exp.Expr]
+    ) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None]:
+        """Arguments of a call, and its options."""
         return split_arguments(list(given), self.bind)
 
     def _scalar_query(self, node: exp.Expr) -> ResolvedExpression:

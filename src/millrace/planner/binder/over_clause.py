@@ -91,7 +91,7 @@ def _call(each: OverPlaceholder, position: _Position, name: str) -> AggregateCal
         each.type,
         each.distinct,
         None if each.filter is None else position(each.filter),
-        payload=each.payload,
+        options=each.options,
         name=name,
         place=each.place,
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
 
 from sqlglot import exp
 
@@ -19,6 +18,7 @@ from millrace.common.types.logical.logical_type import (
     TimestampType,
 )
 from millrace.expressions import built_in
+from millrace.expressions.call_options import CallOptions
 from millrace.expressions.function_definition import FunctionKind
 from millrace.expressions.pattern_expressions import (
     MatchRowtime,
@@ -202,7 +202,7 @@ class PatternExpressionBinder:
             )
         self._inside, before, self._used = name, self._used, set()
         try:
-            arguments, payload = self._arguments(node)
+            arguments, options = self._arguments(node)
             rows = self._one_variable(node)
         finally:
             self._inside, self._used = "", before
@@ -210,15 +210,17 @@ class PatternExpressionBinder:
         types = tuple(each.output_type for each in arguments)
         try:
             if function.built_in:
-                kind = resolve_aggregate(function, types, False, payload)
+                kind = resolve_aggregate(function, types, False, options)
             else:
                 wanted, kind = function.infer(types)
                 arguments = tuple(map(cast_to, arguments, wanted))
         except JobDefinitionError as error:
             raise self._context.refusal(node, str(error)) from None
-        return PatternAggregate(function, rows, arguments, kind, payload)
+        return PatternAggregate(function, rows, arguments, kind, options)
 
-    def _arguments(self, node: nodes.FunctionCall) -> tuple[tuple[ResolvedExpression, ...], Any]:
+    def _arguments(
+        self, node: nodes.FunctionCall
+    ) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None]:
         """The arguments; of ``COUNT(*)`` and ``COUNT(A.*)`` there are none."""
         given = []
         for argument in node.arguments:

@@ -7,9 +7,9 @@ replaces what is here by columns of the Aggregate and OverAggregate below it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.call_options import CallOptions
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import Place, ResolvedExpression
 
@@ -35,7 +35,7 @@ class AggregatePlaceholder(ResolvedExpression):
     type: LogicalType
     distinct: bool = False
     filter: ResolvedExpression | None = None
-    payload: Any = None
+    options: CallOptions | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def children(self) -> tuple[ResolvedExpression, ...]:
@@ -78,7 +78,7 @@ class OverPlaceholder(ResolvedExpression):
     following: int | None = 0
     distinct: bool = False
     filter: ResolvedExpression | None = None
-    payload: Any = None
+    options: CallOptions | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def children(self) -> tuple[ResolvedExpression, ...]:

@@ -60,14 +60,14 @@ def bind_function_table(
     expressions = binder.expressions(Scope(parent=left or binder.outer), "LATERAL TABLE")
     if name == "UNNEST":
         return _unnest(binder, call, [expressions.bind(a) for a in call.arguments], False), ()
-    arguments, payload = expressions.arguments(call.arguments)
+    arguments, options = expressions.arguments(call.arguments)
     definition = user_defined or find(name)
     if definition is not None and definition.kind is not FunctionKind.TABLE:
         raise binder.context.refusal(call, f"{call.name} is no table function: it gives one value")
     if definition is None:
         hint = nearest_name(name, nearest(name))
         raise binder.context.refusal(call, f"there is no table function {call.name!r}{hint}")
-    rows = resolved_call(binder.context, call, definition, arguments, payload)
+    rows = resolved_call(binder.context, call, definition, arguments, options)
     return _unnest(binder, call, [rows], False), ()
 
 

@@ -90,7 +90,7 @@ def refuse_missing(
     for call in calls:
         types = tuple(input_type.fields[index].type for index in call.arguments)
         try:
-            accumulator(call.function, types, call.type, call.payload, retracts)
+            accumulator(call.function, types, call.type, call.options, retracts)
         except FunctionResolutionError as error:
             raise UnsupportedQueryError(str(error), call.place) from None
 

@@ -27,6 +27,7 @@ from millrace.common.types.logical.logical_type import (
 )
 from millrace.common.types.logical.logical_type import rewritten as rewritten_type
 from millrace.expressions import built_in
+from millrace.expressions.call_options import signed_options
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.pattern_expressions import PatternAggregate, PatternFieldReference
 from millrace.expressions.resolved import (
@@ -114,7 +115,7 @@ def _own_parts(
             yield expression.value
         case Call():
             yield function_identity(expression.function)
-            yield _options(expression.payload, columns, session)
+            yield _options(signed_options(expression.options), columns, session)
             if _is_zoned(expression):
                 yield session.time_zone
         case Cast():
@@ -128,7 +129,7 @@ def _own_parts(
         case PatternAggregate():
             yield function_identity(expression.function)
             yield expression.rows
-            yield _options(expression.payload, columns, session)
+            yield _options(signed_options(expression.options), columns, session)
 
 
 def function_identity(function: FunctionDefinition) -> object:
@@ -137,13 +138,13 @@ def function_identity(function: FunctionDefinition) -> object:
     return function.name if function.built_in else ("user", function.name.upper())
 
 
-def _options(payload: object, columns: Sequence[str], session: SessionSettings) -> object:
+def _options(options: object, columns: Sequence[str], session: SessionSettings) -> object:
     """A call's options, those among them that are expressions as digests."""
-    if isinstance(payload, ResolvedExpression):
-        return expression_digest(payload, columns, session)
-    if isinstance(payload, tuple):
-        return tuple(_options(each, columns, session) for each in payload)
-    return payload
+    if isinstance(options, ResolvedExpression):
+        return expression_digest(options, columns, session)
+    if isinstance(options, tuple):
+        return tuple(_options(each, columns, session) for each in options)
+    return options
 
 
 def _is_zoned(call: Call) -> bool:

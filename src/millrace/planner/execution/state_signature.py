@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from millrace.expressions.call_options import signed_options
 from millrace.expressions.resolved import AggregateCall, ResolvedExpression, SortKey
 from millrace.expressions.session_settings import SessionSettings
 from millrace.planner.execution.state_digest import digest, expression_digest, function_identity
@@ -58,7 +59,7 @@ class Provenance:
             call.distinct,
             self.at(call.arguments),
             None if call.filter is None else self.columns[call.filter],
-            call.payload,
+            signed_options(call.options),
             call.type,
         )
 

@@ -16,12 +16,25 @@ from typing import Any, Protocol
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.expressions import pattern_expressions, resolved
-from millrace.expressions.built_in import GROUPING
+from millrace.expressions import built_in, pattern_expressions, resolved
+from millrace.expressions.call_options import (
+    BetweenOrder,
+    CallOptions,
+    FieldPosition,
+    JsonChoice,
+    JsonClause,
+    JsonClauses,
+    JsonEvent,
+    JsonKind,
+    NullTreatment,
+    TimeUnit,
+    TrimSide,
+    signed_options,
+)
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.pattern_expressions import PatternAggregate
 from millrace.expressions.registry import function
-from millrace.expressions.resolved import AggregateCall, Call
+from millrace.expressions.resolved import AggregateCall, Call, ResolvedExpression
 from millrace.planner import catalog_reader
 from millrace.planner.catalog_reader import SOURCE_WATERMARK, ResolvedTable
 from millrace.planner.relational import rel_node, sink_nodes, stream_rel_nodes
@@ -131,10 +144,11 @@ class _Writer:
         of = _CLASSES.get(name)
         if of is not type(value):
             raise JobDefinitionError(f"a plan in a file cannot have a {name}")
+        left_out = ("source", "function", "options") if issubclass(of, _CALLS) else ("source",)
         given = {
             each.name: self.value(getattr(value, each.name))
             for each in fields(of)
-            if each.compare and each.name != "source"
+            if each.compare and each.name not in left_out
         }
         if isinstance(value, _CALLS):
             given |= self._call(value)
@@ -143,9 +157,11 @@ class _Writer:
         return {KIND: name, **given}
 
     def _call(self, call: Call | AggregateCall | PatternAggregate) -> dict[str, Any]:
-        """A function by its name; the definition of one of the user stands for options."""
+        """A function by its name, and what it is called with; the definition of one of the user
+        stands in the place of options."""
         own = call.function
-        return {} if own.built_in else {"function": own.name, "payload": self.value(own)}
+        payload = signed_options(call.options) if own.built_in else own
+        return {"function": own.name, "payload": self.value(payload)}
 
     def value(self, value: Any) -> Any:
         """Anything that is in a node."""
@@ -158,8 +174,6 @@ class _Writer:
             return {KIND: "table", "path": list(value.path), "definition": contained}
         if value is SOURCE_WATERMARK:
             return {KIND: "source watermark"}
-        if isinstance(value, FunctionDefinition) and value.built_in:
-            return value.name
         if isinstance(value, FunctionDefinition):
             return {KIND: "function", "value": self._objects.written_function(value)}
         if isinstance(value, Enum):
@@ -176,11 +190,37 @@ class _Writer:
         return self._fields(value) if is_dataclass(value) else written_value(value)
 
 
-def _function(name: str, payload: Any) -> dict[str, Any]:
+def _call(name: str, payload: Any) -> dict[str, Any]:
     """What `_Writer._call` wrote."""
     if isinstance(payload, FunctionDefinition):
-        return {"function": payload, "payload": None}
-    return {"function": GROUPING if name == GROUPING.name else function(name)}
+        return {"function": payload}
+    definition = built_in.GROUPING if name == built_in.GROUPING.name else function(name)
+    return {"function": definition, "options": _options(definition, payload)}
+
+
+def _options(definition: FunctionDefinition, payload: Any) -> CallOptions | None:
+    """The options that `signed_options` made this of."""
+    if payload is None:
+        return None
+    if definition is built_in.GET:
+        return FieldPosition(payload)
+    if isinstance(payload, tuple):
+        return JsonClauses(tuple(_clause(*each) for each in payload))
+    return _FAMILIES.get(definition, TimeUnit)(payload)
+
+
+_FAMILIES: Mapping[FunctionDefinition, Callable[[str], CallOptions]] = {
+    built_in.TRIM: TrimSide,
+    built_in.BETWEEN: BetweenOrder,
+    built_in.ARRAY_AGG: NullTreatment,
+    built_in.IS_JSON: JsonKind,
+}
+"""Families of options by function; the others have units of time."""
+
+
+def _clause(event: str, choice: Any, default: ResolvedExpression | None) -> JsonClause:
+    chosen = JsonChoice(choice) if isinstance(choice, str) else choice
+    return JsonClause(JsonEvent(event), chosen, default)
 
 
 class _Reader:
@@ -207,7 +247,7 @@ class _Reader:
         if issubclass(of, Enum):
             return of[given["value"]]
         if issubclass(of, _CALLS):
-            given |= _function(given["function"], given["payload"])
+            given |= _call(given["function"], given.pop("payload"))
         elif of is TableFunctionScan:
             given["function"] = TableFunctionKind(given["function"])
             given["ordinality"] = given.pop("payload")

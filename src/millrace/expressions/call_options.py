@@ -1,0 +1,193 @@
+"""`CallOptions`: what a call says besides its arguments, a type per family of functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.resolved_expression import ResolvedExpression
+
+__all__ = [
+    "BetweenOrder",
+    "CallOptions",
+    "FieldPosition",
+    "JsonChoice",
+    "JsonClause",
+    "JsonClauses",
+    "JsonEvent",
+    "JsonKind",
+    "NullTreatment",
+    "TimeUnit",
+    "TrimSide",
+    "option",
+    "signed_options",
+]
+
+
+class TimeUnit(StrEnum):
+    """The unit of EXTRACT, FLOOR, CEIL, TIMESTAMPADD, TIMESTAMPDIFF and of times' differences."""
+
+    MILLENNIUM = "MILLENNIUM"
+    CENTURY = "CENTURY"
+    DECADE = "DECADE"
+    YEAR = "YEAR"
+    ISOYEAR = "ISOYEAR"
+    QUARTER = "QUARTER"
+    MONTH = "MONTH"
+    WEEK = "WEEK"
+    DAY = "DAY"
+    DOY = "DOY"
+    DOW = "DOW"
+    ISODOW = "ISODOW"
+    HOUR = "HOUR"
+    MINUTE = "MINUTE"
+    SECOND = "SECOND"
+    MILLISECOND = "MILLISECOND"
+    MICROSECOND = "MICROSECOND"
+    NANOSECOND = "NANOSECOND"
+    EPOCH = "EPOCH"
+
+
+class TrimSide(StrEnum):
+    """The end of the text that TRIM works on."""
+
+    BOTH = "BOTH"
+    LEADING = "LEADING"
+    TRAILING = "TRAILING"
+
+
+class BetweenOrder(StrEnum):
+    """How BETWEEN takes its bounds, if not in their order."""
+
+    SYMMETRIC = "SYMMETRIC"
+
+
+class NullTreatment(StrEnum):
+    """What an aggregate function does with NULL, if not what it does by default."""
+
+    IGNORE = "IGNORE"
+
+
+class JsonKind(StrEnum):
+    """What IS JSON asks for."""
+
+    VALUE = "VALUE"
+    OBJECT = "OBJECT"
+    ARRAY = "ARRAY"
+    SCALAR = "SCALAR"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPosition:
+    """The field of a row that GET takes, counted from 0."""
+
+    index: int
+
+
+class JsonEvent(StrEnum):
+    """What a clause of a JSON function is about."""
+
+    EMPTY = "EMPTY"
+    ERROR = "ERROR"
+    NULL = "NULL"
+    WRAPPER = "WRAPPER"
+    RETURNING = "RETURNING"
+    NESTED = "NESTED"
+    """Not written: the positions of arguments that are JSON already, which is not quoted again."""
+
+
+class JsonChoice(StrEnum):
+    """What a clause of a JSON function chooses."""
+
+    NULL = "NULL"
+    ERROR = "ERROR"
+    DEFAULT = "DEFAULT"
+    EMPTY_ARRAY = "EMPTY ARRAY"
+    EMPTY_OBJECT = "EMPTY OBJECT"
+    TRUE = "TRUE"
+    FALSE = "FALSE"
+    UNKNOWN = "UNKNOWN"
+    ABSENT = "ABSENT"
+    WITHOUT = "WITHOUT"
+    CONDITIONAL = "CONDITIONAL"
+    UNCONDITIONAL = "UNCONDITIONAL"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonClause:
+    """One clause: ``DEFAULT 0 ON EMPTY`` is (EMPTY, DEFAULT, 0).
+
+    Attributes:
+        default: the value of DEFAULT.
+    """
+
+    event: JsonEvent
+    choice: JsonChoice | LogicalType | tuple[int, ...]
+    default: ResolvedExpression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JsonClauses:
+    """The clauses of a call of a JSON function, in the order in which they are written."""
+
+    written: tuple[JsonClause, ...] = ()
+
+    def of(self, event: JsonEvent) -> JsonClause | None:
+        """The clause about an event, the last one if there are several."""
+        return next((each for each in reversed(self.written) if each.event is event), None)
+
+    def choice(self, event: JsonEvent, default: JsonChoice) -> JsonChoice:
+        """What is chosen for an event."""
+        clause = self.of(event)
+        return clause.choice if clause and isinstance(clause.choice, JsonChoice) else default
+
+    @property
+    def returning(self) -> LogicalType | None:
+        """The type that RETURNING names."""
+        kinds = (clause.choice for clause in self.written if clause.event is JsonEvent.RETURNING)
+        return next((kind for kind in kinds if isinstance(kind, LogicalType)), None)
+
+    @property
+    def nested(self) -> tuple[int, ...]:
+        """The positions of arguments that are JSON already."""
+        clause = self.of(JsonEvent.NESTED)
+        return clause.choice if clause and isinstance(clause.choice, tuple) else ()
+
+
+CallOptions = (
+    TimeUnit | TrimSide | BetweenOrder | NullTreatment | JsonKind | FieldPosition | JsonClauses
+)
+
+Family = TypeVar("Family", bound=CallOptions)
+
+
+def option(family: type[Family], options: CallOptions | None) -> Family | None:
+    """The options, if they are of a family.
+
+    >>> option(TrimSide, TrimSide.LEADING)
+    <TrimSide.LEADING: 'LEADING'>
+    """
+    return options if isinstance(options, family) else None
+
+
+def signed_options(options: CallOptions | None) -> object:
+    """What signatures of state and plans in files know options by; it stays the same.
+
+    >>> signed_options(TimeUnit.DAY)
+    'DAY'
+    """
+    match options:
+        case None:
+            return None
+        case FieldPosition(index):
+            return index
+        case JsonClauses(written):
+            return tuple((str(each.event), _signed(each.choice), each.default) for each in written)
+        case _:
+            return options.value
+
+
+def _signed(choice: JsonChoice | LogicalType | tuple[int, ...]) -> object:
+    return choice.value if isinstance(choice, JsonChoice) else choice
