@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 from bar import Data, Row, Section, table
 
-from millrace.expressions import registry
 from millrace.common.types.batch import Batch, ColumnBatch
 from millrace.common.types.logical.logical_type import (
     BigIntType,
@@ -17,6 +16,7 @@ from millrace.common.types.logical.logical_type import (
     RowType,
     VarCharType,
 )
+from millrace.expressions import registry
 from millrace.expressions.resolved import AggregateCall
 from millrace.runtime.epoch import EpochContext
 from millrace.runtime.operator import OperatorContext

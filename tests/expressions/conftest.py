@@ -24,7 +24,7 @@ from millrace.expressions.call_options import (
     JsonClauses,
     JsonEvent,
     JsonKind,
-    TimeUnit,
+    TemporalUnit,
     TrimSide,
 )
 from millrace.expressions.casting.from_text import nanoseconds
@@ -236,7 +236,7 @@ class Reader:
                 raise NotImplementedError(name)
             return resolve_call(registry.function(name), ())
         if name == "EXTRACT":
-            unit = TimeUnit(self.next()[1].upper())
+            unit = TemporalUnit(self.next()[1].upper())
             self.need("FROM")
             return resolve_call(registry.function(name), tuple(self.list(")")), unit)
         if name.startswith("JSON_"):
@@ -244,7 +244,7 @@ class Reader:
         if name == "TRIM":
             return self.trim()
         if name in ("TIMESTAMPADD", "TIMESTAMPDIFF"):
-            unit = TimeUnit(self.next()[1].upper())
+            unit = TemporalUnit(self.next()[1].upper())
             self.need(",")
             return resolve_call(registry.function(name), tuple(self.list(")")), unit)
         if name == "POSITION":
@@ -302,7 +302,7 @@ class Reader:
                 if self.take(word):
                     break
             if name in ("FLOOR", "CEIL", "CEILING") and self.take("TO"):
-                unit = TimeUnit(self.next()[1].upper())
+                unit = TemporalUnit(self.next()[1].upper())
         return resolve_call(registry.function(name), tuple(arguments), unit)
 
     def trim(self) -> ResolvedExpression:

@@ -32,7 +32,7 @@ from millrace.expressions.call_options import (
     JsonClauses,
     JsonEvent,
     JsonKind,
-    TimeUnit,
+    TemporalUnit,
     TrimSide,
 )
 from millrace.expressions.evaluation import compiled
@@ -135,7 +135,7 @@ def clauses(**written: str | LogicalType) -> JsonClauses:
 
 UNITS = tuple(
     map(
-        TimeUnit,
+        TemporalUnit,
         (
             *("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"),
             *("MILLISECOND", "MICROSECOND", "NANOSECOND", "DECADE", "CENTURY", "MILLENNIUM"),
@@ -153,7 +153,7 @@ OPTIONS: dict[str, tuple[CallOptions | None, ...]] = {
     "BETWEEN": (None, *BetweenOrder),
     "IS JSON": tuple(JsonKind),
     "GET": (FieldPosition(0), FieldPosition(1)),
-    "-": (None, TimeUnit.MONTH, TimeUnit.DAY),
+    "-": (None, TemporalUnit.MONTH, TemporalUnit.DAY),
     "JSON_EXISTS": (None, *(clauses(ERROR=what) for what in ("TRUE", "FALSE", "ERROR"))),
     "JSON_VALUE": (
         None,

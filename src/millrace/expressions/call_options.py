@@ -19,14 +19,14 @@ __all__ = [
     "JsonEvent",
     "JsonKind",
     "NullTreatment",
-    "TimeUnit",
+    "TemporalUnit",
     "TrimSide",
     "option",
     "signed_options",
 ]
 
 
-class TimeUnit(StrEnum):
+class TemporalUnit(StrEnum):
     """The unit of EXTRACT, FLOOR, CEIL, TIMESTAMPADD, TIMESTAMPDIFF and of times' differences."""
 
     MILLENNIUM = "MILLENNIUM"
@@ -157,7 +157,7 @@ class JsonClauses:
 
 
 CallOptions = (
-    TimeUnit | TrimSide | BetweenOrder | NullTreatment | JsonKind | FieldPosition | JsonClauses
+    TemporalUnit | TrimSide | BetweenOrder | NullTreatment | JsonKind | FieldPosition | JsonClauses
 )
 
 Family = TypeVar("Family", bound=CallOptions)
@@ -175,7 +175,7 @@ def option(family: type[Family], options: CallOptions | None) -> Family | None:
 def signed_options(options: CallOptions | None) -> object:
     """What signatures of state and plans in files know options by; it stays the same.
 
-    >>> signed_options(TimeUnit.DAY)
+    >>> signed_options(TemporalUnit.DAY)
     'DAY'
     """
     match options:

@@ -14,7 +14,7 @@ from millrace.common.types.logical.logical_type import (
     TimestampType,
 )
 from millrace.expressions import registry
-from millrace.expressions.call_options import TimeUnit
+from millrace.expressions.call_options import TemporalUnit
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.function_definition import FunctionResolutionError
@@ -34,8 +34,10 @@ def in_berlin(expression: ResolvedExpression) -> object:
 
 
 def test_fields_of_points_in_time_are_those_of_the_sessions_clocks() -> None:
-    assert in_berlin(resolve_call(registry.function("EXTRACT"), (INSTANT,), TimeUnit.HOUR)) == 16
-    day = in_berlin(resolve_call(registry.function("FLOOR"), (INSTANT,), TimeUnit.DAY))
+    assert (
+        in_berlin(resolve_call(registry.function("EXTRACT"), (INSTANT,), TemporalUnit.HOUR)) == 16
+    )
+    day = in_berlin(resolve_call(registry.function("FLOOR"), (INSTANT,), TemporalUnit.DAY))
     assert day == datetime.fromisoformat("2020-06-30T22:00:00+00:00")
 
 
@@ -62,7 +64,7 @@ FIRST, SECOND = 1_730_611_800_000, 1_730_615_400_000
 def test_an_hour_that_comes_twice_is_rounded_within_itself(function: str, change: int) -> None:
     batch = pa.record_batch({"at": pa.array([FIRST, SECOND], pa.timestamp("ms", "UTC"))})
     rounded = compiled(
-        resolve_call(registry.function(function), (INSTANT,), TimeUnit.HOUR),
+        resolve_call(registry.function(function), (INSTANT,), TemporalUnit.HOUR),
         RowType.of(("at", KIND)),
         NEW_YORK,
     )
@@ -97,7 +99,7 @@ def test_columns_are_rounded_to_units(unit: str, down: datetime, up: datetime) -
     batch = pa.record_batch({"at": pa.array([datetime(2020, 2, 29, 12, 34, 56, 123_456), None])})
     for function, wanted in (("FLOOR", down), ("CEIL", up)):
         call = resolve_call(
-            registry.function(function), (FieldReference(0, kind, "at"),), TimeUnit(unit)
+            registry.function(function), (FieldReference(0, kind, "at"),), TemporalUnit(unit)
         )
         assert compiled(call, RowType.of(("at", kind)))(batch).to_pylist() == [wanted, None]
 

@@ -25,7 +25,7 @@ from millrace.expressions.call_options import (
     JsonClause,
     JsonClauses,
     JsonEvent,
-    TimeUnit,
+    TemporalUnit,
     TrimSide,
 )
 from millrace.expressions.function_definition import FunctionDefinition
@@ -109,7 +109,7 @@ EXPRESSIONS: list[tuple[ResolvedExpression, str]] = [
     (Call(registry.function("-"), (N, M), BIG), "f8ea485227478bdcbdd7395996875441"),
     (Call(registry.function("-"), (M, N), BIG), "3719749ca9085073f8942d5e2bd5fe89"),
     (
-        Call(registry.function("EXTRACT"), (T,), BIG, TimeUnit.YEAR),
+        Call(registry.function("EXTRACT"), (T,), BIG, TemporalUnit.YEAR),
         "33bc50ef9fd4cb353dc830d9638b8a9b",
     ),
     (
@@ -158,7 +158,7 @@ def test_digests_differ_where_what_is_said_differs() -> None:
         ValueLiteral(True, BooleanType()),
         Cast(S, IntType()),
         Cast(S, BigIntType()),
-        Call(registry.function("EXTRACT"), (T,), BIG, TimeUnit.MONTH),
+        Call(registry.function("EXTRACT"), (T,), BIG, TemporalUnit.MONTH),
         Call(registry.function("TRIM"), (text("a"), S), TEXT, TrimSide.TRAILING),
         Call(registry.function("CONCAT"), (text("a', 'b"),), TEXT),
         Call(registry.function("CONCAT"), (text("a"), text("b")), TEXT),
@@ -181,7 +181,7 @@ def test_what_only_shows_is_no_part_of_a_digest() -> None:
 def test_the_zone_counts_where_values_depend_on_it() -> None:
     berlin = SessionSettings(time_zone="Europe/Berlin")
     zoned = [
-        Call(registry.function("EXTRACT"), (T,), BIG, TimeUnit.HOUR),
+        Call(registry.function("EXTRACT"), (T,), BIG, TemporalUnit.HOUR),
         Cast(T, TEXT),
         Cast(S, LocalZonedTimestampType(3)),
         Call(registry.function("FROM_UNIXTIME"), (N,), TEXT),

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.expressions.call_options import CallOptions, TimeUnit, option
+from millrace.expressions.call_options import CallOptions, TemporalUnit, option
 from millrace.expressions.casting.cast import wall, zoned
 from millrace.expressions.columns import CallSite, Datum, Frame, per_value
 from millrace.expressions.function_definition import (
@@ -98,11 +98,11 @@ def _extract(site: CallSite, value: Datum) -> Datum:
     return _field(site, _unit(site.options), value)
 
 
-def _field_of(unit: TimeUnit, site: CallSite, value: Datum) -> Datum:
+def _field_of(unit: TemporalUnit, site: CallSite, value: Datum) -> Datum:
     return _field(site, unit, value)
 
 
-def _field(site: CallSite, unit: TimeUnit, value: Datum) -> Datum:
+def _field(site: CallSite, unit: TemporalUnit, value: Datum) -> Datum:
     if isinstance(site.argument_types[0], logical.YearMonthIntervalType):
         if unit == "QUARTER":
             return pc.add(pc.divide(_rest(value, 12), 3), 1)
@@ -120,7 +120,7 @@ def _extract_type(context: CallContext) -> LogicalType:
     return _field_type(context, _unit(context.options))
 
 
-def _field_type(context: CallContext, unit: TimeUnit) -> LogicalType:
+def _field_type(context: CallContext, unit: TemporalUnit) -> LogicalType:
     """Refuses what a time does not have, such as the year of a time of day."""
     kind = context.types[0]
     if isinstance(kind, logical.TimeType):
@@ -152,7 +152,7 @@ def _round_to(name: str, kernel: Callable[..., Datum]) -> Callable[..., Datum]:
     """FLOOR and CEIL: of numbers, or with a unit, of times."""
 
     def round_to(site: CallSite, value: Datum) -> Datum:
-        unit = option(TimeUnit, site.options)
+        unit = option(TemporalUnit, site.options)
         if unit is None:
             return WHOLE_KERNELS[name](site, value)
         local = _local(site, value)
@@ -201,12 +201,12 @@ _MONTHS = {
 }
 
 
-def _unit(options: CallOptions | None) -> TimeUnit:
-    assert isinstance(options, TimeUnit)
+def _unit(options: CallOptions | None) -> TemporalUnit:
+    assert isinstance(options, TemporalUnit)
     return options
 
 
-def _check_unit(context: CallContext) -> TimeUnit:
+def _check_unit(context: CallContext) -> TemporalUnit:
     """The unit of a call.
 
     Raises:
@@ -337,16 +337,16 @@ def _clock(name: str, kind: str, text: str) -> FunctionDefinition:
 
 _TIME: Signature = ("<DATETIME>",)
 _UNITS_OF = {
-    "YEAR": TimeUnit.YEAR,
-    "QUARTER": TimeUnit.QUARTER,
-    "MONTH": TimeUnit.MONTH,
-    "WEEK": TimeUnit.WEEK,
-    "DAYOFYEAR": TimeUnit.DOY,
-    "DAYOFMONTH": TimeUnit.DAY,
-    "DAYOFWEEK": TimeUnit.DOW,
-    "HOUR": TimeUnit.HOUR,
-    "MINUTE": TimeUnit.MINUTE,
-    "SECOND": TimeUnit.SECOND,
+    "YEAR": TemporalUnit.YEAR,
+    "QUARTER": TemporalUnit.QUARTER,
+    "MONTH": TemporalUnit.MONTH,
+    "WEEK": TemporalUnit.WEEK,
+    "DAYOFYEAR": TemporalUnit.DOY,
+    "DAYOFMONTH": TemporalUnit.DAY,
+    "DAYOFWEEK": TemporalUnit.DOW,
+    "HOUR": TemporalUnit.HOUR,
+    "MINUTE": TemporalUnit.MINUTE,
+    "SECOND": TemporalUnit.SECOND,
 }
 _OF_DATE = "TIMESTAMP '2020-03-04 05:06:07'"
 _ANSWERS = (2020, 1, 3, 10, 64, 4, 4, 5, 6, 7)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
-from millrace.expressions.call_options import TimeUnit
+from millrace.expressions.call_options import TemporalUnit
 from millrace.expressions.casting.cast import wall
 from millrace.expressions.columns import CallSite, Datum, array_of, is_scalar, per_value
 from millrace.expressions.evaluation_error import EvaluationError
@@ -68,7 +68,7 @@ def _times_to_subtract(context: CallContext) -> tuple[LogicalType, ...] | None:
             "(b - a) DAY TO SECOND, (b - a) MONTH, or TIMESTAMPDIFF(unit, a, b)"
         )
     kind = common_type(context.types)
-    months_of_day = context.options is TimeUnit.MONTH and isinstance(kind, logical.TimeType)
+    months_of_day = context.options is TemporalUnit.MONTH and isinstance(kind, logical.TimeType)
     if kind is None or months_of_day:
         return None
     return tuple(kind.with_nullable(each.is_nullable) for each in context.types)
@@ -78,7 +78,7 @@ def sum_of_times(context: CallContext) -> LogicalType:
     """The type of a time and an interval, of two intervals, or of the difference of two times."""
     left, right = context.types
     if not any(isinstance(kind, (*_INTERVALS, *_NUMBERS)) for kind in context.types):
-        months = context.options is TimeUnit.MONTH
+        months = context.options is TemporalUnit.MONTH
         made = logical.YearMonthIntervalType() if months else logical.DayTimeIntervalType()
         return made.with_nullable(context.any_nullable)
     first = right if isinstance(left, _INTERVALS) and not isinstance(right, _NUMBERS) else left
@@ -199,7 +199,7 @@ def _moved(days: Any, months: Datum) -> Any:
 
 def _difference(site: CallSite, left: Datum, right: Datum) -> Datum:
     """The interval from a time to another one, in milliseconds or whole months."""
-    if site.options is TimeUnit.MONTH:
+    if site.options is TemporalUnit.MONTH:
         if isinstance(site.argument_types[0], logical.LocalZonedTimestampType):
             left, right = (wall(each, site.session.time_zone) for each in (left, right))
         times = [each.cast(pa.timestamp("us"), safe=False) for each in (right, left)]

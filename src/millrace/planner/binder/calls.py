@@ -1,6 +1,6 @@
 """Calls of scalar functions: from the syntax of their arguments to arguments and options.
 
-What is no expression is an option: ``EXTRACT(YEAR FROM x)`` is ``EXTRACT(x)`` with `TimeUnit`,
+What is no expression is an option: ``EXTRACT(YEAR FROM x)`` is ``EXTRACT(x)`` with `TemporalUnit`,
 ``TRIM(BOTH x FROM y)`` is ``TRIM(x, y)`` with `TrimSide`, clauses of JSON functions are
 `JsonClauses`.
 """
@@ -18,7 +18,7 @@ from millrace.expressions.call_options import (
     JsonClause,
     JsonClauses,
     JsonEvent,
-    TimeUnit,
+    TemporalUnit,
     TrimSide,
 )
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
@@ -41,7 +41,7 @@ def split_arguments(
     options: CallOptions | None = None
     for argument in arguments:
         if isinstance(argument, nodes.TimeUnit):
-            options = TimeUnit(str(argument.this).upper())
+            options = TemporalUnit(str(argument.this).upper())
         elif isinstance(argument, exp.Var):
             options = TrimSide(argument.name.upper())
         elif isinstance(argument, nodes.JsonBehavior):

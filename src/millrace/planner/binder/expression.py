@@ -13,7 +13,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import CharType, RowType, VarCharType
 from millrace.expressions import built_in
-from millrace.expressions.call_options import CallOptions, FieldPosition, JsonKind, TimeUnit
+from millrace.expressions.call_options import CallOptions, FieldPosition, JsonKind, TemporalUnit
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.parameters import INTERVALS
 from millrace.expressions.registry import resolve_cast
@@ -238,7 +238,11 @@ class ExpressionBinder:
         months = node.args["unit"] in ("YEAR", "MONTH")
         operands = self.bind(node.this.this), self.bind(node.this.expression)
         found = resolved_call(
-            self.context, node, built_in.MINUS, operands, TimeUnit.MONTH if months else TimeUnit.DAY
+            self.context,
+            node,
+            built_in.MINUS,
+            operands,
+            TemporalUnit.MONTH if months else TemporalUnit.DAY,
         )
         if not isinstance(found.output_type, INTERVALS):
             kinds = " and ".join(str(each.output_type) for each in operands)

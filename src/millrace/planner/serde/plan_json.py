@@ -27,7 +27,7 @@ from millrace.expressions.call_options import (
     JsonEvent,
     JsonKind,
     NullTreatment,
-    TimeUnit,
+    TemporalUnit,
     TrimSide,
     signed_options,
 )
@@ -206,7 +206,7 @@ def _options(definition: FunctionDefinition, payload: Any) -> CallOptions | None
         return FieldPosition(payload)
     if isinstance(payload, tuple):
         return JsonClauses(tuple(_clause(*each) for each in payload))
-    return _FAMILIES.get(definition, TimeUnit)(payload)
+    return _FAMILIES.get(definition, TemporalUnit)(payload)
 
 
 _FAMILIES: Mapping[FunctionDefinition, Callable[[str], CallOptions]] = {
