@@ -12,6 +12,7 @@ from millrace.common.types.logical.logical_type import (
     LogicalType,
 )
 from millrace.common.types.logical.parser import parse_type
+from millrace.common.types.row import ALL_ROW_KINDS
 from millrace.expressions import registry
 from millrace.expressions.resolved import Call, FieldReference, ValueLiteral
 from millrace.planner.binder.query import bind_query
@@ -54,7 +55,7 @@ def table(name: str, columns: str, rowtime: str | None = None, **more: Any) -> R
     return ResolvedTable((*PATH, name), tuple(made), watermark, **more)
 
 
-ALL = frozenset({"+I", "-U", "+U", "-D"})
+ALL = ALL_ROW_KINDS
 TABLES = {
     each.path[-1]: each
     for each in (

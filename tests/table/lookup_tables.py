@@ -13,6 +13,7 @@ from millrace.common.functions.lookup_functions import (
     Rows,
     ScanningLookupFunction,
 )
+from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import LookupRequest
 from millrace.table.connectors.factory import OptionValues, TableFactory
@@ -84,5 +85,5 @@ class LookupFactory(TableFactory):
         kind = {"sync": Lookup, "async": AsyncLookup, "scan": ScanningLookup}[options.get(MODE)]
         return kind(request.keys, request.columns.names)
 
-    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
-        return frozenset({"+I"})
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
+        return INSERT_ONLY

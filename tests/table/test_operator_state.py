@@ -28,6 +28,7 @@ from millrace.common.errors import JobCancelledError
 from millrace.common.savepoint_format_type import SavepointFormatType
 from millrace.common.types.inferred_type import NULL, common_type, inferred_type
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.row import UPSERTS, RowKind
 from millrace.plan.transformation import Transformation
 from millrace.planner.execution.translation import Translator
 from millrace.runtime.operator import Operator
@@ -49,7 +50,6 @@ TTL = 3_600_017
 ROWS = 60
 START = datetime(2024, 1, 1)
 SINK: CollectingSink[Row] = CollectingSink()
-UPSERTS = frozenset({"+I", "+U", "-D"})
 
 
 def rows_of(step: int) -> pa.RecordBatch:
@@ -82,10 +82,10 @@ class ByKey(TableFactory):
 
     identifier = "by-key"
 
-    def changes(self, table: Any, options: Any) -> frozenset[str]:
+    def changes(self, table: Any, options: Any) -> frozenset[RowKind]:
         return UPSERTS
 
-    def accepts(self, table: Any, options: Any) -> frozenset[str]:
+    def accepts(self, table: Any, options: Any) -> frozenset[RowKind]:
         return UPSERTS
 
     def create_source(self, request: Any, options: Any) -> Any:
@@ -152,7 +152,7 @@ class Case:
     operator: str
     kind: str
     query: str | Callable[[TableEnvironment], Any]
-    tables: frozenset[str]
+    tables: frozenset[RowKind]
     lives: str | None = None
 
 

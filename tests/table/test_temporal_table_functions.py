@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from millrace.common.errors import JobDefinitionError, MillraceError
+from millrace.common.types.row import UPSERTS, RowKind
 from millrace.table import (
     EnvironmentSettings,
     PlanReference,
@@ -71,8 +72,8 @@ class Upserted(TableFactory):
 
     identifier = "upserted-rates"
 
-    def changes(self, table: Any, options: Any) -> frozenset[str]:
-        return frozenset({"+I", "+U", "-D"})
+    def changes(self, table: Any, options: Any) -> frozenset[RowKind]:
+        return UPSERTS
 
     def create_source(self, request: Any, options: Any) -> Any:
         known = [number for number, rate in enumerate(RATES) if rate[0] is not None]

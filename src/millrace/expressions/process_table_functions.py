@@ -7,11 +7,12 @@ What it takes is its `ProcessSignature`, part of its definition. Flink:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.common.types.type_information import TypeInformation
 from millrace.expressions.function_definition import FunctionDefinition, FunctionKind
 from millrace.expressions.scalar_functions import ConstantResult
@@ -113,7 +114,7 @@ class ProcessSignature:
     Attributes:
         takes_context: whether the first parameter is the context; of ``eval`` and ``on_timer``.
         has_timers: whether there is a method ``on_timer``.
-        changes: kinds of its rows, by their short names.
+        changes: kinds of its rows.
     """
 
     function: Any
@@ -122,7 +123,7 @@ class ProcessSignature:
     row_type: RowType
     takes_context: tuple[bool, bool] = (False, False)
     has_timers: bool = False
-    changes: frozenset[str] = field(default=frozenset({"+I"}))
+    changes: frozenset[RowKind] = INSERT_ONLY
 
     @property
     def tables(self) -> tuple[ProcessArgument, ...]:

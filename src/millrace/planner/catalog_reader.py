@@ -27,6 +27,7 @@ from millrace.common.types.logical.logical_type import (
     RowField,
     RowType,
 )
+from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.planner.relational.rel_node import RelNode
@@ -117,8 +118,7 @@ class ResolvedTable:
         columns: in the order of the schema, computed ones among them.
         primary_key: names of the columns of ``PRIMARY KEY ... NOT ENFORCED``, or none.
         options: of WITH.
-        changes: the row kinds its source emits (``+I``, ``-U``, ``+U``, ``-D``): of a table in
-            which rows are only inserted, the first.
+        changes: the row kinds its source emits.
         accepts: the row kinds its sink takes; empty: all of them (the sink is asked later).
         bounded: whether its source ends.
         lookup: whether it can be looked up by key (the right side of a look-up join).
@@ -132,8 +132,8 @@ class ResolvedTable:
     partition_keys: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     comment: str | None = None
-    changes: frozenset[str] = frozenset({"+I"})
-    accepts: frozenset[str] = frozenset()
+    changes: frozenset[RowKind] = INSERT_ONLY
+    accepts: frozenset[RowKind] = frozenset()
     bounded: bool = False
     lookup: bool = False
     source: Any = None

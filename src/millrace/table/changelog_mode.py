@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from millrace.common.types.row import ALL_ROW_KINDS, INSERT_ONLY, UPSERTS, RowKind
+
 __all__ = ["ChangelogMode"]
 
 
@@ -12,26 +14,26 @@ class ChangelogMode:
     """Set of row kinds.
 
     Attributes:
-        kinds: their short names.
+        kinds: the kinds.
 
     Example:
-        >>> sorted(ChangelogMode.upsert().kinds)
+        >>> sorted(map(str, ChangelogMode.upsert().kinds))
         ['+I', '+U', '-D']
     """
 
-    kinds: frozenset[str]
+    kinds: frozenset[RowKind]
 
     @staticmethod
     def insert_only() -> ChangelogMode:
         """Inserts only."""
-        return ChangelogMode(frozenset({"+I"}))
+        return ChangelogMode(INSERT_ONLY)
 
     @staticmethod
     def upsert() -> ChangelogMode:
         """Inserts, rows after updates by a key, and deletes."""
-        return ChangelogMode(frozenset({"+I", "+U", "-D"}))
+        return ChangelogMode(UPSERTS)
 
     @staticmethod
     def all() -> ChangelogMode:
         """All kinds: updates are a row before and a row after."""
-        return ChangelogMode(frozenset({"+I", "-U", "+U", "-D"}))
+        return ChangelogMode(ALL_ROW_KINDS)

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.common.types.row import RowKind
 from millrace.datastream.stream import DataStream
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.tables import table_rows
@@ -24,9 +25,8 @@ from millrace.table.expression import Expression
 from millrace.table.schema import Schema
 from millrace.table.table_session import TableSession
 
-__all__ = ["INSERTS", "declared_rows", "schema_of_fields", "stream_rows"]
+__all__ = ["declared_rows", "schema_of_fields", "stream_rows"]
 
-INSERTS = frozenset({"+I"})
 _UNKNOWN = (
     "the types of the stream's columns are not known: give from_data_stream() a Schema, or the "
     "stream a type, as in map(f, output_type=Types.ROW([Types.LONG()]))"
@@ -37,7 +37,7 @@ def stream_rows(
     session: TableSession,
     stream: DataStream[Any],
     schema: Schema | None,
-    changes: frozenset[str],
+    changes: frozenset[RowKind],
     only_declared: bool = False,
 ) -> RelNode:
     """The records of a stream as rows.

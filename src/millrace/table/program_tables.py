@@ -12,9 +12,10 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.source import Source
 from millrace.common.types.logical.arrow_type import logical_row_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
+from millrace.common.types.row import ALL_ROW_KINDS, INSERT_ONLY, RowKind
 from millrace.planner.catalog_reader import ColumnKind
 from millrace.planner.execution.table_access import ScanRequest
-from millrace.table.data_stream_tables import INSERTS, declared_rows
+from millrace.table.data_stream_tables import declared_rows
 from millrace.table.elements import elements_table
 from millrace.table.expression import Expression
 from millrace.table.expressions import col
@@ -160,7 +161,7 @@ class ProgramTables:
             return dataframe_source(wanted, directory, repeatable, trigger)
 
         source(row_type.names)  # which refuses options that do not fit
-        access = _SourceAccess(source, INSERTS, "a DataFrame of Spark")
+        access = _SourceAccess(source, INSERT_ONLY, "a DataFrame of Spark")
         return self._of_columns(row_type, schema or Schema(), access, "dataframe", not streaming)
 
     def _of_expressions(self, rows: list[Expression], schema: Declared) -> Table:
@@ -178,7 +179,7 @@ class ProgramTables:
         return made.alias(*map(str, schema))
 
     def _of_batch(self, row_type: RowType, data: Any, kinds: Any, splits: int = 1) -> Table:
-        changes = INSERTS if kinds is None else frozenset({"+I", "-U", "+U", "-D"})
+        changes = INSERT_ONLY if kinds is None else ALL_ROW_KINDS
         source = RecordBatchSource(data, kinds, splits)
         access = _SourceAccess(lambda columns: source, changes, "Python objects")
         return self._of_columns(row_type, Schema(), access, "elements", bounded=True)
@@ -203,7 +204,7 @@ class _SourceAccess:
     """
 
     make: Callable[[Sequence[str]], Source[Any]]
-    changes: frozenset[str]
+    changes: frozenset[RowKind]
     what: str
 
     def create_source(self, request: ScanRequest) -> Source[Any]:

@@ -9,14 +9,14 @@ from typing import Any
 from millrace.common.errors import JobDefinitionError
 from millrace.common.typeinfo import TypeInformation, Types
 from millrace.common.types.composite_types import TupleTypeInfo
-from millrace.common.types.row import Row, RowKind, named_row
+from millrace.common.types.row import INSERT_ONLY, Row, RowKind, named_row
 from millrace.datastream.stream import DataStream
 from millrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from millrace.plan.transformation import Input
 from millrace.planner.catalog_reader import ColumnKind
 from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.table.changelog_mode import ChangelogMode
-from millrace.table.data_stream_tables import INSERTS, schema_of_fields, stream_rows
+from millrace.table.data_stream_tables import schema_of_fields, stream_rows
 from millrace.table.environment_settings import EnvironmentSettings
 from millrace.table.expression import Expression
 from millrace.table.expressions import col
@@ -87,7 +87,7 @@ class StreamTableEnvironment(TableEnvironment):
         else:
             schema = schema_of_fields(data_stream, given) if given else None
             only_declared = bool(given)
-        rows = stream_rows(self._session, data_stream, schema, INSERTS, only_declared)
+        rows = stream_rows(self._session, data_stream, schema, INSERT_ONLY, only_declared)
         return Table(self._session, rows)
 
     def from_changelog_stream(

@@ -20,7 +20,7 @@ from millrace.table.result_kind import ResultKind
 from millrace.table.short_floats import with_short_floats
 from millrace.table.table_schema import TableSchema
 from millrace.table.tableau import MAX_WIDTH, column_width, tableau
-from millrace.table.values import KIND_TEXTS, cells, python_rows
+from millrace.table.values import cells, python_rows
 from millrace.table_runtime.collect import collected_batch
 from millrace.table_runtime.columns import ColumnConversion
 
@@ -221,7 +221,7 @@ class TableResult:
                 for value, field in zip(row, fields, strict=True)
             ]
             if self._streaming:
-                shown.insert(0, KIND_TEXTS[row.get_row_kind().value])
+                shown.insert(0, str(row.get_row_kind()))
             yield shown
 
     def to_arrow(self) -> pyarrow.Table:

@@ -16,9 +16,8 @@ from millrace.common.types.logical.python_values import python_values
 from millrace.common.types.row import Row, named_row
 from millrace.expressions.casting.text_of import double_text, float_text
 
-__all__ = ["KIND_TEXTS", "cells", "python_rows", "row_text"]
+__all__ = ["cells", "python_rows", "row_text"]
 
-KIND_TEXTS = ("+I", "-U", "+U", "-D")
 """Short texts of row kinds, by their numbers."""
 
 Convert = Callable[[Any], Any]
@@ -45,7 +44,7 @@ def row_text(batch: ColumnBatch, row_type: RowType) -> Iterator[str]:
 
 
 def _of_row(row: Row, row_type: RowType) -> str:
-    kind = KIND_TEXTS[row.get_row_kind().value]
+    kind = row.get_row_kind()
     values = (_java_text(value, field.type) for value, field in zip(row, row_type, strict=True))
     return f"{kind}[{', '.join(values)}]"
 

@@ -23,7 +23,7 @@ from millrace.common.types.logical.logical_type import (
     RowType,
 )
 from millrace.common.types.logical.python_values import arrow_column, python_values
-from millrace.common.types.row import Row, named_row
+from millrace.common.types.row import Row, RowKind, named_row
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.evaluation_error import EvaluationError
 from millrace.expressions.misfit import CONVERSION_ERRORS, misfit_of
@@ -57,7 +57,6 @@ __all__ = ["ProcessTableOperator", "ProcessTableSpec", "ProcessedTable"]
 
 _SHOWN = 200
 _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
-KINDS = ("+I", "-U", "+U", "-D")
 
 
 @dataclass(frozen=True)
@@ -423,10 +422,11 @@ class ProcessTableOperator(Operator):
         kinds = [result[3] for result in results]
         if not any(kinds):
             return None
-        given = {KINDS[kind] for kind in kinds} - self._spec.signature.changes
+        given = set(map(RowKind, kinds)) - self._spec.signature.changes
         if given:
+            said = ", ".join(sorted(map(str, self._spec.signature.changes)))
             raise JobExecutionError(
-                f"{self._spec.name} gave a row of kind {min(given)}, but its get_changelog_mode() "
-                f"says {', '.join(sorted(self._spec.signature.changes))}"
+                f"{self._spec.name} gave a row of kind {min(map(str, given))}, but its "
+                f"get_changelog_mode() says {said}"
             )
         return pa.array(kinds, pa.int8())

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from query_tables import TABLES, bound
 
+from millrace.common.types.row import UPSERTS
 from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.planner.rules.optimizer import optimized
@@ -71,7 +72,7 @@ def test_the_changes_of_a_query(query: str, changes: str) -> None:
 
 def test_an_upsert_sink_needs_no_rows_before_updates() -> None:
     query = optimized(bound("SELECT b, n FROM (SELECT b, COUNT(*) AS n FROM t GROUP BY b)"))
-    upserts = replace(TABLES["s"], accepts=frozenset({"+I", "+U", "-D"}))
+    upserts = replace(TABLES["s"], accepts=UPSERTS)
     everything = replace(TABLES["s"], accepts=frozenset())
     for table, needed in ((upserts, False), (everything, True)):
         sink = LogicalSink(query, table)
@@ -82,7 +83,7 @@ def test_an_upsert_sink_needs_no_rows_before_updates() -> None:
 
 def test_what_is_read_by_two_needs_what_one_of_them_needs() -> None:
     query = optimized(bound("SELECT b, COUNT(*) AS n FROM t GROUP BY b"))
-    upserts = replace(TABLES["s"], accepts=frozenset({"+I", "+U", "-D"}))
+    upserts = replace(TABLES["s"], accepts=UPSERTS)
     sinks = [LogicalSink(query, upserts), LogicalSink(query, TABLES["s"])]
     for order in (sinks, sinks[::-1]):
         assert ChangelogModes(order).emits_update_before(query)

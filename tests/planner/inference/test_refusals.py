@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from query_tables import TABLES, bound
 
+from millrace.common.types.row import INSERT_ONLY
 from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.planner.inference.refusals import require_supported
 from millrace.planner.relational.rel_node import RelNode
@@ -94,7 +95,7 @@ def test_what_is_taken(query: str) -> None:
 
 def test_a_sink_of_inserts_takes_no_updates() -> None:
     query = optimized(bound("SELECT b, COUNT(*) AS n FROM t GROUP BY b"))
-    sink = LogicalSink(query, replace(TABLES["s"], accepts=frozenset({"+I"})))
+    sink = LogicalSink(query, replace(TABLES["s"], accepts=INSERT_ONLY))
     with pytest.raises(UnsupportedQueryError) as refusal:
         checked(sink)
     assert "Table sink 'default_catalog.default_database.s' doesn't support" in str(refusal.value)

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from tests.planner.query_tables import bound, table
 
+from millrace.common.types.row import UPSERTS
 from millrace.planner.relational.sink_nodes import LogicalSink
 from millrace.planner.relational.stream_rel_nodes import UpsertMaterialize
 from millrace.planner.rules.optimizer import optimized
 from millrace.planner.rules.upsert_materialization import with_upsert_materialization
 
-UPSERTS = frozenset({"+I", "+U", "-D"})
 SINK = table("k", "b STRING NOT NULL, n BIGINT", primary_key=("b",), accepts=UPSERTS)
 
 

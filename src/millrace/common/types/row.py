@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["Row", "RowKind"]
+__all__ = ["ALL_ROW_KINDS", "INSERT_ONLY", "UPSERTS", "Row", "RowKind"]
 
 
 class RowKind(Enum):
@@ -26,6 +26,13 @@ INSERT = RowKind.INSERT
 _SHORT = ("+I", "-U", "+U", "-D")
 _KINDS = tuple(RowKind)
 """By their numbers."""
+
+INSERT_ONLY = frozenset({RowKind.INSERT})
+"""The kinds of rows of a table to which rows are only added."""
+UPSERTS = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE})
+"""The kinds of rows of a changelog by a key: no row before an update."""
+ALL_ROW_KINDS = frozenset(RowKind)
+"""The kinds of rows of a changelog in which an update is a row before and a row after."""
 
 
 class Row:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import IntType, LogicalType, RowField, RowType
+from millrace.common.types.row import UPSERTS
 from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.parameters import implicit_cast
 from millrace.expressions.process_table_functions import (
@@ -41,7 +42,6 @@ __all__ = ["bind_process_table"]
 ON_TIME, UID = "on_time", "uid"
 _ONE = IntType(nullable=False)
 _ONE_ROW = Values(((ValueLiteral(1, _ONE),),), RowType((RowField("$one", _ONE),), nullable=False))
-_UPSERT = frozenset({"+I", "+U", "-D"})
 Given = dict[str, exp.Expr]
 
 
@@ -90,7 +90,7 @@ class _ProcessCall:
             self._definition, tuple(operands), tuple(tables), tuple(values), name, result
         )
         made = self._binder.context.placed(made, self._call)
-        if signature.changes == _UPSERT:
+        if signature.changes == UPSERTS:
             return ChangelogNormalize(made, tuple(range(len(tables[0].partition))))
         return made
 

@@ -13,6 +13,7 @@ from millrace.common.functions.lookup_functions import AsyncLookupFunction, Look
 from millrace.common.sink import Sink
 from millrace.common.source import Source
 from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.row import RowKind
 from millrace.expressions.resolved import ResolvedExpression
 from millrace.plan.transformation import Input
 from millrace.planner.catalog_reader import ResolvedTable
@@ -86,11 +87,11 @@ class DataStreamAccess:
 
     Attributes:
         inputs: where its records come from.
-        changes: short names of the kinds of its rows.
+        changes: the kinds of its rows.
     """
 
     inputs: tuple[Input, ...]
-    changes: frozenset[str]
+    changes: frozenset[RowKind]
 
 
 class TableAccess(Protocol):

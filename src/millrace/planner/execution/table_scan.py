@@ -8,6 +8,7 @@ from typing import Any
 
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.row import INSERT_ONLY
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.resolved import Call, ResolvedExpression
 from millrace.plan.transformation import Role, Transformation
@@ -80,7 +81,7 @@ def _source(
             None if watermark is None else compiled(watermark, node.row_type, settings.session),
             idle_timeout=_idle_timeout(options, settings),
             table=table.scan_type.names,
-            inserts_only=not table.changes - {"+I"},
+            inserts_only=not table.changes - INSERT_ONLY,
         ),
         inputs=(),
         parallelism=_parallelism(options, settings.parallelism),
@@ -91,7 +92,7 @@ def _source(
     # options may change between runs, as passwords and rates do; the place in the source stays
     identity = ascii(((node.path, options.get("connector", "")),))
     translator.begin(made, identity, _columns(table, node.row_type))
-    if node.pushed_filter is not None and table.changes != {"+I"}:
+    if node.pushed_filter is not None and table.changes != INSERT_ONLY:
         translator.narrow(made, node.pushed_filter)
     return made
 
@@ -131,7 +132,7 @@ def _data_stream(
                 tuple(each.name for each in table.columns if each.kind is ColumnKind.PHYSICAL),
                 tuple(metadata),
                 None if own or watermark is None else compiled(watermark, node.row_type, session),
-                inserts_only=not table.changes - {"+I"},
+                inserts_only=not table.changes - INSERT_ONLY,
             ),
             inputs=access.inputs,
             parallelism=max(each.transformation.parallelism for each in access.inputs),

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.functions.key_selector import batch_keys, resolve_key_selector
@@ -26,12 +26,13 @@ from millrace.expressions.session_settings import SessionSettings
 from millrace.plan.transformation import Input, Partitioning, Role, Transformation
 from millrace.planner.execution.state_digest import digest
 from millrace.planner.execution.state_signature import Provenance, StateSignature
+from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.planner.relational.rel_node import RelNode
 from millrace.runtime.operator import Operator
 from millrace.runtime.program import Exchange
 from millrace.state.checkpoint.manifest import QUERY_UIDS
 
-__all__ = ["KnownChangelogModes", "TranslationSettings", "Translator", "translates"]
+__all__ = ["ChangelogModes", "TranslationSettings", "Translator", "translates"]
 
 N = TypeVar("N", bound=RelNode)
 Translate = Callable[[Any, "Translator"], Transformation]
@@ -72,34 +73,16 @@ class TranslationSettings:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-class KnownChangelogModes(Protocol):
-    """What `millrace.planner.inference` derives of changelogs."""
-
-    def changes(self, node: RelNode) -> object:
-        """What a node gives beside inserts; its text is ``I,UB,UA,D`` or a part of it."""
-        ...
-
-    def insert_only(self, node: RelNode) -> bool:
-        """Whether a node's rows are never updated or deleted."""
-        ...
-
-    def emits_update_before(self, node: RelNode) -> bool:
-        """Whether a consumer of the node needs -U rows before +U rows."""
-        ...
-
-
 class Translator:
     """Translates the trees of one job. A node that occurs twice is translated once.
 
     Args:
         settings: of the session.
-        modes: what is known of the nodes' changelogs (`millrace.planner.inference`); None: all
+        modes: what is known of the nodes' changelogs; None: all
             may update, and all consumers need -U rows.
     """
 
-    def __init__(
-        self, settings: TranslationSettings, modes: KnownChangelogModes | None = None
-    ) -> None:
+    def __init__(self, settings: TranslationSettings, modes: ChangelogModes | None = None) -> None:
         self.settings = settings
         self._modes = modes
         self._made: dict[RelNode, Transformation] = {}
@@ -140,10 +123,7 @@ class Translator:
         node = self._nodes.get(made)
         if node is None or self._modes is None or made.role is Role.SINK:
             return ""
-        kinds = str(self._modes.changes(node)).split(",")
-        if not self._modes.emits_update_before(node):
-            kinds = [kind for kind in kinds if kind != "UB"]
-        return ",".join(kinds)
+        return self._modes.changes(node).shown(self._modes.emits_update_before(node))
 
     def replace(self, node: RelNode, made: Transformation) -> None:
         """Let a transformation give a node's rows, whatever the node's own translation."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Flag, auto
 
+from millrace.common.types.row import RowKind
 from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.planner.inference.time_attributes import joins_by_time, ordered_by_time
 from millrace.planner.inference.upsert_keys import upsert_keys
@@ -52,10 +53,21 @@ class RowChanges(Flag):
     DELETE = auto()
 
     def __str__(self) -> str:
+        return self.shown(update_before=True)
+
+    def shown(self, update_before: bool) -> str:
+        """As Flink's EXPLAIN shows a changelog.
+
+        Args:
+            update_before: whether it has the rows before updates.
+
+        >>> (RowChanges.UPDATE | RowChanges.DELETE).shown(update_before=False)
+        'I,UA,D'
+        """
         kinds = ["I"]
-        kinds += ["UB", "UA"] if RowChanges.UPDATE in self else []
-        kinds += ["D"] if RowChanges.DELETE in self else []
-        return ",".join(kinds)
+        if RowChanges.UPDATE in self:
+            kinds += ["UB", "UA"] if update_before else ["UA"]
+        return ",".join([*kinds, "D"] if RowChanges.DELETE in self else kinds)
 
 
 ALL = RowChanges.UPDATE | RowChanges.DELETE
@@ -112,7 +124,7 @@ def _needs_update_before(node: RelNode, needed: bool) -> bool:
     """Whether a node needs -U rows of its inputs, given whether it must emit them."""
     if isinstance(node, LogicalSink):
         accepts = node.table.accepts
-        return not accepts or "-U" in accepts
+        return not accepts or RowKind.UPDATE_BEFORE in accepts
     if isinstance(node, Project | WatermarkAssigner | ModelPredict):
         return needed
     if isinstance(node, SetOperation):
@@ -165,9 +177,9 @@ def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
     return merged
 
 
-def _of_kinds(kinds: frozenset[str]) -> RowChanges:
-    update = RowChanges.UPDATE if "+U" in kinds else RowChanges.NONE
-    return update | (RowChanges.DELETE if "-D" in kinds else RowChanges.NONE)
+def _of_kinds(kinds: frozenset[RowKind]) -> RowChanges:
+    update = RowChanges.UPDATE if RowKind.UPDATE_AFTER in kinds else RowChanges.NONE
+    return update | (RowChanges.DELETE if RowKind.DELETE in kinds else RowChanges.NONE)
 
 
 def _of_aggregate(node: Aggregate, merged: RowChanges) -> RowChanges:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from millrace.common.types.row import RowKind
 from millrace.expressions import built_in
 from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
@@ -302,8 +303,8 @@ def _sink(node: LogicalSink, modes: ChangelogModes) -> None:
     accepts, changes = node.table.accepts, modes.changes(node.input)
     if not accepts:
         return
-    updates = RowChanges.UPDATE in changes and "+U" not in accepts
-    deletes = RowChanges.DELETE in changes and "-D" not in accepts
+    updates = RowChanges.UPDATE in changes and RowKind.UPDATE_AFTER not in accepts
+    deletes = RowChanges.DELETE in changes and RowKind.DELETE not in accepts
     if updates or deletes:
         refused = (RowChanges.UPDATE if updates else RowChanges.NONE) | (
             RowChanges.DELETE if deletes else RowChanges.NONE

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.planner.relational.rel_node import Project, RelNode, TableScan
 from millrace.planner.relational.rewriting import bottom_up
 from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize, WatermarkAssigner
 
 __all__ = ["SourceChangelogs", "with_normalized_changes"]
-
-_KINDS = ("+I", "-U", "+U", "-D")
 
 
 @dataclass(frozen=True)
@@ -50,16 +49,16 @@ def with_normalized_changes(rows: RelNode, changelogs: SourceChangelogs) -> RelN
 
 def _is_normalized(scan: TableScan, changelogs: SourceChangelogs) -> bool:
     table = scan.table
-    if not table.changes - {"+I"}:
+    if not table.changes - INSERT_ONLY:
         return False
     name = ".".join(table.path)
     if changelogs.batch:
-        kinds = ", ".join(kind for kind in _KINDS if kind in table.changes)
+        kinds = ", ".join(str(kind) for kind in RowKind if kind in table.changes)
         raise scan.refusal(
             "Querying a table in batch mode is currently only possible for INSERT-only table "
             f"sources, but the source of table {name} gives {kinds}: use a streaming environment"
         )
-    whole = "-U" in table.changes and not changelogs.duplicates
+    whole = RowKind.UPDATE_BEFORE in table.changes and not changelogs.duplicates
     if not whole and not table.primary_key:
         raise scan.refusal(
             f"table {name} gives rows that replace others: declare by PRIMARY KEY (...) NOT "

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.row import INSERT_ONLY
 from millrace.expressions.pattern_expressions import PatternFieldReference
 from millrace.expressions.resolved import (
     FieldReference,
@@ -165,7 +166,7 @@ def _matched_fields(expression: ResolvedExpression) -> Iterator[int]:
 def _scan(node: TableScan, columns: list[int]) -> Pruned:
     if len(columns) == len(node.scan_type):
         return node, {index: index for index in columns}
-    if node.table.changes != frozenset({"+I"}):  # changes are told apart by the key
+    if node.table.changes != INSERT_ONLY:  # changes are told apart by the key
         names = node.scan_type.names
         columns = sorted({*columns, *(names.index(key) for key in node.table.primary_key)})
     columns = columns or [0]  # rows without columns could not be counted

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from millrace.common.types.row import RowKind
 from millrace.planner.inference.changelog_mode import ChangelogModes
 from millrace.planner.inference.upsert_keys import upsert_keys
 from millrace.planner.relational.rel_node import Join, RelNode
@@ -27,7 +28,9 @@ def with_upsert_materialization(root: RelNode, option: str) -> RelNode:
     if not isinstance(root, LogicalSink) or option == "NONE":
         return root
     table = root.table
-    takes_upserts = "+U" in table.accepts and "-U" not in table.accepts
+    takes_upserts = (
+        RowKind.UPDATE_AFTER in table.accepts and RowKind.UPDATE_BEFORE not in table.accepts
+    )
     if not table.primary_key or not takes_upserts or ChangelogModes([root]).insert_only(root.input):
         return root
     names = table.sink_type.names

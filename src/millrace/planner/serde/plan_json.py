@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.logical import logical_type
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.common.types.row import RowKind
 from millrace.expressions import built_in, pattern_expressions, resolved
 from millrace.expressions.call_options import (
     BetweenOrder,
@@ -96,6 +97,8 @@ _CLASSES: Mapping[str, type] = {
     }.items()
     if is_dataclass(each) or issubclass(each, Enum)
 }
+_CHANGELOGS = ("changes", "accepts")
+_ROW_KINDS = {str(kind): kind for kind in RowKind}
 _CALLS = (Call, AggregateCall, PatternAggregate)
 
 
@@ -176,6 +179,8 @@ class _Writer:
             return {KIND: "source watermark"}
         if isinstance(value, FunctionDefinition):
             return {KIND: "function", "value": self._objects.written_function(value)}
+        if isinstance(value, RowKind):
+            return str(value)
         if isinstance(value, Enum):
             return {KIND: type(value).__name__, "value": value.name}
         if isinstance(value, Mapping):
@@ -248,6 +253,9 @@ class _Reader:
             return of[given["value"]]
         if issubclass(of, _CALLS):
             given |= _call(given["function"], given.pop("payload"))
+        elif of is ResolvedTable:
+            kinds = {name: frozenset(map(_ROW_KINDS.get, given[name])) for name in _CHANGELOGS}
+            given |= kinds
         elif of is TableFunctionScan:
             given["function"] = TableFunctionKind(given["function"])
             given["ordinality"] = given.pop("payload")

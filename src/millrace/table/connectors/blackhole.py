@@ -8,6 +8,7 @@ from typing import Any
 
 from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.common.types.batch import BatchForm, ColumnBatch
+from millrace.common.types.row import ALL_ROW_KINDS, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import SinkRequest
 from millrace.table.connectors.factory import OptionValues, TableFactory
@@ -23,8 +24,8 @@ class BlackHoleFactory(TableFactory):
     def create_sink(self, request: SinkRequest, options: OptionValues) -> Sink[Any]:
         return _BlackHole()
 
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
-        return frozenset({"+I", "-U", "+U", "-D"})
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
+        return ALL_ROW_KINDS
 
 
 class _BlackHole(Sink[Any]):

@@ -8,6 +8,7 @@ from typing import Any
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
+from millrace.common.types.row import ALL_ROW_KINDS, INSERT_ONLY, UPSERTS, RowKind
 from millrace.connectors.delta import DeltaSink, DeltaSource
 from millrace.connectors.delta.changed_rows import change_rows
 from millrace.connectors.delta.table import DeltaOptions
@@ -32,7 +33,6 @@ INTERVAL = ConfigOptions.key("updateCheckIntervalMillis").int_type().default_val
 CHANGES = ConfigOptions.key("readChangeFeed").boolean_type().default_value(False)
 
 _STORAGE = "storage."
-_ALL = frozenset({"+I", "-U", "+U", "-D"})
 
 
 class DeltaFactory(TableFactory):
@@ -47,12 +47,12 @@ class DeltaFactory(TableFactory):
         streaming = options.get(MODE.key, "").lower() == "streaming"
         return Boundedness.CONTINUOUS_UNBOUNDED if streaming else Boundedness.BOUNDED
 
-    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         told = options.get(CHANGES.key, "").lower() == "true"
-        return _ALL if told else frozenset({"+I"})
+        return ALL_ROW_KINDS if told else INSERT_ONLY
 
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
-        return frozenset({"+I", "+U", "-D"} if table.primary_key else {"+I"})
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
+        return UPSERTS if table.primary_key else INSERT_ONLY
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         require_physical(request.table, self.identifier)

@@ -15,6 +15,7 @@ from millrace.common.errors import ConfigurationError, JobDefinitionError
 from millrace.common.functions.lookup_functions import AsyncLookupFunction, LookupFunction
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
+from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.lookup_options import LOOKUP_OPTIONS
 from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
@@ -144,11 +145,11 @@ class TableFactory:
         """See `TableAccess.update_rows`; by default rows cannot be updated."""
         raise self.refused(table, "changed by UPDATE")
 
-    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         """The row kinds that the source emits."""
-        return frozenset({"+I"})
+        return INSERT_ONLY
 
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         """The row kinds that the sink accepts; empty if it accepts all."""
         return frozenset()
 

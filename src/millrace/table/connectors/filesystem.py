@@ -10,6 +10,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowField, RowType
+from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.connectors.bucket_assigner import BucketAssigner
 from millrace.connectors.file_source import FileSource, FileSourceBuilder
 from millrace.connectors.path_partitions import PathPartitions
@@ -53,13 +54,13 @@ class FileSystemFactory(TableFactory):
             found += keys.ROLLING
         return found
 
-    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         known = MESSAGE_FORMATS.get(options.get(keys.FORMAT.key, ""))
-        return frozenset({"+I"}) if known is None else known.changes
+        return INSERT_ONLY if known is None else known.changes
 
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         known = MESSAGE_FORMATS.get(options.get(keys.FORMAT.key, ""))
-        return frozenset({"+I"}) if known is None else known.accepts
+        return INSERT_ONLY if known is None else known.accepts
 
     def boundedness(self, table: ResolvedTable, options: Mapping[str, str]) -> Boundedness:
         watched = keys.MONITOR.key in options

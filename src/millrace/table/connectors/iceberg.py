@@ -9,6 +9,7 @@ from typing import Any
 from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
+from millrace.common.types.row import INSERT_ONLY, UPSERTS, RowKind
 from millrace.connectors.iceberg import IcebergSink, IcebergSource
 from millrace.connectors.iceberg.changed_rows import change_rows
 from millrace.connectors.iceberg.table import IcebergOptions
@@ -49,8 +50,8 @@ class IcebergFactory(TableFactory):
         streaming = options.get(STREAMING.key, "").lower() == "true"
         return Boundedness.CONTINUOUS_UNBOUNDED if streaming else Boundedness.BOUNDED
 
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
-        return frozenset({"+I", "+U", "-D"} if table.primary_key else {"+I"})
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
+        return UPSERTS if table.primary_key else INSERT_ONLY
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         require_physical(request.table, self.identifier)

@@ -11,6 +11,7 @@ from millrace.common.functions.lookup_functions import Key, ScanningLookupFuncti
 from millrace.common.functions.lookup_functions import Rows as FoundRows
 from millrace.common.sink import Sink
 from millrace.common.source import Source
+from millrace.common.types.row import INSERT_ONLY, UPSERTS, RowKind
 from millrace.connectors.jdbc import (
     JdbcConnectionOptions,
     JdbcExecutionOptions,
@@ -75,8 +76,8 @@ class JdbcFactory(TableFactory):
         *WITHOUT_EFFECT,
     )
 
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
-        return frozenset({"+I", "+U", "-D"} if table.primary_key else {"+I"})
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
+        return UPSERTS if table.primary_key else INSERT_ONLY
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         _require_columns(request.table)

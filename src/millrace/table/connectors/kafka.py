@@ -10,6 +10,7 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.logical.logical_type import RowField, RowType
+from millrace.common.types.row import INSERT_ONLY, RowKind
 from millrace.formats.registry import SubjectName
 from millrace.planner.catalog_reader import ColumnKind, ResolvedTable
 from millrace.planner.execution.table_access import ScanRequest, SinkRequest
@@ -70,13 +71,13 @@ class KafkaFactory(TableFactory):
             return Boundedness.CONTINUOUS_UNBOUNDED
         return Boundedness.BOUNDED
 
-    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         known = MESSAGE_FORMATS.get(_value_format(options)[1])
-        return frozenset({"+I"}) if known is None else known.changes
+        return INSERT_ONLY if known is None else known.changes
 
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
         known = MESSAGE_FORMATS.get(_value_format(options)[1])
-        return frozenset({"+I"}) if known is None else known.accepts
+        return INSERT_ONLY if known is None else known.accepts
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         formats = _formats(request.table, options)
@@ -153,7 +154,7 @@ class TopicFormats:
         if not self._key_fields:
             raise self._wrong("'key.format' needs 'key.fields', the columns that are in keys")
         choice = FormatChoice(keys.KEY_FORMAT.key, name, self._options.get)
-        if choice.format.changes != frozenset({"+I"}):
+        if choice.format.changes != INSERT_ONLY:
             raise self._wrong(
                 f"'key.format' = '{name}': a key is no change; take json, csv or avro"
             )

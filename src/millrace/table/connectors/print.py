@@ -17,6 +17,7 @@ from millrace.common.sink import (
 )
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.row import ALL_ROW_KINDS, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import SinkRequest
 from millrace.table.connectors.factory import OptionValues, TableFactory
@@ -40,8 +41,8 @@ class PrintFactory(TableFactory):
             request.columns, options.get(IDENTIFIER), bool(options.get(STANDARD_ERROR))
         )
 
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
-        return frozenset({"+I", "-U", "+U", "-D"})
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
+        return ALL_ROW_KINDS
 
 
 class PrintSink(Sink[Any]):

@@ -10,6 +10,7 @@ from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
+from millrace.common.types.row import INSERT_ONLY, UPSERTS, RowKind
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import ScanRequest, SinkRequest
 from millrace.table.connectors import kafka_options as keys
@@ -57,11 +58,11 @@ class UpsertKafkaFactory(TableFactory):
             return Boundedness.CONTINUOUS_UNBOUNDED
         return Boundedness.BOUNDED
 
-    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
-        return frozenset({"+I", "+U", "-D"})
+    def changes(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
+        return UPSERTS
 
-    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[str]:
-        return frozenset({"+I", "+U", "-D"})
+    def accepts(self, table: ResolvedTable, options: Mapping[str, str]) -> frozenset[RowKind]:
+        return UPSERTS
 
     def create_source(self, request: ScanRequest, options: OptionValues) -> Source[Any]:
         builder = keys.source_builder(options, startup="earliest-offset")
@@ -78,7 +79,7 @@ class UpsertKafkaFactory(TableFactory):
                 "ENFORCED: its columns are the keys of the records"
             )
         chosen = options.get(keys.VALUE_FORMAT)
-        rows = [key for key, each in MESSAGE_FORMATS.items() if each.changes == {"+I"}]
+        rows = [key for key, each in MESSAGE_FORMATS.items() if each.changes == INSERT_ONLY]
         if chosen not in rows:
             raise JobDefinitionError(
                 f"table {name}: 'value.format' = '{chosen}': of values of upserts there are "

@@ -12,6 +12,7 @@ from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.types.logical.logical_type import RowType, VarCharType
+from millrace.common.types.row import ALL_ROW_KINDS
 from millrace.formats.avro import (
     AvroRowDeserializationSchema,
     AvroRowSerializationSchema,
@@ -34,7 +35,6 @@ from millrace.table.formats.message_format import MessageFormat, Read
 
 __all__ = ["AVRO_FORMATS", "RegistryFormat"]
 
-ALL_KINDS = frozenset({"+I", "-U", "+U", "-D"})
 ENCODING = (
     ConfigOptions.key("avro.encoding")
     .string_type()
@@ -178,7 +178,7 @@ class DebeziumAvroFormat(RegistryFormat):
     """Changes with ``before``, ``after`` and ``op``, with a schema in a registry."""
 
     identifier = "debezium-avro-confluent"
-    changes = ALL_KINDS
+    changes = ALL_ROW_KINDS
     accepts = frozenset()
 
     def deserializer(

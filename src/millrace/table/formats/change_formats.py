@@ -13,6 +13,7 @@ from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.row import ALL_ROW_KINDS
 from millrace.formats.changes import (
     CanalJsonDeserializationSchema,
     CanalJsonSerializationSchema,
@@ -37,7 +38,6 @@ from millrace.table.formats.row_type_info import row_type_info
 
 __all__ = ["CHANGE_FORMATS"]
 
-ALL_KINDS = frozenset({"+I", "-U", "+U", "-D"})
 
 SCHEMA_INCLUDE = (
     ConfigOptions.key("debezium-json.schema-include").boolean_type().default_value(False)
@@ -49,7 +49,7 @@ TABLE = ConfigOptions.key("canal-json.table.include").string_type().no_default_v
 class ChangeFormat(MessageFormat):
     """Rows with their kinds. An update is written as a delete and an insert, as in Flink."""
 
-    changes = ALL_KINDS
+    changes = ALL_ROW_KINDS
     accepts = frozenset()
     json: ClassVar[JsonOptions]
     more: ClassVar[tuple[ConfigOption[Any], ...]] = ()

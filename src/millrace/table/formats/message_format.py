@@ -18,7 +18,7 @@ from millrace.common.serialization import DeserializationSchema, SerializationSc
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import RowType
-from millrace.common.types.row import Row
+from millrace.common.types.row import INSERT_ONLY, Row, RowKind
 from millrace.formats.changes.change_metadata import ChangeMetadata
 from millrace.formats.csv_row import CsvRowDeserializationSchema, CsvRowSerializationSchema
 from millrace.formats.json_row import JsonRowDeserializationSchema
@@ -50,8 +50,8 @@ class MessageFormat(ABC):
 
     options: tuple[ConfigOption[Any], ...] = ()
     ignores: ConfigOption[bool] | None = None
-    changes: ClassVar[frozenset[str]] = frozenset({"+I"})
-    accepts: ClassVar[frozenset[str]] = frozenset({"+I"})
+    changes: ClassVar[frozenset[RowKind]] = INSERT_ONLY
+    accepts: ClassVar[frozenset[RowKind]] = INSERT_ONLY
     text: ClassVar[bool] = True
     metadata: ClassVar[Mapping[str, ChangeMetadata]] = {}
 
