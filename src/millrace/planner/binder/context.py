@@ -29,6 +29,7 @@ class BindingContext:
     Attributes:
         text: that was parsed, for errors.
         bind_query: binds a query inside another one, given the scope around it.
+        bind_view: binds the text of a view, whose names are those of a catalog.
         written_names: of the columns of queries in which a name is there twice; the rows have
             others.
     """
@@ -36,6 +37,7 @@ class BindingContext:
     catalog: CatalogReader
     text: str | None
     bind_query: Callable[[exp.Expr, Scope | None, CommonTables], RelNode]
+    bind_view: Callable[[str, CatalogReader], RelNode]
     written_names: dict[RelNode, tuple[str, ...]] = field(default_factory=dict)
 
     def refusal(self, node: exp.Expr | None, reason: str) -> SqlValidationError:

@@ -67,9 +67,15 @@ def bind_expression(
     return ExpressionBinder(binder.context, scope, {}).bind(expression)
 
 
+def _bind_view(text: str, catalog: CatalogReader) -> RelNode:
+    from millrace.sql.parser import parse_query  # programs without SQL need no parser
+
+    return bind_query(parse_query(text), catalog, text)
+
+
 class _QueryBinder:
     def __init__(self, catalog: CatalogReader, text: str | None) -> None:
-        self.context = BindingContext(catalog, text, self.bind)
+        self.context = BindingContext(catalog, text, self.bind, _bind_view)
 
     def bind(self, node: exp.Expr, outer: Scope | None, common: CommonTables) -> RelNode:
         """A query and what is behind it: WITH, ORDER BY, OFFSET and LIMIT."""

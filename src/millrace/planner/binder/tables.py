@@ -64,12 +64,8 @@ def table_rows(
 def _view(context: BindingContext, node: exp.Expr, view: ResolvedView) -> RelNode:
     query = view.query
     if isinstance(query, str):
-        from millrace.planner.binder.query import bind_query  # which binds tables in its turn
-        from millrace.sql.parser import parse_query  # views of programs without SQL need no parser
-
-        catalog = view.catalog or context.catalog
         try:
-            query = bind_query(parse_query(query), catalog, query)
+            query = context.bind_view(query, view.catalog or context.catalog)
         except SqlValidationError as error:
             reason = f"the view {'.'.join(view.path)} is no longer valid: {error.reason}"
             raise context.refusal(node, reason) from None
