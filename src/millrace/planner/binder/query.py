@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millrace.common.types.logical.logical_type import RowField, RowType
-from millrace.expressions.resolved import FieldReference, ResolvedExpression, SortKey, ValueLiteral
+from millrace.expressions.resolved import ResolvedExpression, SortKey, ValueLiteral
 from millrace.expressions.type_merging import common_type
 from millrace.planner.binder.casts import cast_rows, cast_to
 from millrace.planner.binder.context import BindingContext, CommonTables
@@ -19,7 +19,6 @@ from millrace.planner.binder.select import bind_select
 from millrace.planner.binder.tables import renamed
 from millrace.planner.catalog_reader import CatalogReader
 from millrace.planner.relational.rel_node import (
-    Project,
     RelNode,
     SetKind,
     SetOperation,
@@ -84,12 +83,10 @@ class _QueryBinder:
             return rows
         common = self._with(node, outer, common)
         if isinstance(node, exp.Select):
-            rows, written = bind_select(self.context, node, outer, common)
-            rows = self._limited(node, rows)
-            width = len(node_columns(rows))
-            rows = self._without_sort_columns(rows, width)
-            if len(set(written)) < len(written):
-                self.context.written_names[rows] = written
+            select = bind_select(self.context, node, outer, common)
+            rows = select.shown(self._limited(node, select.rows))
+            if len(set(select.names)) < len(select.names):
+                self.context.written_names[rows] = select.names
             return rows
         if isinstance(node, exp.Subquery | exp.Paren):
             rows = self.bind(node.this, outer, common)
@@ -123,13 +120,6 @@ class _QueryBinder:
                 raise self.context.refusal(alias, reason)
             known[alias.name] = renamed(rows, columns) if columns else rows
         return known
-
-    @staticmethod
-    def _without_sort_columns(rows: RelNode, width: int) -> RelNode:
-        if width == len(rows.row_type):
-            return rows
-        fields = tuple(rows.field(index) for index in range(width))
-        return Project(rows, fields, rows.row_type.names[:width])
 
     def _limited(self, node: exp.Expr, rows: RelNode) -> RelNode:
         limit, offset = (self._count(node.args.get(word)) for word in ("limit", "offset"))
@@ -230,9 +220,3 @@ class _QueryBinder:
         cast = [cast_rows(rows, [each.type for each in fields]) for rows in inputs]
         row_type = RowType(tuple(fields), nullable=False)
         return self.context.placed(SetOperation(kind, every, tuple(cast), row_type), node)
-
-
-def node_columns(rows: RelNode) -> tuple[FieldReference, ...]:
-    """The columns of a SELECT's rows but those that it is sorted by and does not show."""
-    fields = (rows.field(index) for index in range(len(rows.row_type)))
-    return tuple(each for each in fields if not each.name.startswith("$sort"))

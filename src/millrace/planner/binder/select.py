@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -41,18 +42,38 @@ from millrace.planner.binder.state_ttl import StateTtlHint, state_ttl_hint
 from millrace.planner.relational.rel_node import Aggregate, Filter, Project, RelNode, Sort, Values
 from millrace.sql.dialect.nodes import names_of
 
-__all__ = ["bind_select"]
+__all__ = ["BoundSelect", "bind_select"]
 
 Item = tuple[str | None, ResolvedExpression]
 
 
+@dataclass(frozen=True, slots=True)
+class BoundSelect:
+    """A SELECT before its LIMIT.
+
+    Attributes:
+        rows: its columns, and behind them those that it is sorted by and does not show.
+        names: of its columns as they are written, where one may be there twice.
+    """
+
+    rows: RelNode
+    names: tuple[str, ...]
+
+    def shown(self, rows: RelNode) -> RelNode:
+        """The rows, or those of them that LIMIT leaves, without the columns that are not shown."""
+        width = len(self.names)
+        if width == len(rows.row_type):
+            return rows
+        fields = tuple(rows.field(index) for index in range(width))
+        return Project(rows, fields, rows.row_type.names[:width])
+
+
 def bind_select(
     context: BindingContext, node: exp.Select, outer: Scope | None, common: CommonTables
-) -> tuple[RelNode, tuple[str, ...]]:
-    """The rows of a SELECT, in the order of its ORDER BY, and the names of its columns as they are
-    written, where one may be there twice."""
+) -> BoundSelect:
+    """The rows of a SELECT, in the order of its ORDER BY."""
     select = _Select(context, node, outer, common)
-    return select.bind(), select.written
+    return BoundSelect(select.bind(), select.written)
 
 
 _TRUE = ValueLiteral(True, BooleanType(nullable=False))
