@@ -10,6 +10,7 @@ from millrace.common.types.logical.arrow_type import arrow_schema
 from millrace.common.types.logical.logical_type import IntType, LogicalType, RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.expressions import registry
+from millrace.expressions.call_options import FieldPosition
 from millrace.expressions.evaluation import compiled
 from millrace.expressions.registry import resolve_call
 from millrace.expressions.resolved import FieldReference, ResolvedExpression, ValueLiteral
@@ -60,7 +61,7 @@ def test_functions_of_null_are_null() -> None:
 
 def test_a_field_of_a_row_is_taken_by_position() -> None:
     value, kind = field("ROW<a INT NOT NULL, b STRING>")
-    call = resolve_call(registry.function("GET"), (value,), 1)
+    call = resolve_call(registry.function("GET"), (value,), FieldPosition(1))
     assert str(call.type) == "STRING"
     assert computed(call, kind, [{"a": 1, "b": "x"}, None]) == ["x", None]
 
