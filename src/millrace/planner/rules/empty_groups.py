@@ -5,7 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 from millrace.common.types.logical.logical_type import IntType, RowType
+from millrace.expressions import built_in
 from millrace.expressions.evaluation import calls_users, compiled, is_deterministic
+from millrace.expressions.function_definition import FunctionDefinition
 from millrace.expressions.resolved import (
     AggregateCall,
     FieldReference,
@@ -16,17 +18,20 @@ from millrace.expressions.resolved import (
 
 __all__ = ["is_always_null", "value_of_nothing"]
 
-_OF_NOTHING = {
-    "COUNT": 0,
-    "SUM0": 0,
-    "JSON_OBJECTAGG": "{}",
-    "JSON_ARRAYAGG": "[]",
-} | dict.fromkeys(
-    (
-        *("SUM", "AVG", "MIN", "MAX", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP"),
-        *("ARRAY_AGG", "LISTAGG", "FIRST_VALUE", "LAST_VALUE", "SINGLE_VALUE", "PERCENTILE"),
-    )
-)
+_OF_NOTHING: dict[FunctionDefinition, int | str | None] = {
+    **dict.fromkeys(
+        (
+            *(built_in.SUM, built_in.AVG, built_in.MIN, built_in.MAX),
+            *(built_in.STDDEV_POP, built_in.STDDEV_SAMP, built_in.VAR_POP, built_in.VAR_SAMP),
+            *(built_in.FIRST_VALUE, built_in.LAST_VALUE, built_in.SINGLE_VALUE),
+            *(built_in.ARRAY_AGG, built_in.LISTAGG, built_in.PERCENTILE),
+        )
+    ),
+    built_in.COUNT: 0,
+    built_in.SUM0: 0,
+    built_in.JSON_OBJECTAGG: "{}",
+    built_in.JSON_ARRAYAGG: "[]",
+}
 _ONE_ROW = pa.record_batch({"x": pa.array([0], pa.int32())})
 _ROW_TYPE = RowType.of(("x", IntType()))
 
