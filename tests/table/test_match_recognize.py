@@ -12,6 +12,7 @@ from tests.table.match_tables import Price, matches, of_ticker
 
 from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.table.table_result import materialized
+from millrace.table.udf import AggregateFunction, udaf
 from millrace.testing import run_local
 
 APRIL = datetime(2011, 4, 1)
@@ -153,6 +154,36 @@ def test_a_column_without_variable_is_of_all_rows(tmp_path: Path) -> None:
     )
     found = matches(tmp_path, acme((10, 1), (15, 1), (20, 1), (31, 1), (35, 1)), query)
     assert found[0] == ("ACME", 111, 3, 5)
+
+
+class Total(AggregateFunction):
+    """SUM, as a program writes it."""
+
+    def create_accumulator(self) -> list[int]:
+        return [0]
+
+    def accumulate(self, accumulator: list[int], value: int) -> None:
+        accumulator[0] += value
+
+    def get_value(self, accumulator: list[int]) -> int:
+        return accumulator[0]
+
+
+def test_an_aggregate_function_of_the_user_is_over_rows_of_a_match() -> None:
+    with run_local():
+        t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+        t_env.create_temporary_system_function("total", udaf(Total(), result_type="BIGINT"))
+        t_env.execute_sql(
+            "CREATE TABLE numbers (n INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH ("
+            "'connector' = 'datagen', 'number-of-rows' = '4', 'fields.n.kind' = 'sequence', "
+            "'fields.n.start' = '1', 'fields.n.end' = '4')"
+        )
+        query = (
+            "SELECT * FROM numbers MATCH_RECOGNIZE (ORDER BY ts MEASURES total(A.n) AS t, "
+            "B.n AS b AFTER MATCH SKIP PAST LAST ROW PATTERN (A{3} B) "
+            "DEFINE B AS total(A.n) = 6)"
+        )
+        assert [tuple(row) for row in t_env.execute_sql(query).collect()] == [(6, 4)]
 
 
 def test_logical_offsets(tmp_path: Path) -> None:

@@ -113,6 +113,11 @@ def test_what_is_refused(query: str, message: str) -> None:
     assert message in str(refusal.value)
 
 
+def test_only_columns_that_are_not_shown_are_left_out_after_sorting() -> None:
+    row = bound("SELECT a AS `$sort1` FROM t ORDER BY a + 1").row_type
+    assert row.names == ("$sort1",)
+
+
 def test_an_error_shows_the_place() -> None:
     with pytest.raises(SqlValidationError) as refusal:
         bound("SELECT a,\n  bb FROM t")
