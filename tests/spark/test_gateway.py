@@ -10,7 +10,13 @@ import psutil
 import pytest
 
 from millrace.common.errors import ConfigurationError
-from millrace.spark.gateway import LEVEL_VARIABLE, LOG_VARIABLE, require_no_remote, with_quiet_log
+from millrace.spark.gateway import (
+    LEVEL_VARIABLE,
+    LOG_VARIABLE,
+    require_no_remote,
+    with_late_optimization,
+    with_quiet_log,
+)
 
 OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -40,6 +46,14 @@ def test_who_has_set_up_the_log_gets_it(tmp_path: Path) -> None:
     assert with_quiet_log({}, here) == {}
 
 
+def test_options_of_the_user_come_after_the_thresholds_of_the_compiler() -> None:
+    own = "-XX:Tier4InvocationThreshold=5000"
+    *ours, last = with_late_optimization({OPTIONS: own, "spark.app.name": "a"})[OPTIONS].split()
+    assert last == own
+    assert "-XX:Tier4InvocationThreshold=100000" in ours
+    assert with_late_optimization({})[OPTIONS].split() == ours
+
+
 DRIVER = """
 from millrace.spark.gateway import ensure_gateway
 ensure_gateway({})
@@ -59,6 +73,7 @@ def test_the_jvm_ends_with_the_driver_and_not_by_its_signals() -> None:
         assert driver.stdout is not None
         assert driver.stdout.readline() == b"started\n"
         [jvm] = [p for p in psutil.Process(driver.pid).children() if "java" in p.name()]
+        assert "-XX:Tier4InvocationThreshold=100000" in jvm.cmdline()
         status = Path(f"/proc/{jvm.pid}/status").read_text()
         ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
         for number in (signal.SIGTERM, signal.SIGINT):
