@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from millrace.common.types.batch import Batch, ColumnBatch, RowBatch
+from millrace.common.types.batch import Batch, ColumnBatch, ImmutableRows, RowBatch
 from millrace.runtime.gathered_rows import GatheredRows
 
 
@@ -56,3 +56,14 @@ def test_columns_come_after_the_rows_before_them() -> None:
     gathered.add(taken, RowBatch([{"x": 3}]))
     gathered.hand_on()
     assert [batch.values for _, batch in log] == [[{"x": 1}], [{"x": 2}], [{"x": 3}]]
+
+
+def test_joined_rows_are_immutable_if_all_pieces_are() -> None:
+    log: list[tuple[str, RowBatch[Any]]] = []
+    taken = Taken("a", log)
+    gathered = GatheredRows(2)
+    one, other = ImmutableRows([1]), RowBatch([[1]])
+    for pieces in ((one, one), (one, other), (other, one)):
+        for piece in pieces:
+            gathered.add(taken, type(piece)(list(piece.values)))
+    assert [type(batch) for _, batch in log] == [ImmutableRows, RowBatch, RowBatch]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millrace.common.types.batch import Batch, RowBatch
+from millrace.common.types.batch import Batch, ImmutableRows, RowBatch
 from millrace.runtime.buffer import Buffer, BufferKind
-from millrace.state.serialization.payload import decode
+from millrace.state.serialization.payload import COLUMNS, decode
 
 if TYPE_CHECKING:
     from millrace.runtime.column_stream import ColumnStreamReader
@@ -21,7 +21,9 @@ class ChannelReader:
     def read(self, buffer: Buffer) -> Batch:
         """The batch in a buffer."""
         if buffer.kind == BufferKind.RECORDS:
-            return RowBatch(*decode(buffer.payload))
+            # a column has plain values, or tuples of such
+            kind = ImmutableRows if buffer.payload[:1] == COLUMNS else RowBatch
+            return kind(*decode(buffer.payload))
         if buffer.kind == BufferKind.COLUMNS_BEGIN:
             # jobs without columns do without pyarrow, which takes time to import
             from millrace.runtime.column_stream import ColumnStreamReader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from millrace.common.types.batch import Batch, RowBatch
+from millrace.common.types.batch import Batch, ImmutableRows, RowBatch
 from millrace.runtime.output import Output
 
 
@@ -20,6 +20,7 @@ class GatheredRows:
         self._input: Output | None = None
         self._values: list[Any] = []
         self._timestamps: list[int] | None = None
+        self._kind: type[RowBatch[Any]] = RowBatch
 
     def add(self, to: Output, batch: Batch) -> None:
         """Add a freshly decoded batch for an input; columns go through at once."""
@@ -31,8 +32,11 @@ class GatheredRows:
         if to is not self._input or timed is not (self._timestamps is not None):
             self.hand_on()
             self._input, self._values, self._timestamps = to, batch.values, batch.timestamps
+            self._kind = ImmutableRows if isinstance(batch, ImmutableRows) else RowBatch
         else:
             self._values += batch.values
+            if not isinstance(batch, ImmutableRows):
+                self._kind = RowBatch
             if self._timestamps is not None and batch.timestamps is not None:
                 self._timestamps += batch.timestamps
         if len(self._values) >= self._limit:
@@ -42,4 +46,4 @@ class GatheredRows:
         """Let the input have what has been gathered."""
         to, self._input = self._input, None
         if to is not None:
-            to.emit(RowBatch(self._values, self._timestamps))
+            to.emit(self._kind(self._values, self._timestamps))

@@ -81,6 +81,8 @@ class Operator:
     user's `CheckpointedFunction` are not among them: it declares them when it gets them."""
     output_wrapper: Callable[[Output], Output] | None = None
     """Wraps the main output to convert records to the declared output type; None: no conversion."""
+    immutable_input = False
+    """Whether the rows that `process` gets are known to be immutable. Set before each batch."""
     holds_end = False
     """Whether the end of its input is held back from downstream: the head of a loop does this while
     records still go round."""

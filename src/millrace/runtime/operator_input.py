@@ -6,7 +6,7 @@ decided when the chain is built.
 
 from __future__ import annotations
 
-from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, RowBatch
+from millrace.common.types.batch import Batch, BatchForm, ColumnBatch, ImmutableRows, RowBatch
 from millrace.runtime.operator import Operator
 
 
@@ -35,6 +35,7 @@ class RowInput(OperatorInput):
         """Hand on the batch, a columnar one as records."""
         rows = batch if isinstance(batch, RowBatch) else batch.to_rows()
         self.records += len(rows.values)
+        self._operator.immutable_input = isinstance(rows, ImmutableRows)
         self._operator.process_input(self._number, rows.values, rows.timestamps)
 
 

@@ -14,7 +14,7 @@ from millrace.common.types.columns import from_records, kinds_of, to_records
 if TYPE_CHECKING:
     import pyarrow
 
-__all__ = ["Batch", "BatchForm", "ColumnBatch", "RowBatch", "in_form"]
+__all__ = ["Batch", "BatchForm", "ColumnBatch", "ImmutableRows", "RowBatch", "in_form"]
 
 T = TypeVar("T")
 
@@ -70,6 +70,12 @@ class RowBatch(Generic[T]):
         data = from_records(self.values)
         times = None if self.timestamps is None else pa.array(self.timestamps, pa.int64())
         return ColumnBatch(data, times, kinds_of(self.values), form)
+
+
+class ImmutableRows(RowBatch[T]):
+    """Records that nobody can change in place, so nobody has to look at each of them for that."""
+
+    __slots__ = ()
 
 
 @dataclass(slots=True, eq=False)

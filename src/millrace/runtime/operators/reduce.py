@@ -40,7 +40,8 @@ class ReduceOperator(FunctionOperator):
         reduce = self._reduce
         results: list[Any] = []
         append = results.append
-        if not self.context.batch_mode and not are_immutable(values):
+        immutable = self.context.batch_mode or self.immutable_input or are_immutable(values)
+        if not immutable:
             # what is emitted must not be the object that the next reduce may change in place
             def append(value: Any) -> None:
                 results.append(detached(value))

@@ -22,6 +22,12 @@ from typing import Any, ClassVar
 import cloudpickle
 
 from millrace.common.errors import SerializationError
+from millrace.state.serialization.plain_columns import (
+    ATOMS,
+    MARSHAL_VERSION,
+    decode_columns,
+    encode_columns,
+)
 
 MARSHAL = b"m"
 PICKLE = b"p"
@@ -29,8 +35,8 @@ BUFFERS = b"b"
 """A pickle, and the buffers that it refers to."""
 TAGGED = b"t"
 """Of canonical savepoints (see `millrace.state.serialization.tagged_values`)."""
-MARSHAL_VERSION = 4
-"""Readable by every CPython since 3.4."""
+COLUMNS = b"c"
+"""Of batches of plain records (see `millrace.state.serialization.plain_columns`)."""
 
 Chunk = bytes | memoryview
 DYNAMIC_CODE = "<dynamic-code>"
@@ -38,7 +44,6 @@ DYNAMIC_CODE = "<dynamic-code>"
 _ALIGNMENT = 8
 _SIZE = struct.Struct(">Q")
 
-ATOMS: frozenset[type] = frozenset({int, float, str, bytes, bool, type(None), complex})
 _CONTAINERS: frozenset[type] = frozenset({tuple, list, dict, set, frozenset})
 _MAX_DEPTH = 16
 
@@ -121,6 +126,9 @@ def _unpickled(payload: memoryview) -> Any:
 
 def encode_records(values: list[Any], timestamps: list[int] | None) -> bytes:
     """The payload of a batch of records with their event times (one per value, or None)."""
+    columns = encode_columns(values, timestamps)
+    if columns is not None:
+        return COLUMNS + columns
     if is_plain(values):
         try:
             return MARSHAL + marshal.dumps((values, timestamps), MARSHAL_VERSION)
@@ -135,6 +143,8 @@ def decode(payload: bytes | memoryview) -> Any:
     body = memoryview(payload)[1:]
     if codec == MARSHAL:
         return marshal.loads(body)
+    if codec == COLUMNS:
+        return decode_columns(body)
     if codec == PICKLE:
         return pickle.loads(body)
     if codec == BUFFERS:
