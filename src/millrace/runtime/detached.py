@@ -31,6 +31,5 @@ def are_immutable(values: list[Any]) -> bool:
     """Whether nobody can change any of the values in place; at the speed of C for flat ones."""
     kinds = set(map(type, values))
     if kinds == {tuple}:
-        values = list(chain.from_iterable(values))
-        kinds = set(map(type, values))
+        kinds = set(map(type, chain.from_iterable(values)))
     return kinds <= IMMUTABLE or all(map(is_immutable, values))

@@ -34,14 +34,12 @@ class KeyedExchange(ExchangeOutput):
         self.name = edge.name
         appends = [values.append for values in self._values]
         pairs = list(zip(appends, (t.append for t in self._timestamps), strict=True))
-
-        def owner(key_group: int) -> int:
-            return subtask_of(key_group, targets, max_parallelism)
-
+        groups = range(max_parallelism)
+        owners = [subtask_of(group, targets, max_parallelism) for group in groups]
         self._check = KeyCheck.of(edge.key_type)
         self._sql_keys = edge.sql_keys
-        self._append_value = self._memo(lambda group: appends[owner(group)])
-        self._append_both = self._memo(lambda group: pairs[owner(group)])
+        self._append_value = self._memo([appends[owner] for owner in owners].__getitem__)
+        self._append_both = self._memo([pairs[owner] for owner in owners].__getitem__)
 
     def _memo(self, resolve: Callable[[int], Any]) -> KeyMemo:
         if self._check is None:

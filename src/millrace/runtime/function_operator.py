@@ -127,7 +127,7 @@ def is_tagged(result: Any) -> bool:
 
 def has_tagged(results: list[Any]) -> bool:
     """Whether any of the results is meant for a side output; quick, for it is asked per batch."""
-    if tuple not in set(map(type, results)):
+    if not OutputTag.any_made or tuple not in set(map(type, results)):
         return False
     try:
         return OutputTag in set(map(type, map(itemgetter(0), results)))

@@ -109,7 +109,15 @@ class KeyMemo(dict[Any, Any]):
     def __missing__(self, key: Any) -> Any:
         if len(self) >= self._limit:
             self.clear()
-        value = self[key] = self._resolve(key_group_of(key, self._max_parallelism))
+        # as `key_hash`, but a call less for the most usual keys: there may be millions of them
+        kind = type(key)
+        if kind is str:
+            mixed = zlib.crc32(b"s" + key.encode("utf-8", "surrogatepass"))
+        else:
+            mixed = zlib.crc32(b"i%x" % key if kind is int else canonical(key))
+        mixed = ((mixed ^ (mixed >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
+        mixed = ((mixed ^ (mixed >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
+        value = self[key] = self._resolve((mixed ^ (mixed >> 16)) % self._max_parallelism)
         return value
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -31,3 +33,10 @@ def test_a_tag_needs_a_name(tag_id: object) -> None:
     """The error shows how tags are made."""
     with pytest.raises(JobDefinitionError, match=r"such as OutputTag\('late'\)"):
         OutputTag(tag_id)  # type: ignore[arg-type]
+
+
+def test_a_process_knows_of_tags_that_it_unpickles() -> None:
+    tag = pickle.dumps(OutputTag("late"))
+    program = f"import pickle; print(type(pickle.loads({tag!r})).any_made)"
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert printed.stdout == b"True\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.types.typeinfo import TypeInformation
@@ -33,6 +33,14 @@ class OutputTag(Generic[T]):
 
     tag_id: str
     type_info: TypeInformation[T] | None = field(default=None, compare=False)
+    any_made: ClassVar[bool] = False
+    """Whether this process has made a tag; if not, no record needs to be searched for one."""
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        # not in __post_init__: what is unpickled does not come by there
+        if not OutputTag.any_made:
+            OutputTag.any_made = True
+        return object.__new__(cls)
 
     def __post_init__(self) -> None:
         if not isinstance(self.tag_id, str) or not self.tag_id:
