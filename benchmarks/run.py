@@ -38,6 +38,7 @@ import metrics_overhead
 import nexmark
 import object_store_checkpoints
 import parallelism
+import pinned_commit
 import postgres_changes
 import queryable_state
 import reading
@@ -74,6 +75,7 @@ BARS: dict[str, Bar] = {
     **{
         module.__name__: cast(Bar, module)
         for module in (
+            pinned_commit,
             epoch_overhead,
             metrics_overhead,
             parallelism,
