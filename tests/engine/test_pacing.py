@@ -90,7 +90,7 @@ def test_a_quick_full_epoch_makes_the_next_bigger_but_not_too_much() -> None:
     pacer.observe(500, 100)
     assert pacer.records == 200
     pacer.observe(1, 200)
-    assert pacer.records == 1600
+    assert pacer.records == 3200
 
 
 def test_a_slow_epoch_shrinks_the_next_from_what_was_read() -> None:
@@ -140,7 +140,7 @@ def test_bounds() -> None:
         pacer.observe(1e9, 1)
     assert pacer.records == 1
     pacer.observe(1, 1)
-    assert pacer.records == 8
+    assert pacer.records == 16
     assert Pacer(1000, 10, 1).records == 10
 
 

@@ -11,7 +11,7 @@ from millrace.runtime.program import Program
 
 __all__ = ["Pacer", "processing_ms"]
 
-_GROWTH = 8.0
+_GROWTH = 16.0
 """The most by which an epoch may exceed the one before: records may become dearer."""
 _SPREAD = 2.0
 """So much more than another must an epoch have read to tell what reading costs."""
