@@ -88,6 +88,11 @@ def test_not_a_number_and_the_negative_zero_stay() -> None:
     assert {math.copysign(1, zero) for zero in found[1::2]} == {-1.0}
 
 
+def test_event_times_that_are_no_whole_numbers_stay() -> None:
+    times: list[Any] = [0.5] * 16
+    assert decode(encode_records([1] * 16, times)) == ([1] * 16, times)
+
+
 def test_equal_texts_of_a_column_with_few_are_one_object() -> None:
     data = encode_columns([(f"word{n % 4}", n) for n in range(100)], None)
     assert data is not None

@@ -100,7 +100,7 @@ def _column(values: Sequence[Any]) -> _Column | None:
 def _numbers(values: Sequence[int], code: str) -> _Column:
     try:
         return code, array(code, values).tobytes()
-    except OverflowError:
+    except (OverflowError, TypeError):  # an event time may be no whole number
         return _numbers(values, "q") if code == "i" else (_OBJECTS, values)
 
 
