@@ -10,15 +10,14 @@ See docs/decisions for the measurements.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pyspark import SparkContext
 from pyspark.core.rdd import _wrap_function
 from pyspark.serializers import NoOpSerializer
 
-from millrace.spark.worker_environment import WorkerEnvironment
+from millrace.spark.worker_environment import WorkerEnvironment, variable_of_functions
 
 SLOT_VARIABLE = "MILLRACE_SLOT"
 
@@ -100,15 +99,6 @@ class SlottedStage:
         serializer = NoOpSerializer()
         with (
             self._environment.of_functions(self._context),
-            _environment(self._context, SLOT_VARIABLE, str(slot)),
+            variable_of_functions(self._context, SLOT_VARIABLE, str(slot)),
         ):
             return _wrap_function(self._context, function, serializer, serializer)
-
-
-@contextmanager
-def _environment(context: SparkContext, name: str, value: str) -> Iterator[None]:
-    context.environment[name] = value
-    try:
-        yield
-    finally:
-        context.environment.pop(name, None)

@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from threading import Lock
 
 from pyspark import SparkContext
 from pyspark.core.files import SparkFiles
 
 VARIABLE = "MILLRACE_DEPENDENCIES"
 """Set in workers of jobs with dependencies, so that they serve no other jobs."""
+
+_CHANGING = Lock()
+"""Held while a Spark context gets other variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +61,33 @@ class WorkerEnvironment:
     def of_functions(self, context: SparkContext) -> Iterator[None]:
         """Context in which functions are wrapped to run in such workers."""
         before = context.pythonExec
-        if self != WorkerEnvironment():
-            context.environment[VARIABLE] = hashlib.sha256(repr(self).encode()).hexdigest()[:16]
         try:
             context.pythonExec = self.executable or before
-            yield
+            if self == WorkerEnvironment():
+                yield
+                return
+            digest = hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+            with variable_of_functions(context, VARIABLE, digest):
+                yield
         finally:
             context.pythonExec = before
-            context.environment.pop(VARIABLE, None)
+
+
+@contextmanager
+def variable_of_functions(context: SparkContext, name: str, value: str) -> Iterator[None]:
+    """Context in which functions are wrapped with an environment variable.
+
+    Another thread, such as that of a scan's streaming query, may be handing the context's
+    dictionary to the JVM, key after key: so it never changes, another one takes its place.
+    """
+    with _CHANGING:
+        context.environment = {**context.environment, name: value}
+    try:
+        yield
+    finally:
+        with _CHANGING:
+            kept = context.environment.items()
+            context.environment = {key: held for key, held in kept if key != name}
 
 
 @cache
