@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from millrace.engine.job_details import OperatorDetails
+from millrace.engine.job_details import EpochAttempt, JobDetails, OperatorDetails
 from millrace.engine.job_history import JobHistory
 from millrace.engine.job_state import JobStateMachine
 from millrace.runtime.epoch import Ack, OperatorFigures
@@ -128,3 +130,41 @@ def test_another_parallelism_counts_anew() -> None:
     progress.accepted(1, [ack(0, records_in=7)], {0}, 1_000)
     stage = progress.details().stages[0]
     assert (stage.records_in, stage.subtasks[0].total_in) == (12, 7)
+
+
+class TestAJobWithoutInput:
+    """No epoch tells of it: the next one may be 45 seconds away."""
+
+    def _read(self, epoch_ms: float = 500) -> JobDetails:
+        progress = history()
+        acks = [ack(0, records_in=100), ack(1, records_in=70)]
+        progress.accepted(0, acks, {0}, epoch_ms, now=10_000)
+        return progress.details()
+
+    def test_it_is_at_rest_after_two_seconds(self) -> None:
+        details = self._read()
+        assert details.as_of(12_000) is details
+        rested = details.as_of(12_001)
+        assert rested.records_per_second == 0
+        assert {stage.records_in_per_second for stage in rested.stages} == {0}
+        [*subtasks] = (each for stage in rested.stages for each in stage.subtasks)
+        assert subtasks
+        assert {each.records_in_per_second for each in subtasks} == {0}
+        assert {each.idle_ms_per_second for each in subtasks} == {1000}
+        assert sum(each.total_in for each in subtasks) == 170
+        assert rested.records == 100
+
+    def test_slow_epochs_are_no_rest(self) -> None:
+        slow = self._read(epoch_ms=30_000)
+        assert slow.as_of(60_000) is slow
+        assert self._read().as_of(25_000, between=10_000).records_per_second > 0
+        reading = replace(self._read(), running=EpochAttempt(1, 0, 10_050))
+        assert reading.as_of(90_000) is reading
+
+    def test_an_empty_epoch_does_not_end_the_rest(self) -> None:
+        beginning = replace(self._read(), running=EpochAttempt(1, 0, 55_000))
+        assert beginning.as_of(55_010).records_per_second == 0
+
+    def test_a_job_that_has_read_nothing_yet(self) -> None:
+        details = history().details()
+        assert details.as_of(99_000) is details

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.types.bitmaps import bitmap_class, written_bitmap
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType, RowType
@@ -65,6 +66,7 @@ TYPES = tuple(
             "TIMESTAMP(0)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(9)",
             "TIMESTAMP_LTZ(0)", "TIMESTAMP_LTZ(3)", "TIMESTAMP_LTZ(9)",
             "INTERVAL YEAR TO MONTH", "INTERVAL DAY TO SECOND(3)",
+            "BITMAP", "ARRAY<BITMAP>",
             "ARRAY<INT>", "ARRAY<STRING>", "ARRAY<BOOLEAN>", "ARRAY<DOUBLE>", "ARRAY<ARRAY<INT>>",
             "ARRAY<ROW<a INT, b STRING>>", "ARRAY<MAP<STRING, INT>>", "ARRAY<BYTES>",
             "ARRAY<DECIMAL(38, 18)>", "ARRAY<TIMESTAMP(9)>", "MULTISET<STRING>",
@@ -106,6 +108,16 @@ SMALL = (0, 1, -1, 2, 3, 5, -2, 10, 100, 255, 256, 224)
 BYTES = (
     b"", b"a", b"\x00", b"\xff\xfe", b"\xd8\x00", b"\xf0\x9f\x98\x80", b"\xed\xa0\x80", b"x" * 3000,
 )  # fmt: skip
+BITMAPS = (
+    *(
+        written_bitmap(bitmap_class()(numbers))
+        for numbers in ((), (0,), (1, 2, 3), (2**31 - 1, 2**31, 2**32 - 1), range(0, 200_000, 2))
+    ),
+    # half of all numbers in a few bytes, and all of them
+    written_bitmap(bitmap_class()(range(2**31))), written_bitmap(bitmap_class()(range(2**32))),
+    b"", b"no bitmap", b"\x3a\x30\x00\x00\x01\x00\x00\x00",
+)  # fmt: skip
+"""Bytes that a column of a file may hold are not always a bitmap."""
 DATES = (
     date(1970, 1, 1), date(1, 1, 1), date(9999, 12, 31), date(2024, 2, 29), date(1900, 3, 1),
     date(1582, 10, 10), date(2024, 12, 30), date(2000, 12, 31),
@@ -225,7 +237,7 @@ def _text(kind: Any, random: Random) -> str:
 
 
 def _bytes(kind: Any, random: Random) -> bytes:
-    raw = random.choice(BYTES)[: kind.length]
+    raw = random.choice((*BYTES, *BITMAPS[:4]))[: kind.length]
     return raw.ljust(kind.length, b"\0") if isinstance(kind, logical.BinaryType) else raw
 
 
@@ -264,6 +276,7 @@ _MAKERS: dict[type[LogicalType], Callable[[Any, Random], Any]] = {
     logical.VarCharType: _text,
     logical.BinaryType: _bytes,
     logical.VarBinaryType: _bytes,
+    logical.BitmapType: lambda kind, random: random.choice(BITMAPS),
     logical.DateType: lambda kind, random: random.choice(DATES),
     logical.TimeType: lambda kind, random: random.choice(CLOCKS),
     logical.TimestampType: _wall,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 
 from millrace.common.config.restart_strategy import RestartStrategies
 from millrace.common.errors import CheckpointError
+from millrace.engine.process_identity import descendants
 from millrace.server.job_process import JobProcess
 from millrace.server.log_part import log_part
 from millrace.server.registry import LeadershipLostError, Submission
@@ -183,6 +185,36 @@ def test_the_exit_code_is_that_of_one_process(tmp_path: Path) -> None:
     pid = process.start(Submission("job.py", None, ("3",)))
     process._child.wait()
     assert (process.exit_code(pid), process.exit_code(pid + 1)) == (3, None)
+
+
+def test_a_kill_reaches_what_has_a_session_of_its_own(tmp_path: Path, eventually) -> None:
+    """As the JVM has: it would end by itself, but not at once."""
+    script = (
+        "import subprocess, sys, time\n"
+        "sleep = [sys.executable, '-c', 'import time; time.sleep(600)']\n"
+        "child = subprocess.Popen(sleep, start_new_session=True)\n"
+        f"open({str(tmp_path / 'child')!r}, 'w').write(str(child.pid))\n"
+        "time.sleep(600)\n"
+    )
+    process = JobProcess(tmp_path / "job", (sys.executable, "-c", script))
+    process.start(Submission("job.py"))
+    try:
+        eventually(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text())
+        child = int((tmp_path / "child").read_text())
+        assert child in descendants(process.pid())
+    finally:
+        process.signal(signal.SIGKILL)
+    process._child.wait()
+    eventually(lambda: not _runs(child))
+    assert not process.is_alive()
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process has not ended; who has ended may wait for its parent to hear of it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_a_process_that_has_hardly_begun_has_no_id(tmp_path: Path) -> None:

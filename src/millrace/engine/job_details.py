@@ -7,7 +7,7 @@ long as they like. Flink: classes ``JobDetails`` and ``ArchivedExecutionGraph``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -248,6 +248,17 @@ class SubtaskDetails(NamedTuple):
         """The time that there was nothing for it to do."""
         return max(1000 - self.busy_ms_per_second - self.back_pressured_ms_per_second, 0.0)
 
+    def at_rest(self) -> SubtaskDetails:
+        """The subtask while it does nothing."""
+        return self._replace(
+            records_in_per_second=0.0,
+            records_out_per_second=0.0,
+            bytes_in_per_second=0.0,
+            bytes_out_per_second=0.0,
+            busy_ms_per_second=0.0,
+            back_pressured_ms_per_second=0.0,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class StageDetails:
@@ -271,6 +282,21 @@ class StageDetails:
     watermark_lag: int | None = None
     """How far the watermark was behind the clock when the newest epoch was accepted, ms."""
     state_bytes: int = 0
+
+    def at_rest(self) -> StageDetails:
+        """The stage while it does nothing."""
+        subtasks = tuple(each.at_rest() for each in self.subtasks)
+        return replace(
+            self,
+            subtasks=subtasks,
+            records_in_per_second=0.0,
+            records_out_per_second=0.0,
+            busy_ms_per_second=0.0,
+        )
+
+
+IDLE_AFTER = 2_000
+"""Milliseconds without a record after which a job is shown at rest."""
 
 
 @dataclass(frozen=True)
@@ -297,6 +323,9 @@ class JobDetails:
     records_per_second: float = 0.0
     """Read from sources, over the last ten seconds (`millrace.engine.rates`): what every page and
     command shows as a job's throughput."""
+    last_read: int = 0
+    """When an epoch that had read something was last accepted, ms since the epoch of Unix; 0:
+    none was."""
     watermark: int | None = None
     """The lowest of all stages that have one, ms since the epoch; None before the first."""
     epoch_ms: float = 0.0
@@ -323,6 +352,21 @@ class JobDetails:
     """Of the last markers, if there are any (``metrics.latency.interval``)."""
     described: Mapping[str, Mapping[str, MetricDescription]] = field(default_factory=_nothing)
     """What they are: per operator uid."""
+
+    def as_of(self, now: int, between: int = 0) -> JobDetails:
+        """The details as they are ``now``: a job that has read nothing for some seconds does
+        nothing per second, though no epoch has said so.
+
+        Args:
+            now: ms since the epoch of Unix.
+            between: ms that may pass between two epochs of a job that has much to read.
+        """
+        patience = max(IDLE_AFTER, 2 * round(self.epoch_ms), 2 * between)
+        seen = self.running.since if self.running is not None else now
+        if not self.last_read or min(now, seen) - self.last_read <= patience:
+            return self
+        stages = tuple(stage.at_rest() for stage in self.stages)
+        return replace(self, records_per_second=0.0, stages=stages)
 
 
 Listener = Callable[[JobDetails], None]

@@ -63,7 +63,7 @@ class JobHistory:
         self.running: EpochAttempt | None = None
         self.checkpoint: int | None = None
         self._epoch_ms = self._records_per_second = 0.0
-        self._epoch_accepted = 0
+        self._epoch_accepted = self._last_read = 0
         self._watermark: int | None = None
         self._rates = Rates()
         self.restored: RestoredCheckpoint | None = None
@@ -135,6 +135,8 @@ class JobHistory:
                 self._describe(uid, described)
             merge_all(self._accumulators, ack.metrics.accumulators)
         self._epoch_accepted = now
+        if read:
+            self._last_read = now
         self._latencies.accepted(acks, now)
         self._take_rates(acks, epoch_ms, elapsed)
         readers = [(ack.stage, ack.subtask) for ack in acks if ack.stage in sources]
@@ -185,6 +187,7 @@ class JobHistory:
             ),
             records=self.records,
             records_per_second=self._records_per_second,
+            last_read=self._last_read,
             watermark=self._watermark,
             epoch_ms=self._epoch_ms,
             epoch_accepted=self._epoch_accepted,

@@ -115,6 +115,7 @@ class JobManager:
         self._history = JobHistory(graph.program, self.states, config.latency_interval, clock.now)
         self._details = self._history.details()
         wanted = self.bus.wanted
+        self._min_interval = config.min_interval
         self._timer = EpochTimer(clock, config.min_interval, config.keep_warm, wanted)
         decider = create_decider(config.restart_strategy)
         self._runner = EpochRunner(executor, clock, self.states, self.bus, self._history, decider)
@@ -142,7 +143,10 @@ class JobManager:
             running = observed(running, self.job_dir, self._deployment.program)
         status, since = self.states.status, self.states.since
         waits_for = self._requests.waits_for
-        return replace(details, status=status, since=since, running=running, waits_for=waits_for)
+        found = replace(details, status=status, since=since, running=running, waits_for=waits_for)
+        if status is not JobStatus.RUNNING:
+            return found
+        return found.as_of(self._clock.now(), self._min_interval)
 
     def stack(self) -> str:
         """Python's stack of the job's own thread; empty: it has not begun, or has ended."""

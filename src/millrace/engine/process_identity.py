@@ -7,7 +7,7 @@ import os
 from functools import cache
 from pathlib import Path
 
-__all__ = ["has_died", "process_space"]
+__all__ = ["descendants", "has_died", "process_space"]
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _NAMESPACE = Path("/proc/self/ns/pid")
@@ -33,3 +33,33 @@ def has_died(space: str, pid: int) -> bool:
     except OSError:
         return False
     return False
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that a process of this machine has started, and those that they have; none
+    where the system does not tell (only Linux does).
+
+    Example:
+        >>> os.getpid() in descendants(os.getppid()) or not process_space()
+        True
+    """
+    started: dict[int, list[int]] = {}
+    with contextlib.suppress(OSError):
+        for directory in os.scandir("/proc"):
+            if directory.name.isdigit():
+                started.setdefault(_parent(directory.path), []).append(int(directory.name))
+    found: list[int] = []
+    pending = [pid]
+    while pending:
+        children = started.get(pending.pop(), [])
+        found += children
+        pending += children
+    return found
+
+
+def _parent(directory: str) -> int:
+    try:
+        # the name, in brackets, may have brackets and blanks itself
+        return int(Path(directory, "stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):  # it has ended meanwhile
+        return -1

@@ -53,6 +53,14 @@ def _up_to(target: LogicalType) -> Callable[[LogicalType], LogicalType | None]:
     return _implicit(target, *NUMBERS[: NUMBERS.index(type(target))])
 
 
+def _integers(kind: LogicalType) -> LogicalType | None:
+    """An array of INT; of TINYINT and SMALLINT it is cast to."""
+    if type(kind) is not logical.ArrayType:
+        return None
+    element = _up_to(logical.IntType())(kind.element_type)
+    return None if element is None else logical.ArrayType(element, nullable=kind.is_nullable)
+
+
 PARAMETERS: dict[str, Callable[[LogicalType], LogicalType | None]] = {
     "<ANY>": lambda kind: kind,
     "<CHARACTER_STRING>": _family(*CHARACTERS),
@@ -70,6 +78,8 @@ PARAMETERS: dict[str, Callable[[LogicalType], LogicalType | None]] = {
     "MULTISET": _family(logical.MultisetType),
     "MAP": _family(logical.MapType),
     "ROW": _family(logical.RowType),
+    "BITMAP": _family(logical.BitmapType),
+    "ARRAY<INT>": _integers,
     "BOOLEAN": _implicit(logical.BooleanType(), *CHARACTERS),
     "STRING": _implicit(logical.VarCharType(), *CHARACTERS),
     "BYTES": _implicit(logical.VarBinaryType(), *BYTES),
@@ -115,6 +125,8 @@ _OF_NULL: dict[str, LogicalType] = {
     "<APPROXIMATE_NUMERIC>": logical.DoubleType(),
     "<DATETIME>": logical.TimestampType(3),
     "<TIMESTAMP>": logical.TimestampType(3),
+    "BITMAP": logical.BitmapType(),
+    "ARRAY<INT>": logical.ArrayType(logical.IntType()),
     "BOOLEAN": logical.BooleanType(),
     "STRING": logical.VarCharType(),
     "BYTES": logical.VarBinaryType(),

@@ -25,6 +25,7 @@ from millrace.expressions.function_definition import (
     FunctionResolutionError,
 )
 from millrace.expressions.functions.arithmetic import ARITHMETIC
+from millrace.expressions.functions.bitmaps import BITMAPS
 from millrace.expressions.functions.collections import COLLECTIONS, TYPES
 from millrace.expressions.functions.comparison import COMPARISON
 from millrace.expressions.functions.conditional import CONDITIONAL
@@ -68,6 +69,7 @@ _FUNCTIONS: dict[str, FunctionDefinition] = {
         STRUCTURED_OBJECTS,
         JSON_FUNCTIONS,
         HASHES,
+        BITMAPS,
         AGGREGATES,
     )
     for definition in definitions

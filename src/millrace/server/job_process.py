@@ -16,7 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -29,7 +29,7 @@ from millrace.engine.exit_note import EXIT_NOTE, ExitNote, read_exit_note
 from millrace.engine.fence import FENCE, FENCING_TOKEN, Fence
 from millrace.engine.job_identity import RAN_BEFORE
 from millrace.engine.job_record import JobRecord, read_record
-from millrace.engine.process_identity import process_space
+from millrace.engine.process_identity import descendants, process_space
 from millrace.runtime.logs.log_formats import readable
 from millrace.runtime.logs.log_settings import FAILURE_REPORT, RUN_LOG
 from millrace.server.registry import Submission
@@ -48,6 +48,11 @@ _SHELL = 'echo $$ >"$0" && exec "$@"'
 
 def _machine() -> str:
     return hashlib.sha256(process_space().encode()).hexdigest()[:8]
+
+
+def _send(send: Callable[[int, int], None], target: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        send(target, number)
 
 
 def _divided(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -169,15 +174,18 @@ class JobProcess:
         return read_exit_note(self._exit)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process; SIGKILL goes to its whole group."""
+        """Send a signal to the process. SIGKILL goes to its whole group and to its descendants: the
+        JVM has a session of its own, in which it would outlive the process for a while."""
         pid = self.pid()
         if pid is None:
             return
-        with suppress(ProcessLookupError, PermissionError):
-            if number is signal.SIGKILL:
-                os.killpg(pid, number)
-            else:
-                os.kill(pid, number)
+        if number is not signal.SIGKILL:
+            _send(os.kill, pid, number)
+            return
+        started = descendants(pid)  # whose parent it is no longer when it is dead
+        _send(os.killpg, pid, number)
+        for each in started:
+            _send(os.kill, each, number)
 
     def fence(self, token: int) -> None:
         """Forbid processes with a lesser fencing token to publish, on every machine.

@@ -77,6 +77,11 @@ class DataTypes:
         return logical.VarBinaryType(nullable=nullable)
 
     @staticmethod
+    def BITMAP(nullable: bool = True) -> LogicalType:
+        """A set of INT, as bytes in the portable format of the Roaring libraries."""
+        return logical.BitmapType(nullable=nullable)
+
+    @staticmethod
     def DECIMAL(precision: int, scale: int, nullable: bool = True) -> LogicalType:
         """Exact numbers of ``precision`` digits, ``scale`` of them after the point."""
         return logical.DecimalType(precision, scale, nullable=nullable)

@@ -13,6 +13,7 @@ from sqlglot import exp
 from millrace.planner.binder.errors import nearest_name
 from millrace.sql.dialect.printer import to_sql
 from millrace.table.calls.aggregates import AggregateFunctions
+from millrace.table.calls.bitmaps import BitmapFunctions
 from millrace.table.calls.collections import CollectionFunctions
 from millrace.table.calls.json import (
     JsonExistsOnError,
@@ -96,6 +97,7 @@ class Expression(
     TextFunctions,
     TemporalFunctions,
     CollectionFunctions,
+    BitmapFunctions,
     AggregateFunctions,
     JsonFunctions,
 ):

@@ -108,3 +108,11 @@ class PartitionedTable:
         """
         table = table_argument(self._rows, self._partition, self._order)
         return self._made(called_rows(self._session, function, [table, *arguments]))
+
+    def to_changelog(self, *arguments: Any) -> Any:
+        """As `Table.to_changelog`, with the columns of the partition in front of ``op``."""
+        return self.process("TO_CHANGELOG", *arguments)
+
+    def from_changelog(self, *arguments: Any) -> Any:
+        """As `Table.from_changelog`; updates may come without the row before, by the partition."""
+        return self.process("FROM_CHANGELOG", *arguments)

@@ -363,6 +363,35 @@ class Table(TableFrames, TablePicture, TableVersions):
         given = [table_argument(self.node), *arguments]
         return self._made(called_rows(self._session, function, given))
 
+    def to_changelog(self, *arguments: Expression) -> Table:
+        """Each change of this table as a row that is only inserted, with a column ``op`` that says
+        which change it is: ``INSERT``, ``UPDATE_BEFORE``, ``UPDATE_AFTER`` or ``DELETE``.
+
+        Args:
+            arguments: those of ``TO_CHANGELOG`` by name, such as
+                ``descriptor("code").as_argument("op")`` and
+                ``map_("INSERT", "I", "DELETE", "D").as_argument("op_mapping")``; changes that a
+                mapping does not have are left out.
+
+        Raises:
+            JobDefinitionError: the function does not take these.
+        """
+        return self.process("TO_CHANGELOG", *arguments)
+
+    def from_changelog(self, *arguments: Expression) -> Table:
+        """The changes that the rows of this table, which are only inserted, tell of by their column
+        ``op``; it is not in the result.
+
+        Args:
+            arguments: those of ``FROM_CHANGELOG`` by name, such as
+                ``descriptor("code").as_argument("op")`` and
+                ``map_("c, r", "INSERT", "d", "DELETE").as_argument("op_mapping")``.
+
+        Raises:
+            JobDefinitionError: the function does not take these.
+        """
+        return self.process("FROM_CHANGELOG", *arguments)
+
     def as_argument(self, name: str) -> Expression:
         """The table as a named argument of `TableEnvironment.from_call`."""
         return table_argument(self.node).as_argument(name)

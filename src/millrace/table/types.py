@@ -11,6 +11,7 @@ from millrace.common.types.logical.logical_type import (
     ArrayType,
     BigIntType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DateType,
@@ -51,6 +52,7 @@ __all__ = [
     "AtomicType",
     "BigIntType",
     "BinaryType",
+    "BitmapType",
     "BooleanType",
     "CharType",
     "DataType",
@@ -108,7 +110,7 @@ class AtomicType(DataType, ABC):
 
 for _kind in (
     *(NullType, BooleanType, NumericType, CharType, VarCharType, BinaryType, VarBinaryType),
-    *(DateType, TimeType, TimestampType, LocalZonedTimestampType, ZonedTimestampType),
+    *(BitmapType, DateType, TimeType, TimestampType, LocalZonedTimestampType, ZonedTimestampType),
     *(YearMonthIntervalType, DayTimeIntervalType),
 ):
     AtomicType.register(_kind)

@@ -14,6 +14,7 @@ from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType, RowType
 from millrace.common.types.logical.python_values import python_values
 from millrace.common.types.row import Row, named_row
+from millrace.expressions.bitmap_values import bitmap_text
 from millrace.expressions.casting.text_of import double_text, float_text
 
 __all__ = ["cells", "python_rows", "row_text"]
@@ -136,7 +137,7 @@ def _cell(value: Any, kind: LogicalType, zone: ZoneInfo) -> str:
     if isinstance(value, (Row, list, tuple, dict)):
         return _nested_cell(value, kind, zone)
     if isinstance(value, bytes):
-        return f"x'{value.hex()}'"
+        return bitmap_text(value) if isinstance(kind, logical.BitmapType) else f"x'{value.hex()}'"
     if isinstance(value, timedelta):
         return _day_time(value)
     if isinstance(kind, logical.YearMonthIntervalType):

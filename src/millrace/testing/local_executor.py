@@ -9,7 +9,9 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Callable
+from contextlib import chdir
 from dataclasses import replace
+from pathlib import Path
 
 from millrace.common.completable_future import CompletableFuture
 from millrace.engine.executor import ExecutorError
@@ -37,6 +39,8 @@ class LocalExecutor:
             level; with None both stay in order, and each subtask has a task.
         faults: probabilities of faults, drawn from the seed.
         source_clock: the time that source readers see, ms since the epoch.
+        directory: the working directory while subtasks run, as of workers that have archives;
+            None: that of this process.
     """
 
     def __init__(
@@ -45,8 +49,9 @@ class LocalExecutor:
         seed: int | None = None,
         faults: Faults | None = None,
         source_clock: Callable[[], int] = wall_clock,
+        directory: Path | None = None,
     ) -> None:
-        self._source_clock = source_clock
+        self._source_clock, self._directory = source_clock, directory
         self._workers = [self._worker(index) for index in range(workers)]
         self._random = random.Random(seed) if seed is not None else None
         self._dice = Dice(faults or Faults(), seed or 0)
@@ -72,7 +77,7 @@ class LocalExecutor:
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         """Run one epoch. Raises ExecutorError when an injected fault loses it."""
-        with paused_collector():
+        with paused_collector(), chdir(self._directory or "."):
             return self._run_epoch(plan)
 
     def _run_epoch(self, plan: EpochPlan) -> list[Ack]:

@@ -14,7 +14,7 @@ from millrace.engine.job_details import JobDetails, Listener
 from millrace.testing.faults import Faults
 from millrace.testing.local_executor import LocalExecutor
 from millrace.testing.manual_clock import ManualClock
-from millrace.testing.searched_files import SearchedFiles
+from millrace.testing.searched_files import SearchedFiles, UnpackedArchives
 
 EPOCH_LIMIT = 10_000
 _ONE_EPOCH = 20_000
@@ -87,14 +87,15 @@ def run_local(
         3
     """
     cluster = MiniCluster(clock or ManualClock(), epoch_limit=epoch_limit)
-    files = SearchedFiles()
+    files, archives = SearchedFiles(), UnpackedArchives()
 
-    def local_executor() -> Executor:
-        return LocalExecutor(workers, seed, faults, cluster.clock.now)
+    def local_executor(configuration: Configuration) -> Executor:
+        directory = archives.unpack(configuration)
+        return LocalExecutor(workers, seed, faults, cluster.clock.now, directory)
 
     def create(configuration: Configuration, name: str, parallelism: int) -> Executor:
         files.add(configuration)
-        made = (executor or local_executor)()
+        made = local_executor(configuration) if executor is None else executor()
         cluster.executors.append(made)
         return made
 
@@ -114,6 +115,7 @@ def run_local(
     finally:
         JobLauncher.install(before)
         files.remove()
+        archives.remove()
 
 
 def _settings(

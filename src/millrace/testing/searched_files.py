@@ -1,15 +1,24 @@
-"""Python files of jobs that run in this process; on Spark they would be sent to the workers."""
+"""Python files and archives of jobs that run in this process; on Spark they would be sent to the
+workers."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import sys
+import tarfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
+from millrace.common.errors import ConfigurationError
 
-__all__ = ["SearchedFiles"]
+__all__ = ["SearchedFiles", "UnpackedArchives"]
+
+_ZIPS = (".zip", ".jar", ".whl", ".egg")
+_TARS = (".tar", ".tar.gz", ".tgz")
 
 
 class SearchedFiles:
@@ -41,3 +50,49 @@ class SearchedFiles:
         for name in (sys.modules.keys() - self._before) if inside else ():
             if (getattr(sys.modules[name], "__file__", None) or "").startswith(inside):
                 del sys.modules[name]
+
+
+class UnpackedArchives:
+    """The directories that ``python.archives`` are unpacked in, one per job."""
+
+    def __init__(self) -> None:
+        self._directories: list[TemporaryDirectory[str]] = []
+
+    def unpack(self, configuration: Configuration) -> Path | None:
+        """A working directory with the archives of a job; None: it has none.
+
+        Raises:
+            ConfigurationError: one does not exist, or is no archive.
+        """
+        named = configuration.get(options.PYTHON_ARCHIVES) or ""
+        archives = list(filter(None, map(str.strip, named.split(","))))
+        if not archives:
+            return None
+        made = TemporaryDirectory(prefix="millrace-archives-")
+        self._directories.append(made)
+        for archive in archives:
+            name, _, target = archive.partition("#")
+            path = os.path.abspath(name)
+            if not os.path.exists(path):
+                raise ConfigurationError(
+                    f"{path}, given to add_python_archive or python.archives, does not exist"
+                )
+            _unpack(path, os.path.join(made.name, target or os.path.basename(path)))
+        return Path(made.name)
+
+    def remove(self) -> None:
+        """Delete them."""
+        for directory in self._directories:
+            directory.cleanup()
+
+
+def _unpack(path: str, target: str) -> None:
+    if path.endswith(_ZIPS):
+        shutil.unpack_archive(path, target, "zip")
+    elif path.endswith(_TARS):
+        with tarfile.open(path) as archive:
+            archive.extractall(target, filter="data")
+    else:
+        raise ConfigurationError(
+            f"{path} is none of the archives that are unpacked: {', '.join(_TARS + _ZIPS)}"
+        )

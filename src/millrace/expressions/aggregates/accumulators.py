@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from millrace.common.types.logical.logical_type import LogicalType
 from millrace.expressions import built_in
 from millrace.expressions.aggregates.accumulator import ColumnAccumulator
+from millrace.expressions.aggregates.bitmaps import (
+    BitmapAccumulator,
+    CountedBitmapAccumulator,
+    XorBitmapAccumulator,
+)
 from millrace.expressions.aggregates.collecting import FirstLastOfAll
 from millrace.expressions.aggregates.collections import (
     ArrayAggAccumulator,
@@ -32,6 +38,13 @@ from millrace.expressions.function_definition import FunctionDefinition, Functio
 __all__ = ["accumulator"]
 
 _Make = Callable[[tuple[LogicalType, ...], LogicalType], ColumnAccumulator]
+_UNIONS = (
+    built_in.BITMAP_BUILD_AGG,
+    built_in.BITMAP_BUILD_CARDINALITY_AGG,
+    built_in.BITMAP_OR_AGG,
+    built_in.BITMAP_OR_CARDINALITY_AGG,
+)
+_INTERSECTIONS = built_in.BITMAP_AND_AGG, built_in.BITMAP_AND_CARDINALITY_AGG
 _ACCUMULATORS: dict[FunctionDefinition, _Make] = {
     built_in.COUNT: CountAccumulator,
     built_in.SUM: SumAccumulator,
@@ -45,6 +58,10 @@ _ACCUMULATORS: dict[FunctionDefinition, _Make] = {
     built_in.COLLECT: CollectAccumulator,
     built_in.LISTAGG: ListAggAccumulator,
     built_in.PERCENTILE: PercentileAccumulator,
+    **dict.fromkeys(_UNIONS, partial(BitmapAccumulator, intersection=False)),
+    **dict.fromkeys(_INTERSECTIONS, partial(BitmapAccumulator, intersection=True)),
+    built_in.BITMAP_XOR_AGG: XorBitmapAccumulator,
+    built_in.BITMAP_XOR_CARDINALITY_AGG: XorBitmapAccumulator,
     built_in.VAR_POP: lambda types, result: VarianceAccumulator(types, result, False, False),
     built_in.VAR_SAMP: lambda types, result: VarianceAccumulator(types, result, True, False),
     built_in.STDDEV_POP: lambda types, result: VarianceAccumulator(types, result, False, True),
@@ -55,6 +72,8 @@ _ACCUMULATORS: dict[FunctionDefinition, _Make] = {
 _RETRACTING: dict[FunctionDefinition, _Make] = {
     built_in.FIRST_VALUE: lambda types, result: FirstLastOfAll(types, result, last=False),
     built_in.LAST_VALUE: lambda types, result: FirstLastOfAll(types, result, last=True),
+    **dict.fromkeys(_UNIONS, partial(CountedBitmapAccumulator, intersection=False)),
+    **dict.fromkeys(_INTERSECTIONS, partial(CountedBitmapAccumulator, intersection=True)),
 }
 """Those that keep more where rows may be taken back."""
 _WITH_OPTIONS: dict[

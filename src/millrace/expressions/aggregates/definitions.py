@@ -146,6 +146,33 @@ AGGREGATES: tuple[FunctionDefinition, ...] = (
         "A JSON array of values; `NULL ON NULL` keeps NULLs.",
         ("<ANY>",),
     ),
+    _aggregate(
+        "BITMAP_BUILD_AGG", fixed("BITMAP"), "A bitmap of the values, NULL of none.", ("INT",)
+    ),
+    _aggregate(
+        "BITMAP_BUILD_CARDINALITY_AGG",
+        fixed("BIGINT"),
+        "How many different values there are, NULL of none.",
+        ("INT",),
+    ),
+    *(
+        definition
+        for name, what in (("AND", "all"), ("OR", "any"), ("XOR", "an odd number"))
+        for definition in (
+            _aggregate(
+                f"BITMAP_{name}_AGG",
+                fixed("BITMAP"),
+                f"A bitmap of what is in {what} of the bitmaps, NULL of none.",
+                ("BITMAP",),
+            ),
+            _aggregate(
+                f"BITMAP_{name}_CARDINALITY_AGG",
+                fixed("BIGINT"),
+                f"How many numbers are in {what} of the bitmaps, NULL of none.",
+                ("BITMAP",),
+            ),
+        )
+    ),
     _window_size("RANK", "BIGINT NOT NULL", "The rank in order, with gaps after peers."),
     _window_size("DENSE_RANK", "BIGINT NOT NULL", "The rank in order, without gaps."),
     _window_size("ROW_NUMBER", "BIGINT NOT NULL", "The number of the row in order, from 1."),

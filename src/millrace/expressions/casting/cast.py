@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.bitmap_values import canonical_bitmap
 from millrace.expressions.casting.from_text import parser_of
 from millrace.expressions.casting.numbers import cast_number
 from millrace.expressions.casting.text_of import text_of, trimmed_or_padded
@@ -49,6 +50,8 @@ def is_castable(source: LogicalType, target: LogicalType) -> bool:
         return True
     if isinstance(target, CHARACTERS):
         return not isinstance(source, logical.RawType)
+    if isinstance(source, logical.BitmapType):  # bytes that are cut hold no bitmap
+        return isinstance(target, logical.VarBinaryType) and target.length == logical.MAX_LENGTH
     for sources, targets in _CASTS:
         if isinstance(source, sources) and isinstance(target, targets):
             return True
@@ -70,6 +73,7 @@ _CASTS: tuple[tuple[tuple[type[LogicalType], ...], tuple[type[LogicalType], ...]
     ((logical.YearMonthIntervalType,), (logical.YearMonthIntervalType, logical.IntegralType)),
     ((logical.DayTimeIntervalType,), (logical.DayTimeIntervalType,)),
     ((logical.RawType,), BYTES),
+    ((logical.VarBinaryType, logical.BinaryType), (logical.BitmapType,)),
 )
 
 
@@ -81,6 +85,8 @@ def cast_may_fail(source: LogicalType, target: LogicalType) -> bool:
     """Whether some value of a type cannot be cast to another."""
     if isinstance(source, CHARACTERS):
         return not isinstance(target, (*CHARACTERS, *BYTES))
+    if isinstance(target, logical.BitmapType):
+        return isinstance(source, BYTES)
     return bool(source.children()) and any(map(cast_may_fail, source.children(), target.children()))
 
 
@@ -112,7 +118,8 @@ def caster(
     for matches, make in _SCALAR_CASTS:
         if matches(source, target):
             made: Caster = make(source, target, arrow, session)
-            return _tried(made, arrow) if safe and _to_nanoseconds(source, target) else made
+            fails = _to_nanoseconds(source, target) or isinstance(target, logical.BitmapType)
+            return _tried(made, arrow) if safe and fails else made
     if target.children() and source.children():
         strict = _nested(source, target, arrow, session)
         return _tried(strict, arrow) if safe and cast_may_fail(source, target) else strict
@@ -221,6 +228,10 @@ def _to_boolean(source: LogicalType, target: LogicalType, arrow: Any, session: A
 
 def _to_bytes(source: LogicalType, target: LogicalType, arrow: Any, session: Any) -> Caster:
     return lambda datum: _bytes(datum, target, arrow)
+
+
+def _bitmap(source: LogicalType, target: LogicalType, arrow: Any, session: Any) -> Caster:
+    return lambda datum: per_value(canonical_bitmap, arrow, datum)
 
 
 def _time(source: LogicalType, target: LogicalType, arrow: Any, session: SessionSettings) -> Caster:
@@ -345,6 +356,7 @@ _SCALAR_CASTS: tuple[tuple[Callable[[LogicalType, LogicalType], bool], Any], ...
     (_are(logical.BooleanType, _NUMBERS), _of_boolean),
     (_are(_NUMBERS, logical.BooleanType), _to_boolean),
     (_are((*BYTES, logical.RawType), BYTES), _to_bytes),
+    (_are(BYTES, logical.BitmapType), _bitmap),
     (_are(_TIMES, _TIMES), _time),
     (_are(_INTERVALS, (*_INTERVALS, logical.IntegralType)), _interval),
 )

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from millrace.common.types.logical import logical_type as logical
 from millrace.common.types.logical.logical_type import LogicalType
+from millrace.expressions.bitmap_values import bitmap_text
 from millrace.expressions.columns import Datum, per_value
 from millrace.expressions.parameters import CHARACTERS
 
@@ -181,6 +182,7 @@ _RENDER: dict[type[LogicalType], Callable[[Any], str]] = {
     logical.DayTimeIntervalType: _day_time,
     logical.BinaryType: lambda raw: raw.decode("utf-8", "replace"),
     logical.VarBinaryType: lambda raw: raw.decode("utf-8", "replace"),
+    logical.BitmapType: bitmap_text,
 }
 
 

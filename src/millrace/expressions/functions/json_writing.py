@@ -85,7 +85,11 @@ def _jsonable(kind: LogicalType) -> Callable[[Any], Any]:
     return lambda value: value
 
 
-_WITHOUT_JSON = (logical.DayTimeIntervalType, logical.YearMonthIntervalType)
+_WITHOUT_JSON = (
+    logical.BitmapType,
+    logical.DayTimeIntervalType,
+    logical.YearMonthIntervalType,
+)
 
 
 def _key_text(key: Any) -> str:

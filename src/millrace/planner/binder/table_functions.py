@@ -14,6 +14,10 @@ from millrace.expressions.function_definition import FunctionKind
 from millrace.expressions.registry import find, nearest
 from millrace.expressions.resolved import ResolvedExpression, ValueLiteral
 from millrace.planner.binder.calls import definition_of, resolved_call
+from millrace.planner.binder.changelog_functions import (
+    CHANGELOG_FUNCTIONS,
+    bind_changelog_function,
+)
 from millrace.planner.binder.context import BindingContext
 from millrace.planner.binder.errors import nearest_name
 from millrace.planner.binder.model_predict import ML_PREDICT, bind_model_predict
@@ -53,6 +57,8 @@ def bind_function_table(
     if name == ML_PREDICT and len(call.path) == 1:
         return bind_model_predict(binder, call), ()
     user_defined = definition_of(binder.context, call)
+    if user_defined is None and name in CHANGELOG_FUNCTIONS and len(call.path) == 1:
+        return bind_changelog_function(binder, call, name), ()
     if user_defined is not None and user_defined.kind is FunctionKind.PROCESS_TABLE:
         return bind_process_table(binder, call, user_defined), ()
     if user_defined is not None and user_defined.temporal is not None:

@@ -12,6 +12,7 @@ from millrace.common.types.row import RowKind
 from millrace.expressions.process_table_functions import ArgumentTrait
 from millrace.planner.inference.time_attributes import joins_by_time, ordered_by_time
 from millrace.planner.inference.upsert_keys import upsert_keys
+from millrace.planner.relational.changelog import FromChangelog, ToChangelog
 from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import (
@@ -131,6 +132,9 @@ def _needs_update_before(node: RelNode, needed: bool) -> bool:
         return needed or not (node.kind is SetKind.UNION and node.all)
     if isinstance(node, ProcessTable):
         return _process_needs_update_before(node)
+    if isinstance(node, ToChangelog):
+        by_key = bool(node.partition) and frozenset(node.partition) in upsert_keys(node.input)
+        return not by_key and any(name == "UPDATE_BEFORE" for name, _ in node.codes)
     # a filter, too: the row before the update may have passed it
     return not isinstance(node, ChangelogNormalize)
 
@@ -149,10 +153,9 @@ def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
     merged = RowChanges.NONE
     for each in inputs:
         merged |= each
-    if isinstance(node, TableScan | ProcessTable):
-        source = node.table if isinstance(node, TableScan) else node.signature
-        return _of_kinds(source.changes)
-    if isinstance(node, Values | WindowAggregate | CountWindowAggregate | Match):
+    if isinstance(node, TableScan | ProcessTable | FromChangelog):
+        return _of_kinds(_kinds_of(node))
+    if isinstance(node, ToChangelog | Values | WindowAggregate | CountWindowAggregate | Match):
         return RowChanges.NONE
     if isinstance(node, OverAggregate):
         return RowChanges.NONE if ordered_by_time(node) else merged | RowChanges.UPDATE
@@ -175,6 +178,12 @@ def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
     if isinstance(node, Sort):
         return merged if node.fetch is None and not node.offset else ALL
     return merged
+
+
+def _kinds_of(node: TableScan | ProcessTable | FromChangelog) -> frozenset[RowKind]:
+    if isinstance(node, FromChangelog):
+        return node.changes
+    return node.table.changes if isinstance(node, TableScan) else node.signature.changes
 
 
 def _of_kinds(kinds: frozenset[RowKind]) -> RowChanges:

@@ -17,6 +17,7 @@ from millrace.planner.inference.time_attributes import (
     ordered_by_time,
     time_attributes,
 )
+from millrace.planner.relational.changelog import FromChangelog, ToChangelog
 from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import Filter, Join, Project, RelNode, Sort
@@ -41,7 +42,7 @@ __all__ = ["require_supported"]
 
 INSERTS_ONLY = (
     *(OverAggregate, WindowTableFunction, WindowAggregate, CountWindowAggregate),
-    *(Deduplicate, Match, ModelPredict),
+    *(Deduplicate, Match, ModelPredict, FromChangelog),
 )
 
 
@@ -72,6 +73,8 @@ def require_supported(root: RelNode, modes: ChangelogModes) -> None:
             _windows(node)
         if isinstance(node, ProcessTable):
             _process_table(node, modes)
+        if isinstance(node, ToChangelog | FromChangelog):
+            _on_time(node)
         if isinstance(node, LogicalSink):
             _sink(node, modes)
 
@@ -207,6 +210,16 @@ def _process_table(node: ProcessTable, modes: ChangelogModes) -> None:
                     f"{node.function.name}: {what} requires a time attribute, but {field.name!r} "
                     f"is {field.type}: declare a WATERMARK for it in the table"
                 )
+
+
+def _on_time(node: ToChangelog | FromChangelog) -> None:
+    times = time_attributes(node.input)
+    if node.time is not None and times.get(node.time) is not TimeAttribute.ROWTIME:
+        field = node.input.row_type.fields[node.time]
+        raise node.refusal(
+            f"{_name(node)}: on_time requires a time attribute, but {field.name!r} is "
+            f"{field.type}: declare a WATERMARK for it in the table"
+        )
 
 
 def _rank(node: Filter) -> None:

@@ -12,6 +12,7 @@ from millrace.expressions import built_in
 from millrace.expressions.pattern_expressions import MatchRowtime
 from millrace.expressions.resolved import Call, FieldReference, ResolvedExpression
 from millrace.planner.inference.interval_bounds import IntervalBounds, interval_bounds
+from millrace.planner.relational.changelog import FromChangelog, ToChangelog
 from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import (
@@ -87,6 +88,8 @@ def _derived(node: RelNode) -> TimeAttributes:
         return inner if kind is None else inner | {len(node.input.row_type) + 2: kind}
     if isinstance(node, WindowAggregate):
         return _of_window_aggregate(node)
+    if isinstance(node, ToChangelog | FromChangelog):
+        return {} if node.time is None else {len(node.row_type) - 1: TimeAttribute.ROWTIME}
     if isinstance(node, ProcessTable):
         return {len(node.row_type) - 1: TimeAttribute.ROWTIME} if node.is_timed else {}
     if isinstance(node, Aggregate):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from millrace.expressions.resolved import AggregateCall, ResolvedExpression, SortKey
 from millrace.planner.relational import rel_node as rel
 from millrace.planner.relational import stream_rel_nodes as stream
+from millrace.planner.relational.changelog import FromChangelog, ToChangelog
 from millrace.planner.relational.model_predict import ModelPredict
 from millrace.planner.relational.process_table import ProcessTable
 from millrace.planner.relational.rel_node import RelNode
@@ -116,12 +117,25 @@ def _pairs(node: RelNode) -> list[tuple[str, str]]:
         ]
     if isinstance(node, rel.Aggregate):
         return _aggregate(node)
-    return _model_pairs(node) if isinstance(node, ModelPredict) else _stream_pairs(node)
+    return _function_pairs(node) if isinstance(node, _FUNCTIONS) else _stream_pairs(node)
 
 
-def _model_pairs(node: ModelPredict) -> list[tuple[str, str]]:
+_FUNCTIONS = (ModelPredict, ToChangelog, FromChangelog)
+
+
+def _function_pairs(node: RelNode) -> list[tuple[str, str]]:
+    if isinstance(node, ToChangelog | FromChangelog):
+        return _changelog_pairs(node)
+    assert isinstance(node, ModelPredict)
     features = _fields(node.input, node.features)
     return [("model", ".".join(node.model.path)), ("features", features)]
+
+
+def _changelog_pairs(node: ToChangelog | FromChangelog) -> list[tuple[str, str]]:
+    op = node.op if isinstance(node, ToChangelog) else node.input.row_type.names[node.op]
+    mapping = ", ".join(f"{left}: {right}" for left, right in node.codes)
+    partition = _fields(node.input, node.partition)
+    return [("op", op), ("op_mapping", mapping), ("partitionBy", partition)]
 
 
 def _item(name: str, expression: ResolvedExpression) -> str:

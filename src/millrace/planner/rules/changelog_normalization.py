@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from millrace.common.types.row import INSERT_ONLY, RowKind
+from millrace.planner.relational.changelog import FromChangelog
 from millrace.planner.relational.rel_node import Project, RelNode, TableScan
 from millrace.planner.relational.rewriting import bottom_up
 from millrace.planner.relational.stream_rel_nodes import ChangelogNormalize, WatermarkAssigner
@@ -42,6 +43,12 @@ def with_normalized_changes(rows: RelNode, changelogs: SourceChangelogs) -> RelN
             return _normalized(node, node)
         if isinstance(node, WatermarkAssigner):
             return _lifted(node)
+        if isinstance(node, FromChangelog) and changelogs.batch and node.changes - INSERT_ONLY:
+            kinds = ", ".join(str(kind) for kind in RowKind if kind in node.changes)
+            raise node.refusal(
+                f"FROM_CHANGELOG gives {kinds}, and in batch mode there are only rows that are "
+                "inserted: use a streaming environment, or map all codes to INSERT"
+            )
         return node
 
     return bottom_up(rows, changed)

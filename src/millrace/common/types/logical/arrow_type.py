@@ -88,6 +88,7 @@ _MAKERS: dict[type, Callable[[Any, Any], Any]] = {
     logical.VarCharType: lambda pa, kind: pa.string(),
     logical.BinaryType: lambda pa, kind: pa.binary(kind.length),
     logical.VarBinaryType: lambda pa, kind: pa.binary(),
+    logical.BitmapType: lambda pa, kind: pa.binary(),
     logical.DecimalType: lambda pa, kind: pa.decimal128(kind.precision, kind.scale),
     logical.DateType: lambda pa, kind: pa.date32(),
     logical.TimeType: lambda pa, kind: _time(pa, kind.unit),

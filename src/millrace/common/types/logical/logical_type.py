@@ -31,6 +31,7 @@ __all__ = [
     "ArrayType",
     "BigIntType",
     "BinaryType",
+    "BitmapType",
     "BooleanType",
     "CharType",
     "DateType",
@@ -214,6 +215,13 @@ class VarBinaryType(_SizedType):
 
     NAME: ClassVar[str] = "VARBINARY"
     UNLIMITED: ClassVar[str] = "BYTES"
+
+
+class BitmapType(LogicalType):
+    """A set of INT, as bytes in the portable format of the Roaring libraries."""
+
+    __slots__ = ()
+    NAME = "BITMAP"
 
 
 @logical_type

@@ -249,6 +249,7 @@ _READERS: dict[str, _Reader] = {
     "BINARY": lambda parser, depth: logical.BinaryType(parser.number(1)),
     "VARBINARY": lambda parser, depth: logical.VarBinaryType(parser.number(1)),
     "BYTES": lambda parser, depth: logical.VarBinaryType(MAX_LENGTH),
+    "BITMAP": lambda parser, depth: logical.BitmapType(),
     "DECIMAL": lambda parser, depth: parser.decimal(),
     "DEC": lambda parser, depth: parser.decimal(),
     "NUMERIC": lambda parser, depth: parser.decimal(),

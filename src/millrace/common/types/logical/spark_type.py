@@ -48,6 +48,7 @@ _WRITERS: dict[type[LogicalType], Callable[[Any], str]] = {
     logical.VarCharType: lambda kind: "string",
     logical.BinaryType: lambda kind: "binary",
     logical.VarBinaryType: lambda kind: "binary",
+    logical.BitmapType: lambda kind: "binary",
     logical.DecimalType: lambda kind: f"decimal({kind.precision},{kind.scale})",
     logical.DateType: lambda kind: "date",
     logical.TimeType: lambda kind: "string",

@@ -1,0 +1,87 @@
+"""Bitmaps: sets of INT."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from millrace.table.calls.call_builder import CallBuilder
+
+__all__ = ["BitmapFunctions"]
+
+
+class BitmapFunctions(CallBuilder):
+    """Functions and aggregates of bitmaps."""
+
+    __slots__ = ()
+
+    def bitmap_build(self) -> Self:
+        """A bitmap of the numbers of an array."""
+        return self._call("BITMAP_BUILD")
+
+    def bitmap_from_bytes(self) -> Self:
+        """The bitmap that bytes in the portable Roaring format hold."""
+        return self._call("BITMAP_FROM_BYTES")
+
+    def bitmap_to_bytes(self) -> Self:
+        """The bitmap in the portable Roaring format."""
+        return self._call("BITMAP_TO_BYTES")
+
+    def bitmap_to_array(self) -> Self:
+        """The numbers of the bitmap, negative ones behind all others."""
+        return self._call("BITMAP_TO_ARRAY")
+
+    def bitmap_to_string(self) -> Self:
+        """The numbers of the bitmap as text, such as ``{1,2,3}``."""
+        return self._call("BITMAP_TO_STRING")
+
+    def bitmap_cardinality(self) -> Self:
+        """How many numbers the bitmap has."""
+        return self._call("BITMAP_CARDINALITY")
+
+    def bitmap_and(self, bitmap: Any) -> Self:
+        """What is in both bitmaps."""
+        return self._call("BITMAP_AND", bitmap)
+
+    def bitmap_or(self, bitmap: Any) -> Self:
+        """What is in one of the bitmaps, or in both."""
+        return self._call("BITMAP_OR", bitmap)
+
+    def bitmap_xor(self, bitmap: Any) -> Self:
+        """What is in one of the bitmaps, but not in both."""
+        return self._call("BITMAP_XOR", bitmap)
+
+    def bitmap_andnot(self, bitmap: Any) -> Self:
+        """What is in this bitmap, but not in the other."""
+        return self._call("BITMAP_ANDNOT", bitmap)
+
+    def bitmap_build_agg(self) -> Self:
+        """A bitmap of the values of a group."""
+        return self._call("BITMAP_BUILD_AGG")
+
+    def bitmap_build_cardinality_agg(self) -> Self:
+        """How many different values a group has."""
+        return self._call("BITMAP_BUILD_CARDINALITY_AGG")
+
+    def bitmap_and_agg(self) -> Self:
+        """What is in all bitmaps of a group."""
+        return self._call("BITMAP_AND_AGG")
+
+    def bitmap_and_cardinality_agg(self) -> Self:
+        """How many numbers are in all bitmaps of a group."""
+        return self._call("BITMAP_AND_CARDINALITY_AGG")
+
+    def bitmap_or_agg(self) -> Self:
+        """What is in any bitmap of a group."""
+        return self._call("BITMAP_OR_AGG")
+
+    def bitmap_or_cardinality_agg(self) -> Self:
+        """How many numbers are in any bitmap of a group."""
+        return self._call("BITMAP_OR_CARDINALITY_AGG")
+
+    def bitmap_xor_agg(self) -> Self:
+        """What is in an odd number of the bitmaps of a group."""
+        return self._call("BITMAP_XOR_AGG")
+
+    def bitmap_xor_cardinality_agg(self) -> Self:
+        """How many numbers are in an odd number of the bitmaps of a group."""
+        return self._call("BITMAP_XOR_CARDINALITY_AGG")
