@@ -34,7 +34,7 @@ LEFT_OUT = """\
 | --- | --- |
 | `PARSE_JSON`, `TRY_PARSE_JSON` | there is no type VARIANT yet |
 | `INET_ATON`, `INET_NTOA` | not written yet |
-| `TO_CHANGELOG`, `FROM_CHANGELOG` | functions in FROM: [changes as rows](sql/queries/changelogs.md) |
+| `TO_CHANGELOG`, `FROM_CHANGELOG` | in FROM: [changes as rows](sql/queries/changelogs.md) |
 | `JSON_LENGTH`, `CONV`, `BITAND` and kin | Flink 2.3 has no such functions either |
 | `GROUPING`, `GROUP_ID` | part of GROUPING SETS, not of expressions |
 | `SOURCE_WATERMARK` | for `WATERMARK FOR` of streams as tables, not of expressions |

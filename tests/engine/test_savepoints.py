@@ -507,11 +507,13 @@ class AskedInAnEpoch(LocalExecutor):
     ],
     ids=["stop with savepoint", "cancel with savepoint", "stop", "savepoint"],
 )
-def test_who_asks_waits_for_no_more_reading(job: Job, ask: Act, read: list[int]) -> None:
+@pytest.mark.parametrize("mode", ["STREAMING", "BATCH"])
+def test_who_asks_waits_for_no_more_reading(job: Job, ask: Act, read: list[int], mode: str) -> None:
     """The running epoch reads no more, and the one for a savepoint that ends the job nothing."""
     executor = AskedInAnEpoch(lambda: ask(job.clients[0]))
     configuration = Configuration()
     configuration.set(options.SAVEPOINT_DIR, str(job.directory / "savepoints"))
+    configuration.set_string(options.RUNTIME_MODE.key, mode)
     with (
         run_local(
             executor=lambda: executor, epoch_records=10, checkpoint_dir=str(job.directory / "c")

@@ -1,35 +1,81 @@
-"""The files by which the driver has source subtasks end their reading."""
+"""The files and objects by which the driver has source subtasks end their reading."""
 
 from __future__ import annotations
 
 import os
 import secrets
 import tempfile
+from contextlib import suppress
+from threading import Event, Lock, Thread
 
 from millrace.filesystem.location import is_local
+from millrace.filesystem.registry import file_system_of
 from millrace.runtime.reading_end import SUFFIX
 from millrace.runtime.watchdog import REPORTS
+from millrace.state.checkpoint.files import delete_quietly
 
-__all__ = ["EndFiles"]
+__all__ = ["EndFiles", "EndWish"]
 
 
 class EndFiles:
-    """Names a file for each attempt of an epoch; see `millrace.runtime.reading_end`.
+    """Names a file for each attempt of an epoch; see `millrace.runtime.reading_end`."""
 
-    Args:
-        batch: the job reads all there is in one epoch, and that must not be divided.
-    """
-
-    def __init__(self, batch: bool = False) -> None:
-        self._batch = batch
+    def __init__(self) -> None:
         self._token = secrets.token_hex(8)
         """So that nobody else's file has the name."""
 
-    def path(self, job_dir: str, epoch: int, attempt: int) -> str | None:
-        """The file for an attempt; None: it reads up to its limit."""
-        if self._batch:
-            return None
+    def paths(self, job_dir: str, epoch: int, attempt: int) -> tuple[str, str | None]:
+        """The file for an attempt, and the object where the job is kept in an object store."""
+        name = f"millrace-{self._token}-{epoch}-{attempt}{SUFFIX}"
+        if is_local(job_dir):
+            return os.path.join(job_dir, REPORTS, name), None
         # beside an object store: good for workers on this machine
-        local = is_local(job_dir)
-        directory = os.path.join(job_dir, REPORTS) if local else tempfile.gettempdir()
-        return os.path.join(directory, f"millrace-{self._token}-{epoch}-{attempt}{SUFFIX}")
+        return os.path.join(tempfile.gettempdir(), name), f"{job_dir}/{REPORTS}/{name}"
+
+
+class EndWish:
+    """The wish that one attempt of an epoch reads no more.
+
+    Args:
+        path: of the file that says so; None: there is no such wish.
+        shared: location of the object that says so, too.
+    """
+
+    def __init__(self, path: str | None, shared: str | None = None) -> None:
+        self._path, self._shared = path, shared
+        self._lock = Lock()
+        self._writer: Thread | None = None
+        self._over = Event()
+
+    def make(self) -> None:
+        """Let workers know of it; in any thread, and repeatedly if need be."""
+        with self._lock:
+            if self._path is None or self._over.is_set():
+                return
+            _touch(self._path)
+            if self._shared is not None and self._writer is None:
+                self._writer = Thread(target=self._share, args=(self._shared,), daemon=True)
+                self._writer.start()
+
+    def forget(self) -> None:
+        """The attempt is over."""
+        with self._lock:
+            self._over.set()
+            if self._path is not None:
+                delete_quietly(self._path)
+
+    def _share(self, location: str) -> None:
+        """Keep an object while the attempt runs. Nobody waits for the store. Where it does not
+        take the object, workers on other machines read up to the epoch's limit."""
+        with suppress(Exception):
+            store = file_system_of(location)
+            store.write_if(location, b"", None)
+            self._over.wait()
+            store.delete(location)
+
+
+def _touch(path: str) -> None:
+    """Make an empty file, unless it is there. Where that fails, the epoch reads up to its limit."""
+    with suppress(OSError):
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600))

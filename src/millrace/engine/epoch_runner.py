@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-from contextlib import suppress
 from threading import Lock
 
 from millrace.common.errors import JobCancelledError, JobExecutionError, UserFunctionError
@@ -12,6 +10,7 @@ from millrace.common.job import JobStatus
 from millrace.engine.clock import Clock
 from millrace.engine.command_bus import CommandBus
 from millrace.engine.deployment import Deployment
+from millrace.engine.end_files import EndWish
 from millrace.engine.epoch_check import (
     EpochRefusedError,
     check,
@@ -27,7 +26,6 @@ from millrace.engine.restart import RestartDecider
 from millrace.filesystem.crash_points import crash_point
 from millrace.runtime.epoch import Ack, EpochPlan
 from millrace.runtime.logs.shipped_log import replay
-from millrace.state.checkpoint.files import delete_quietly
 
 __all__ = ["EpochRunner"]
 
@@ -69,8 +67,8 @@ class EpochRunner:
         """Epoch and attempt that the executor runs at present."""
         self._timed_out: str | None = None
         """Why the running attempt must end."""
-        self._end_file: str | None = None
-        """What is to be made for the running attempt to read no more."""
+        self._end = EndWish(None)
+        """The wish that the running attempt reads no more."""
 
     def fail(self, epoch: int, attempt: int, reason: str) -> None:
         """Make an attempt fail if it is still running; in any thread, and repeatedly if need be."""
@@ -83,8 +81,8 @@ class EpochRunner:
     def end_reading(self) -> None:
         """Have the running attempt end what it reads; in any thread."""
         with self._lock:
-            if self._running is not None and self._end_file is not None:
-                _make(self._end_file)
+            if self._running is not None:
+                self._end.make()
 
     def run(self, plan: EpochPlan, deployment: Deployment) -> list[Ack] | None:
         """The answers of an epoch that may be accepted; None: it has to be planned and run again.
@@ -120,7 +118,7 @@ class EpochRunner:
     def _run_attempt(self, plan: EpochPlan) -> list[Ack]:
         with self._lock:
             self._running, self._timed_out = (plan.epoch, plan.attempt), None
-            self._end_file = plan.end_file
+            self._end = EndWish(plan.end_file, plan.end_object)
         if self._bus.wanted.is_set():  # since the plan was made
             self.end_reading()
         try:
@@ -132,8 +130,7 @@ class EpochRunner:
         finally:
             with self._lock:
                 self._running = None
-                if self._end_file is not None:
-                    delete_quietly(self._end_file)
+                self._end.forget()
 
     def _checked(
         self, plan: EpochPlan, deployment: Deployment, acks: list[Ack]
@@ -192,10 +189,3 @@ class EpochRunner:
         log.warning("restarting in %d ms after: %s", delay, error)
         self._clock.wait_until(now + delay, self._bus.ending)
         self._states.enter(JobStatus.RUNNING)
-
-
-def _make(path: str) -> None:
-    """Make an empty file, unless it is there. Where that fails, the epoch reads up to its limit."""
-    with suppress(OSError):
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600))

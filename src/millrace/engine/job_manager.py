@@ -111,7 +111,7 @@ class JobManager:
         self._results = CollectedResults(results)
         self._sweeper = SinkSweeper()
         self._pacer = Pacer(config.initial_records, config.max_records, config.target_epoch)
-        self._end_files = EndFiles(config.batch)
+        self._end_files = EndFiles()
         self._history = JobHistory(graph.program, self.states, config.latency_interval, clock.now)
         self._details = self._history.details()
         wanted = self.bus.wanted
@@ -346,6 +346,7 @@ class JobManager:
         records = self._requests.records(self._pacer.records)
         # parts are a matter of speed: what may have failed because of them is tried without
         divide = {} if attempt else self._requests.divisions(self._deployment.graph)
+        end_file, end_object = self._end_files.paths(self.job_dir, self._epoch, attempt)
         return EpochPlan(
             epoch=self._epoch,
             attempt=attempt,
@@ -358,7 +359,8 @@ class JobManager:
             ends_run=self._run_end.begun,
             divide=divide,
             restarts=self._history.restarts,
-            end_file=self._end_files.path(self.job_dir, self._epoch, attempt),
+            end_file=end_file,
+            end_object=end_object,
         )
 
     def _accept(self, acks: list[Ack], epoch_ms: float) -> None:

@@ -173,6 +173,9 @@ class EpochPlan:
     """How often the job has restarted in this run: the attempt number of functions opened now."""
     end_file: str | None = None
     """Reading ends before its limit once this file is there."""
+    end_object: str | None = None
+    """The same in an object store, for workers on other machines than the driver; None: they all
+    see the file."""
 
 
 @dataclass(frozen=True)

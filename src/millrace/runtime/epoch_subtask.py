@@ -146,7 +146,8 @@ class EpochSubtask:
         if subtask.stage.inputs:
             consumed = yield from self._take_input(buffers)
         else:
-            yield from self._read_source(plan, buffers, ReadingEnd(epoch.end_file))
+            end = ReadingEnd(epoch.end_file, epoch.end_object)
+            yield from self._read_source(plan, buffers, end)
         subtask.on_barrier(epoch.epoch)
         yield from subtask.fetched()
         ack = subtask.snapshot(write_segment, epoch.divide.get(subtask.stage.id))

@@ -1,8 +1,9 @@
 """The end of an epoch's reading before its limit: somebody waits for the epoch to end.
 
 The driver cannot speak to a task that runs on Spark. So it makes a file whose name the epoch's plan
-has, and source subtasks look for that between two batches. Where they cannot see it, because the
-job's directory is in an object store and they are on other machines, they read up to the limit.
+has, and source subtasks look for that between two batches. Where the job's directory is in an
+object store, workers on other machines cannot see the file: the driver makes an object, too, for
+which a thread asks at a bounded rate while an epoch takes long.
 """
 
 from __future__ import annotations
@@ -10,6 +11,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+
+from millrace.filesystem.registry import exists
 
 __all__ = ["SUFFIX", "BatchPace", "ReadingEnd"]
 
@@ -17,6 +22,9 @@ SUFFIX = ".end"
 """Of the file's name."""
 LOOK = 0.05
 """Seconds between two looks for the file."""
+REQUEST = 2.0
+"""Seconds between two requests for the object, and before the first: an epoch of the usual length
+makes none."""
 _BATCH = 0.1
 """Seconds that a batch of records should take at most, so that nobody waits for it."""
 
@@ -26,6 +34,7 @@ class ReadingEnd:
 
     Args:
         path: of the file; None: it never is.
+        shared: location of the object; None: all workers can see the file.
 
     Example:
         >>> import tempfile
@@ -38,20 +47,43 @@ class ReadingEnd:
         True
     """
 
-    def __init__(self, path: str | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.path = path
+    def __init__(
+        self,
+        path: str | None,
+        shared: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.path, self.shared = path, shared
         self._clock = clock
         self._next_look = 0.0
+        self._next_request: float | None = None
+        self._request: Thread | None = None
+        self._is_there = False
 
     def is_wanted(self) -> bool:
-        """Whether the file is there; looks at most every `LOOK` seconds."""
+        """Whether the file or the object is there; looks at most every `LOOK` seconds."""
         if self.path is None:
             return False
         now = self._clock()
         if now < self._next_look:
             return False
         self._next_look = now + LOOK
-        return os.path.exists(self.path)
+        if self.shared is not None:
+            self._ask(self.shared, now)
+        return self._is_there or os.path.exists(self.path)
+
+    def _ask(self, location: str, now: float) -> None:
+        """Have a thread ask the store, which may take its time, if none does."""
+        if self._next_request is None:
+            self._next_request = now + REQUEST
+        elif now >= self._next_request and (self._request is None or not self._request.is_alive()):
+            self._next_request = now + REQUEST
+            self._request = Thread(target=self._look, args=(location,), daemon=True)
+            self._request.start()
+
+    def _look(self, location: str) -> None:
+        with suppress(Exception):  # a store that does not answer ends nothing
+            self._is_there = exists(location)
 
 
 class BatchPace:

@@ -34,13 +34,15 @@ class _Bitmaps(ColumnAccumulator):
 
     def __init__(self, argument_types: tuple[LogicalType, ...], result_type: LogicalType) -> None:
         super().__init__(argument_types, result_type)
-        self._builds = isinstance(argument_types[0], logical.IntType)
+        self._builds = isinstance(argument_types[0], logical.IntegralType)
         self._counts = isinstance(result_type, logical.BigIntType)
 
     def _groups(
         self, slots: Slots, values: pa.Array, signs: Signs
     ) -> Iterator[tuple[int, pa.Array, NDArray[np.int64]]]:
         """Slots with their values that are not null, and the signs of these."""
+        if self._builds:
+            values = values.cast(pa.int32())
         weights = np.ones(len(slots), np.int64) if signs is None else signs.astype(np.int64)
         if values.null_count:
             valid = pc.is_valid(values).to_numpy(zero_copy_only=False)
