@@ -1,4 +1,4 @@
-"""Whole streams cut into windows: the same without keys, in one subtask (Flink docs, "Windows")."""
+"""Windows over whole streams, without keys, in one subtask (Flink docs, "Windows")."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class AllWindowedStream(Generic[T, W]):
         window_function: AllFunction[T, Any, W] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Combine each window's records, one by one as they come."""
+        """Combine the records of each window incrementally, as they arrive."""
         adapted = _adapted(window_function)
         return _single(self._windowed.reduce(reduce_function, adapted, output_type))
 
@@ -130,7 +130,7 @@ class AllWindowedStream(Generic[T, W]):
         accumulator_type: TypeInformation[Any] | None = None,
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[Any]:
-        """Aggregate each window's records, one by one as they come."""
+        """Aggregate the records of each window incrementally, as they arrive."""
         adapted = _adapted(window_function)
         windowed = self._windowed
         return _single(

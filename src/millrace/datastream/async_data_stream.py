@@ -55,7 +55,7 @@ class AsyncDataStream:
         *,
         drain: bool = False,
     ) -> DataStream[U]:
-        """Results come out as requests end; they never overtake a watermark."""
+        """Emit results in the order in which requests end; they never overtake a watermark."""
         spec = _spec(timeout, AsyncRetryStrategy.no_restart(), capacity, False, drain)
         return _wait(data_stream, async_function, spec, output_type)
 
@@ -70,7 +70,7 @@ class AsyncDataStream:
         *,
         drain: bool = False,
     ) -> DataStream[U]:
-        """The same, with requests that are made again."""
+        """`unordered_wait` with retries of requests."""
         spec = _spec(timeout, async_retry_strategy, capacity, False, drain)
         return _wait(data_stream, async_function, spec, output_type)
 
@@ -84,7 +84,7 @@ class AsyncDataStream:
         *,
         drain: bool = False,
     ) -> DataStream[U]:
-        """Results come out in the order of the records."""
+        """Emit results in the order of the records."""
         spec = _spec(timeout, AsyncRetryStrategy.no_restart(), capacity, True, drain)
         return _wait(data_stream, async_function, spec, output_type)
 
@@ -99,7 +99,7 @@ class AsyncDataStream:
         *,
         drain: bool = False,
     ) -> DataStream[U]:
-        """The same, with requests that are made again."""
+        """`ordered_wait` with retries of requests."""
         spec = _spec(timeout, async_retry_strategy, capacity, True, drain)
         return _wait(data_stream, async_function, spec, output_type)
 

@@ -1,4 +1,4 @@
-"""When an asynchronous request is made again: predicates for `AsyncRetryStrategy`.
+"""Predicates for the retry of asynchronous requests, for `AsyncRetryStrategy`.
 
 Semantics: Flink docs, "Asynchronous I/O for External Data Access" (Retry Support).
 """
@@ -28,5 +28,5 @@ def has_exception_predicate(error: BaseException | None) -> bool:
 def exception_type_predicate(
     error: BaseException | None, expected_error_type: type[BaseException]
 ) -> bool:
-    """Whether the request failed with that kind of error."""
+    """Whether the request failed with an exception of a type."""
     return isinstance(error, expected_error_type)

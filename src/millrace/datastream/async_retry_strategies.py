@@ -1,4 +1,4 @@
-"""When and how often asynchronous requests are made again, at PyFlink's path."""
+"""Retry strategies of asynchronous requests, at PyFlink's path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a job can be run on what there is now."""
+"""Check that a job can run on the data available now."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _NO_CHECKPOINTS = "NO_EXTERNALIZED_CHECKPOINTS"
 
 
 def require_available_now(configuration: Configuration, sinks: Sequence[Transformation]) -> None:
-    """Refuse to run a job on what there is now (`options.AVAILABLE_NOW`) if the run that follows
-    could not go on from it, or a source does not know where to end.
+    """Refuse a run on the data available now (`options.AVAILABLE_NOW`) if the next run could not
+    continue from it, or a source cannot determine its end.
 
     Raises:
         JobDefinitionError: says what is in the way.

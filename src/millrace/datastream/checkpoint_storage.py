@@ -1,4 +1,4 @@
-"""PyFlink's path of where checkpoints are kept."""
+"""PyFlink's path of the storage of checkpoints."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ A = TypeVar("A")
 
 
 def checked_function(function: Any, wanted: type[Function], where: str, plain: bool = True) -> None:
-    """Raises JobDefinitionError unless ``function`` is of the wanted kind, or (where ``plain``
-    ones are allowed) any callable that is no other kind of function object."""
+    """Raise JobDefinitionError unless ``function`` has the expected class or, where ``plain``
+    ones are allowed, is a callable that is not another kind of function object."""
     if isinstance(function, wanted):
         return
     if isinstance(function, type) and issubclass(function, Function):
@@ -37,7 +37,7 @@ def checked_function(function: Any, wanted: type[Function], where: str, plain: b
 def checked_key_type(
     where: str, key_type: TypeInformation[Any] | None
 ) -> TypeInformation[Any] | None:
-    """The type; raises JobDefinitionError if it is none, or none of keys."""
+    """The type; raises JobDefinitionError if it is not a type, or not allowed for keys."""
     if key_type is None:
         return None
     if not isinstance(key_type, TypeInformation):
@@ -51,8 +51,8 @@ def checked_key_type(
 
 
 def checked_states(states: Sequence[ColumnDescriptor]) -> tuple[ColumnDescriptor, ...]:
-    """Descriptors of state in columns; raises JobDefinitionError if one is none, or two are of one
-    name."""
+    """Descriptors of state in columns; raises JobDefinitionError for other objects and for
+    duplicate names."""
     for each in states:
         if not isinstance(each, ColumnDescriptor):
             raise JobDefinitionError(
@@ -66,7 +66,7 @@ def checked_states(states: Sequence[ColumnDescriptor]) -> tuple[ColumnDescriptor
 
 
 def checked_assigner(where: str, assigner: A) -> A:
-    """The window assigner; raises JobDefinitionError if it is none."""
+    """The window assigner; raises JobDefinitionError for any other object."""
     if not isinstance(assigner, WindowAssigner):
         raise JobDefinitionError(
             f"{where}() takes a window assigner such as "

@@ -1,4 +1,4 @@
-"""Records that come back to the client: printing, and iterating over a stream."""
+"""Return of records to the client: printing, and iteration over a stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Printer:
-    """Prints what a subtask got in a committed epoch."""
+    """Prints the records of a subtask after their epoch is committed."""
 
     def __init__(self, identifier: str | None) -> None:
         self._identifier = identifier
@@ -40,17 +40,17 @@ class CloseableIterator(Generic[T]):
         self._ended = False
 
     def attach(self, client: EmbeddedJobClient) -> None:
-        """The job whose records come; its end ends the iteration."""
+        """Set the job whose records arrive; its end ends the iteration."""
         self._client = client
         client.when_done(lambda: self._batches.put(None))
 
     @property
     def client(self) -> EmbeddedJobClient | None:
-        """The job whose records come."""
+        """Client of the job whose records arrive."""
         return self._client
 
     def __call__(self, values: list[T], subtask: int, subtasks: int) -> None:
-        """Take what a subtask got in a committed epoch."""
+        """Take the records of a subtask from a committed epoch."""
         self._batches.put(values)
 
     def __iter__(self) -> CloseableIterator[T]:
@@ -81,7 +81,7 @@ class CloseableIterator(Generic[T]):
             return [value for _, value in zip(range(limit), self, strict=False)]
 
     def close(self) -> None:
-        """Cancel the job unless it has ended, and wait until it has."""
+        """Cancel the job unless it has ended, and wait for its end."""
         if self._client is None or self._ended:
             return
         self._ended = True

@@ -76,8 +76,8 @@ class ConnectedStreams(Generic[T1, T2]):
         key_selector2: Selector[T2],
         key_type: TypeInformation[Any] | None = None,
     ) -> ConnectedStreams[T1, T2]:
-        """Partition both by key: records of equal keys meet in the same subtask, where they share
-        keyed state and timers."""
+        """Partition both streams by key: records with equal keys go to the same subtask, where
+        they share keyed state and timers."""
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type),
             self.stream2.key_by(key_selector2, key_type),
@@ -86,7 +86,8 @@ class ConnectedStreams(Generic[T1, T2]):
     def map(
         self, func: CoMapFunction[T1, T2, U], output_type: TypeInformation[Any] | None = None
     ) -> DataStream[U]:
-        """One record out for each one in; on keyed streams with keyed state."""
+        """Apply a function from one record to one record; on keyed streams it may use keyed
+        state."""
         checked_function(func, CoMapFunction, "map", plain=False)
         keys = self._key_batches()
         if keys is None:
@@ -97,7 +98,8 @@ class ConnectedStreams(Generic[T1, T2]):
     def flat_map(
         self, func: CoFlatMapFunction[T1, T2, U], output_type: TypeInformation[Any] | None = None
     ) -> DataStream[U]:
-        """Any number of records out; on keyed streams with keyed state."""
+        """Apply a function from one record to any number of records; on keyed streams it may use
+        keyed state."""
         checked_function(func, CoFlatMapFunction, "flat_map", plain=False)
         keys = self._key_batches()
         if keys is None:
@@ -131,7 +133,7 @@ class ConnectedStreams(Generic[T1, T2]):
         return self._then("Co-Process", partial(CoProcessOperator, func), func, output_type)
 
     def _key_batches(self) -> tuple[Any, Any] | None:
-        """How both streams' keys are found, if both have keys."""
+        """Key functions of both streams, if both have keys."""
         batches = [getattr(stream, "_key_batch", None) for stream in (self.stream1, self.stream2)]
         return None if None in batches else (batches[0], batches[1])
 
@@ -147,7 +149,7 @@ class ConnectedStreams(Generic[T1, T2]):
 
 
 class BroadcastStream(Generic[T1]):
-    """A stream that every subtask gets, with the broadcast states it fills."""
+    """A stream that goes to every subtask, with the broadcast states that it fills."""
 
     def __init__(
         self,
@@ -201,12 +203,12 @@ class BroadcastConnectedStream(Generic[T1, T2]):
 
 
 def numbered(stream: DataStream[Any], number: int) -> list[Input]:
-    """The inputs that a stream stands for, as those of one side of an operator."""
+    """The inputs of a stream, numbered as one side of an operator."""
     return [replace(source, number=number) for source in stream._inputs]
 
 
 def checked_same_environment(method: str, first: DataStream[Any], second: DataStream[Any]) -> None:
-    """Raises JobDefinitionError unless both are streams of the same job."""
+    """Raise JobDefinitionError unless both streams belong to the same job."""
     if not isinstance(second, OperatorSettings):
         raise JobDefinitionError(f"{method}() takes a stream, got {second!r}")
     if first.get_execution_environment() is not second.get_execution_environment():

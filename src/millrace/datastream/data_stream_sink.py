@@ -1,4 +1,4 @@
-"""The end of a stream: a sink that can still be named and sized."""
+"""The end of a stream: a sink whose name and parallelism can still be set."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millrace.plan.transformation import Transformation
 
 
 class DataStreamSink:
-    """Returned by `sink_to`, `add_sink` and `print`. Flink: class ``DataStreamSink``."""
+    """Result of `sink_to`, `add_sink` and `print`. Flink: class ``DataStreamSink``."""
 
     def __init__(self, transformation: Transformation) -> None:
         self._transformation = transformation
@@ -21,23 +21,23 @@ class DataStreamSink:
         return self
 
     def uid(self, uid: str) -> DataStreamSink:
-        """Give the sink a fixed id, under which its state is found again."""
+        """Set the sink's uid, by which a restored job finds its state."""
         self._transformation.uid = uid
         return self
 
     def set_description(self, description: str) -> DataStreamSink:
-        """Describe the sink, for the plan."""
+        """Set the sink's description, for the plan."""
         self._transformation.description = description
         return self
 
     def set_parallelism(self, parallelism: int) -> DataStreamSink:
-        """How many subtasks write."""
+        """Set the number of subtasks that write."""
         self._transformation.parallelism = checked_parallelism(parallelism)
         self._transformation.fixed_parallelism = True
         return self
 
     def set_uid_hash(self, uid_hash: str) -> DataStreamSink:
-        """Give the sink the id that it had in an earlier version of the job."""
+        """Set the id that the sink had in an earlier version of the job."""
         self._transformation.uid = checked_uid_hash(uid_hash)
         return self
 

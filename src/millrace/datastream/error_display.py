@@ -1,4 +1,4 @@
-"""How Python shows the errors of jobs that end a program: what is the user's, and first."""
+"""Display of errors that end a program: the user's own lines first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 
 
 def show_user_errors_first() -> None:
-    """From now on; a hook that somebody else has installed stays."""
+    """Install the display from now on; a hook of another program stays."""
     if sys.excepthook is sys.__excepthook__:
         sys.excepthook = _show
 
@@ -37,8 +37,8 @@ def _show(kind: type[BaseException], error: BaseException, trace: TracebackType 
 
 
 def _without_ours(error: MillraceError) -> str:
-    """The error, which says what is wrong, and of what led to it as much as is the user's; behind
-    that would be screens of py4j's and Java's."""
+    """Text of the error, and of its causes only the user's part; the rest would be screens of
+    py4j's and Java's frames."""
     report = traceback.TracebackException.from_exception(error)
     part = report
     while True:
@@ -51,7 +51,7 @@ def _without_ours(error: MillraceError) -> str:
 
 
 def _users(frames: traceback.StackSummary) -> traceback.StackSummary:
-    """Without ours, and those of what lies between ours and the program."""
+    """The user's frames, without millrace's and those between millrace and the program."""
     users = [
         frame
         for frame in frames

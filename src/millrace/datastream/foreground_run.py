@@ -1,4 +1,4 @@
-"""Running a job to its end while the program waits, and what Ctrl-C does meanwhile."""
+"""Execution of a job while the program waits, and the effect of Ctrl-C meanwhile."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["run_beside", "run_here"]
 
 
 def run_here(client: EmbeddedJobClient) -> JobExecutionResult:
-    """Run a job in this thread, where Ctrl-C reaches the user's functions, which run here, too;
-    raises what made it fail."""
+    """Run a job in this thread, where Ctrl-C reaches the user's functions, which also run here;
+    raises the job's error."""
     show_user_errors_first()
     client.run()
     return client.result()
 
 
 def run_beside(client: EmbeddedJobClient) -> JobExecutionResult:
-    """Run a job in a thread of its own, and wait for it; raises what made it fail.
+    """Run a job in a thread of its own, and wait for it; raises the job's error.
 
     Ctrl-C ends the job at once, so that it can be resumed, and then the program, with
     KeyboardInterrupt; pressed again, it does not wait for the job's end. In the thread that talks
@@ -43,8 +43,8 @@ def run_beside(client: EmbeddedJobClient) -> JobExecutionResult:
 
 @contextmanager
 def _pythons_own_interrupt() -> Iterator[None]:
-    """In the meantime, Ctrl-C is what it is in Python: PySpark's handler cancels all that Spark
-    runs before anybody knows why. A handler of the user's stays."""
+    """Context with Python's own handling of Ctrl-C: PySpark's handler would cancel all Spark
+    jobs before the reason is known. A handler of the user's stays."""
     before = signal.getsignal(signal.SIGINT)
     of_spark = str(getattr(before, "__module__", "")).startswith("pyspark.")
     if not of_spark or current_thread() is not main_thread():

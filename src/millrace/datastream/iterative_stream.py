@@ -46,8 +46,8 @@ class IterativeStream(DataStream[T]):
         super().__init__(env, [Input(head)])
 
     def close_with(self, feedback_stream: DataStream[T]) -> DataStream[T]:
-        """Feed a stream back to the beginning. How it is partitioned decides which subtask gets
-        what.
+        """Feed a stream back to the beginning. Its partitioning determines the subtask of each
+        record.
 
         Raises:
             JobDefinitionError: the loop is closed already, or the stream is of another job.

@@ -17,13 +17,13 @@ PARAMETER_SEPARATOR = "#"
 
 
 class JobDependencies:
-    """The part of an environment that names dependencies; they are kept in its configuration."""
+    """The part of an environment with dependencies, which are stored in its configuration."""
 
     _configuration: Configuration
 
     @staticmethod
     def of(configuration: Configuration) -> JobDependencies:
-        """Those that a configuration names; it gets the ones that are added."""
+        """The dependencies of a configuration; new ones are added to it."""
         made = JobDependencies()
         made._configuration = configuration
         return made
@@ -67,8 +67,8 @@ class JobDependencies:
 
     def set_python_executable(self, python_exec: str) -> None:
         """Run the workers with this interpreter: a path on every host, or one in an archive
-        (``environment.zip/bin/python``). It must be of the driver's Python version and have
-        Millrace installed."""
+        (``environment.zip/bin/python``). It must have the driver's Python version, and Millrace
+        installed."""
         self._configuration.set(options.PYTHON_EXECUTABLE, python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
@@ -80,8 +80,8 @@ class JobDependencies:
         self._extend(options.JARS, "add_jars", jars_path)
 
     def add_classpaths(self, *classpaths: str) -> None:
-        """Start Spark with these jars on the class path; they must be there on every host. Spark
-        takes none once it runs (see `add_jars`)."""
+        """Start Spark with these jars on the class path; they must exist on every host. A
+        running Spark application accepts none (see `add_jars`)."""
         self._extend(options.CLASSPATHS, "add_classpaths", classpaths)
 
     def _add(self, option: ConfigOption[str | None], path: str) -> None:

@@ -1,4 +1,4 @@
-"""From sinks and settings to a running job: the place where plan, engine and Spark come together.
+"""Launch of jobs from sinks and settings, where plan, engine and Spark come together.
 
 A launcher is the seam for everything that runs jobs: programs run on Spark; tests replace it to run
 them in this process; ``millrace run`` adds its settings and its progress line.
@@ -69,7 +69,7 @@ DEFAULT_INTERVAL = 1_000
 
 @dataclass
 class JobLauncher:
-    """How jobs of this process are run."""
+    """Launcher of this process's jobs."""
 
     settings: Configuration = field(default_factory=Configuration)
     """Settings that go over those of the program."""
@@ -96,19 +96,19 @@ class JobLauncher:
 
     @classmethod
     def of_environment(cls) -> JobLauncher:
-        """The launcher in force, for one environment: what listens to it hears of the jobs of that
-        environment only."""
+        """The launcher in force, for one environment: its listeners hear only of the jobs of
+        that environment."""
         launcher = copy(cls.current())
         launcher.listeners = [*launcher.listeners]
         return launcher
 
     @classmethod
     def install(cls, launcher: JobLauncher | None) -> None:
-        """Put another launcher in force; None: the default."""
+        """Put another launcher in force; None restores the default."""
         cls._current = launcher
 
     def run_to_end(self, client: EmbeddedJobClient) -> JobExecutionResult:
-        """Run a job and wait for its end; raises what made it fail."""
+        """Run a job and wait for its end; raises the job's error."""
         run = self.run or (run_beside if self.executor is None else run_here)
         with ExitStack() as looking_on:
             for onlooker in self.onlookers:
@@ -226,8 +226,8 @@ class JobLauncher:
         run_id: str,
         backend: StateBackend | None,
     ) -> Replan:
-        """Makes the graph of the running job again with another default parallelism. Each has a
-        run id of its own: workers and part files must not take one for the other."""
+        """Build the graph of the running job again with another default parallelism. Each graph
+        has a run id of its own, so that workers and part files do not confuse them."""
         numbers = count(1)
 
         def replan(parallelism: int) -> JobGraph:
@@ -287,7 +287,7 @@ def _location(text: str | None) -> str | None:
 
 
 def spark_executor(configuration: Configuration, name: str, parallelism: int) -> Executor:
-    """Epochs on the Spark application of this process, made if there is none."""
+    """Executor of epochs on this process's Spark application, which is created if necessary."""
     from millrace.spark.dependencies import Dependencies
     from millrace.spark.executor import SparkExecutor
     from millrace.spark.session import active_context, create_context
@@ -307,7 +307,7 @@ def spark_executor(configuration: Configuration, name: str, parallelism: int) ->
 
 @contextmanager
 def _default_parallelism(sinks: Sequence[Transformation], parallelism: int) -> Iterator[None]:
-    """In the meantime, the parallelism of what the program has given none."""
+    """Context that sets the parallelism of operators for which the program has set none."""
     before = {t: t.parallelism for t in inputs_first(sinks) if not t.fixed_parallelism}
     try:
         for transformation in before:
@@ -319,7 +319,7 @@ def _default_parallelism(sinks: Sequence[Transformation], parallelism: int) -> I
 
 
 def _require_checkpoints(configuration: Configuration, sinks: Sequence[Transformation]) -> None:
-    """Refuse sources that take away what has been read if a crash would leave no checkpoint."""
+    """Refuse sources that remove read data, if a crash would leave no checkpoint."""
     if configuration.get(options.CHECKPOINTING_DIR) is not None:
         return
     for transformation in inputs_first(sinks):
@@ -362,7 +362,7 @@ def _bounded(transformation: Transformation) -> bool:
 def _dispatcher(
     graph: JobGraph, sinks: Sequence[Transformation], handlers: Handlers
 ) -> Callable[[str, list[Any], int, int], None]:
-    """Sends what collecting sinks got to their handlers, by uid."""
+    """Dispatcher of records from collecting sinks to their handlers, by uid."""
     uids = graph.uid_of
     by_uid = {uids[sink]: handlers[sink] for sink in sinks if sink in handlers}
 

@@ -44,7 +44,7 @@ Amount = Time | Duration | int
 
 @dataclass(frozen=True)
 class _Windowing:
-    """Two streams to be joined, as far as they are described."""
+    """Two streams for a join, with their settings so far."""
 
     first: DataStream[Any]
     second: DataStream[Any]
@@ -56,7 +56,7 @@ class _Windowing:
     late_tag: OutputTag[Any] | None = None
 
     def windowed(self) -> WindowedStream[Any, Any, Any]:
-        """Both streams as one of (0 or 1, record), keyed and cut into windows."""
+        """Both streams as one windowed stream of (0 or 1, record), with keys."""
         assert self.assigner is not None
         tagged = (
             self.first.map(_Tag(0))
@@ -90,7 +90,7 @@ class _TaggedKey:
 
 
 class _WithFunction(Adapter, WindowFunction[Any, Any, Any, Any]):
-    """Splits a window into its two sides and lets the user's function have them."""
+    """Splits a window into its two sides and calls the user's function."""
 
     def apply(self, key: Any, window: Any, inputs: Iterable[tuple[int, Any]]) -> Any:
         sides: tuple[list[Any], list[Any]] = ([], [])
@@ -124,7 +124,7 @@ class _FlatJoin(_WithFunction):
 
 
 class _Where(Generic[T1, T2, J]):
-    """Streams to be joined, whose keys are not known yet."""
+    """Streams for a join, without keys."""
 
     # the type[J]; a class variable cannot be said to be generic
     kind: ClassVar[Any]
@@ -137,7 +137,7 @@ class _Where(Generic[T1, T2, J]):
     def where(
         self, key_selector: Selector[T1], key_type: TypeInformation[Any] | None = None
     ) -> EqualTo[T1, T2, J]:
-        """The key of the first stream's records: whatever ``key_by`` takes."""
+        """Set the key of the first stream's records, as for ``key_by``."""
         return EqualTo(
             self.kind, replace(self._windowing, keys=(resolve_key_selector(key_selector),))
         )
@@ -145,7 +145,7 @@ class _Where(Generic[T1, T2, J]):
 
 @dataclass(frozen=True)
 class EqualTo(Generic[T1, T2, J]):
-    """Streams to be joined; the second one's key is missing."""
+    """Streams for a join, without the second stream's key."""
 
     kind: type[J]
     windowing: _Windowing
@@ -153,21 +153,21 @@ class EqualTo(Generic[T1, T2, J]):
     def equal_to(
         self, key_selector: Selector[T2], key_type: TypeInformation[Any] | None = None
     ) -> KeyedPair[T1, T2, J]:
-        """The key of the second stream's records, to be equal to the first one's."""
+        """Set the key of the second stream's records, which must equal the first one's."""
         keys = (*self.windowing.keys, resolve_key_selector(key_selector))
         return KeyedPair(self.kind, replace(self.windowing, keys=keys))
 
 
 @dataclass(frozen=True)
 class KeyedPair(Generic[T1, T2, J]):
-    """Streams to be joined; the window is missing."""
+    """Streams for a join, without a window."""
 
     kind: type[J]
     windowing: _Windowing
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> J:
-        """The windows in which records meet. An assigner or trigger of your own gets pairs: 0 or
-        1 for the stream, and the record."""
+        """Set the windows in which records meet. An assigner or trigger of the program gets
+        pairs: 0 or 1 for the stream, and the record."""
         return self.kind(replace(self.windowing, assigner=checked_assigner("window", assigner)))
 
 
@@ -178,7 +178,7 @@ class WithWindow(Generic[T1, T2]):
     windowing: _Windowing = field(repr=False)
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
-        """When windows emit."""
+        """Set the trigger of the windows."""
         return type(self)(replace(self.windowing, trigger=trigger))
 
     def evictor(self, evictor: Evictor[Any, Any]) -> Self:
@@ -186,17 +186,17 @@ class WithWindow(Generic[T1, T2]):
         return type(self)(replace(self.windowing, evictor=evictor))
 
     def allowed_lateness(self, new_lateness: Amount) -> Self:
-        """How long after its end a window is kept for late records."""
+        """Set the time for which a window is kept after its end, for late records."""
         return type(self)(replace(self.windowing, lateness=new_lateness))
 
     def side_output_late_data(self, output_tag: OutputTag[Any]) -> Self:
-        """Send records that come too late to a side output, as pairs (0 or 1, record)."""
+        """Send late records to a side output, as pairs (0 or 1, record)."""
         return type(self)(replace(self.windowing, late_tag=output_tag))
 
     def apply(
         self, function: Any, output_type: TypeInformation[Any] | None = None
     ) -> DataStream[Any]:
-        """Join, or group."""
+        """Apply a function to the windows."""
         raise NotImplementedError
 
 
@@ -284,22 +284,22 @@ class IntervalJoined(Generic[T1, T2]):
         self._exclusive = [False, False]
 
     def lower_bound_exclusive(self) -> IntervalJoined[T1, T2]:
-        """A pair just at the lower bound does not match."""
+        """Exclude pairs at the lower bound."""
         self._exclusive[0] = True
         return self
 
     def upper_bound_exclusive(self) -> IntervalJoined[T1, T2]:
-        """A pair just at the upper bound does not match."""
+        """Exclude pairs at the upper bound."""
         self._exclusive[1] = True
         return self
 
     def side_output_left_late_data(self, output_tag: OutputTag[T1]) -> IntervalJoined[T1, T2]:
-        """Send left records that come after the watermark to a side output."""
+        """Send late left records to a side output."""
         self._interval = replace(self._interval, left_late_tag=_checked_tag(output_tag))
         return self
 
     def side_output_right_late_data(self, output_tag: OutputTag[T2]) -> IntervalJoined[T1, T2]:
-        """Send right records that come after the watermark to a side output."""
+        """Send late right records to a side output."""
         self._interval = replace(self._interval, right_late_tag=_checked_tag(output_tag))
         return self
 
@@ -309,7 +309,7 @@ class IntervalJoined(Generic[T1, T2]):
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
         """Run a `ProcessJoinFunction`, or a plain function of both records that returns the
-        result, on each pair that matches."""
+        result, on each matching pair."""
         checked_function(process_join_function, ProcessJoinFunction, "process")
         lower_exclusive, upper_exclusive = self._exclusive
         interval = replace(

@@ -92,7 +92,7 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         func: MapFunction[T, U] | Callable[[T], U],
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
-        """One record out for each one in; a `MapFunction` may use keyed state."""
+        """Apply a function from one record to one record; a `MapFunction` may use keyed state."""
         if not isinstance(func, MapFunction):
             return super().map(func, output_type)
         return self._with_state("Map", func, output_type)
@@ -102,7 +102,8 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         func: FlatMapFunction[T, U] | Callable[[T], Iterable[U] | None],
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
-        """Any number of records out; a `FlatMapFunction` may use keyed state."""
+        """Apply a function from one record to any number of records; a `FlatMapFunction` may use
+        keyed state."""
         if not isinstance(func, FlatMapFunction):
             return super().flat_map(func, output_type)
         return self._with_state("Flat Map", func, output_type)
@@ -176,8 +177,8 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         return self._then("Process Batch", factory, func)
 
     def reduce(self, func: ReduceFunction[T] | Callable[[T, T], T]) -> DataStream[T]:
-        """Combine each record with what its key has so far, and emit that; a `ReduceFunction` may
-        use keyed state."""
+        """Combine each record with its key's result so far, and emit the new result; a
+        `ReduceFunction` may use keyed state."""
         checked_function(func, ReduceFunction, "reduce")
         return self._reduce("Reduce", func)
 
@@ -206,8 +207,8 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         return WindowedStream(self, checked_assigner("window", window_assigner))
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[T, K, CountWindow]:
-        """Windows of ``size`` records of a key: one after the other, or with ``slide`` a new one
-        every so many records."""
+        """Windows of ``size`` records of a key: consecutive ones, or with ``slide`` a new one
+        every ``slide`` records."""
         if slide:
             return self.window(CountSlidingWindowAssigner.of(size, slide))
         return self.window(CountTumblingWindowAssigner.of(size))
@@ -226,8 +227,8 @@ class KeyedStream(DataStream[T], Generic[T, K]):
         queryable_state_name: str,
         state_descriptor: ValueStateDescriptor[T] | ReducingStateDescriptor[T] | None = None,
     ) -> DataStreamSink:
-        """Keep the last record of each key where it can be asked for while the job runs; with a
-        reducing state's descriptor, all records of a key reduced to one.
+        """Keep the last record of each key as queryable state; with the descriptor of a reducing
+        state, all records of a key reduced to one.
 
         Semantics: Flink docs, "Queryable State", Queryable State Stream.
 
@@ -264,8 +265,8 @@ class KeyedStream(DataStream[T], Generic[T, K]):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator[Any] | list[Any]:
-        """As on other streams; each element is, as in PyFlink, a row of the key (``f0``) and the
-        record (``f1``)."""
+        """Run the job and iterate over this stream's records; as in PyFlink, each element is a
+        row of the key (``f0``) and the record (``f1``)."""
         function = WithKey(self._key_batch)
         pairs = self._then("Keys", partial(MapOperator, function), function)
         if limit is None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OperatorSettings(StreamPicture):
-    """The part of a stream that is about its operator."""
+    """The part of a stream with the settings of its operator."""
 
     _env: StreamExecutionEnvironment
     _inputs: tuple[Input, ...]
@@ -39,25 +39,25 @@ class OperatorSettings(StreamPicture):
         return self
 
     def uid(self, uid: str) -> Self:
-        """Give the operator a fixed id, under which its state is found again."""
+        """Set the operator's uid, by which a restored job finds its state."""
         self._operator("uid").uid = uid
         return self
 
     def set_description(self, description: str) -> Self:
-        """Describe the operator, for the plan."""
+        """Set the operator's description, for the plan."""
         self._operator("set_description").description = description
         return self
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """How many subtasks run the operator."""
+        """Set the number of subtasks of the operator."""
         checked = checked_parallelism(parallelism)
         operator = self._operator("set_parallelism")
         operator.parallelism, operator.fixed_parallelism = checked, True
         return self
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """The number of key groups. All operators of a job share one: another than the
-        environment's is refused when the job is built."""
+        """Set the number of key groups. All operators of a job share one number: building the
+        job fails if it differs from the environment's."""
         self._operator("set_max_parallelism").max_parallelism = max_parallelism
         return self
 
@@ -66,12 +66,12 @@ class OperatorSettings(StreamPicture):
         return self.set_parallelism(1)
 
     def disable_chaining(self) -> Self:
-        """Run the operator in a stage of its own, before and behind an exchange."""
+        """Run the operator in a stage of its own, between exchanges."""
         self._operator("disable_chaining").chaining = False
         return self
 
     def start_new_chain(self) -> Self:
-        """Begin a new stage with the operator; those behind it may be chained to it."""
+        """Begin a new stage with the operator; later operators may be chained to it."""
         self._operator("start_new_chain").starts_chain = True
         return self
 
@@ -93,17 +93,19 @@ class OperatorSettings(StreamPicture):
         return self
 
     def set_uid_hash(self, uid_hash: str) -> Self:
-        """Give the operator the id that it had in an earlier version of the job: 32 hex digits,
-        or whatever the plan showed as its uid."""
+        """Set the id that the operator had in an earlier version of the job: 32 hexadecimal
+        digits, or its uid in the plan."""
         self._operator("set_uid_hash").uid = checked_uid_hash(uid_hash)
         return self
 
     def get_type(self) -> TypeInformation[Any]:
-        """The type of the records as the program declared it; else that of any Python object."""
+        """The declared type of the records; without a declaration, the type of any Python
+        object."""
         return self.declared_type() or Types.PICKLED_BYTE_ARRAY()
 
     def declared_type(self) -> TypeInformation[Any] | None:
-        """The type that the program declared; None if it did not, or for a union of several."""
+        """The type that the program declared; None if it declared none, or for a union of
+        several types."""
         types = [
             source.transformation.output_type if source.tag is None else source.tag.type_info
             for source in self._inputs
@@ -111,7 +113,7 @@ class OperatorSettings(StreamPicture):
         return types[0] if all(found == types[0] for found in types) else None
 
     def get_execution_config(self) -> ExecutionConfig:
-        """Settings of execution of the environment."""
+        """The environment's execution settings."""
         return self._env.get_config()
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
@@ -123,7 +125,7 @@ class OperatorSettings(StreamPicture):
         return self._inputs[0].transformation
 
     def _operator(self, method: str) -> Transformation:
-        """The operator whose result this stream is, to be changed by ``method``."""
+        """The operator behind this stream, for ``method`` to change."""
         first = self._inputs[0]
         if len(self._inputs) == 1 and first.tag is None and first.partitioning is None:
             return first.transformation
@@ -135,6 +137,6 @@ class OperatorSettings(StreamPicture):
 
 
 def _shown(operator: Transformation) -> str:
-    """An operator in one line: its name, what it gives and in how many subtasks."""
+    """One line about an operator: its name, output and number of subtasks."""
     kind = "" if operator.output_type is None else f": {operator.output_type}"
     return f"{operator.name}{kind} [parallelism {operator.parallelism}]"

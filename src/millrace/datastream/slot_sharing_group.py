@@ -17,7 +17,7 @@ __all__ = ["SlotSharingGroup"]
 
 @dataclass(frozen=True)
 class SlotSharingGroup:
-    """A named group with the resources it asks for.
+    """A named group with its requested resources.
 
     Example:
         >>> builder = SlotSharingGroup.builder("heavy").set_cpu_cores(2.0)
@@ -35,7 +35,7 @@ class SlotSharingGroup:
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:
-        """Begin a group of that name."""
+        """A builder of the group with a name."""
         return SlotSharingGroup.Builder(name)
 
     def get_name(self) -> str:
@@ -43,7 +43,7 @@ class SlotSharingGroup:
         return self.name
 
     def get_cpu_cores(self) -> float | None:
-        """Cores, or None."""
+        """Number of cores, or None."""
         return self.cpu_cores
 
     def get_task_heap_memory(self) -> MemorySize | None:
@@ -51,7 +51,7 @@ class SlotSharingGroup:
         return self.task_heap_memory
 
     def get_task_off_heap_memory(self) -> MemorySize | None:
-        """Memory outside the heap, or None."""
+        """Off-heap memory, or None."""
         return self.task_off_heap_memory
 
     def get_managed_memory(self) -> MemorySize | None:
@@ -69,7 +69,7 @@ class SlotSharingGroup:
             self._values: dict[str, Any] = {"name": name}
 
         def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
-            """Cores; more than 0."""
+            """Set the number of cores, greater than 0."""
             if cpu_cores <= 0:
                 raise JobDefinitionError(f"a group needs more than 0 cores, got {cpu_cores}")
             return self._set("cpu_cores", float(cpu_cores))
@@ -77,37 +77,37 @@ class SlotSharingGroup:
         def set_task_heap_memory(
             self, task_heap_memory: MemorySize | str
         ) -> SlotSharingGroup.Builder:
-            """Heap memory; more than 0."""
+            """Set the heap memory, greater than 0."""
             return self._set("task_heap_memory", _heap(_memory(task_heap_memory)))
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Heap memory, MiB; more than 0."""
+            """Set the heap memory in MiB, greater than 0."""
             memory = MemorySize.of_mebi_bytes(task_heap_memory_mb)
             return self._set("task_heap_memory", _heap(memory))
 
         def set_task_off_heap_memory(
             self, task_off_heap_memory: MemorySize | str
         ) -> SlotSharingGroup.Builder:
-            """Memory outside the heap."""
+            """Set the off-heap memory."""
             return self._set("task_off_heap_memory", _memory(task_off_heap_memory))
 
         def set_task_off_heap_memory_mb(
             self, task_off_heap_memory_mb: int
         ) -> SlotSharingGroup.Builder:
-            """Memory outside the heap, MiB."""
+            """Set the off-heap memory in MiB."""
             memory = MemorySize.of_mebi_bytes(task_off_heap_memory_mb)
             return self._set("task_off_heap_memory", memory)
 
         def set_managed_memory(self, managed_memory: MemorySize | str) -> SlotSharingGroup.Builder:
-            """Managed memory."""
+            """Set the managed memory."""
             return self._set("managed_memory", _memory(managed_memory))
 
         def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
-            """Managed memory, MiB."""
+            """Set the managed memory in MiB."""
             return self._set("managed_memory", MemorySize.of_mebi_bytes(managed_memory_mb))
 
         def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
-            """So much of another resource."""
+            """Set the amount of another resource."""
             resources = {**self._values.get("external_resources", {}), name: value}
             return self._set("external_resources", resources)
 
@@ -141,7 +141,7 @@ def _heap(memory: MemorySize) -> MemorySize:
 
 
 def group_name(group: str | SlotSharingGroup) -> str:
-    """The name of a group that was given by itself or by name."""
+    """The name of a group, given as an object or by name."""
     if isinstance(group, SlotSharingGroup):
         return group.name
     if not isinstance(group, str):

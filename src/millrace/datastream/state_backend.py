@@ -1,4 +1,4 @@
-"""Where keyed state lives while a job runs."""
+"""State backends: the place of keyed state while a job runs."""
 
 from __future__ import annotations
 

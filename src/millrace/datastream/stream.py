@@ -1,4 +1,4 @@
-"""Streams: what a program is made of. Every method only adds to the plan; nothing runs.
+"""Streams, from which programs are built. Methods only add to the plan; nothing runs.
 
 Semantics: Flink docs, "DataStream API: Operators".
 """
@@ -97,7 +97,7 @@ class DataStream(OperatorSettings, Generic[T]):
         func: MapFunction[T, U] | Callable[[T], U],
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
-        """One record out for each one in."""
+        """Apply a function from one record to one record."""
         checked_function(func, MapFunction, "map")
         return self._then("Map", partial(MapOperator, func), func, output_type=output_type)
 
@@ -106,7 +106,7 @@ class DataStream(OperatorSettings, Generic[T]):
         func: FlatMapFunction[T, U] | Callable[[T], Iterable[U] | None],
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
-        """Any number of records out: all that the function returns or yields."""
+        """Apply a function from one record to all records that it returns or yields."""
         checked_function(func, FlatMapFunction, "flat_map")
         factory = partial(FlatMapOperator, func)
         return self._then("Flat Map", factory, func, output_type=output_type)
@@ -181,7 +181,7 @@ class DataStream(OperatorSettings, Generic[T]):
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy[Any]
     ) -> DataStream[T]:
-        """Give records event times, and the stream watermarks."""
+        """Assign event times to records, and watermarks to the stream."""
         if not isinstance(watermark_strategy, WatermarkStrategy):
             raise JobDefinitionError(
                 "assign_timestamps_and_watermarks() takes a WatermarkStrategy, got "
@@ -216,8 +216,8 @@ class DataStream(OperatorSettings, Generic[T]):
     def connect(
         self, ds: DataStream[U] | BroadcastStream[U]
     ) -> ConnectedStreams[T, U] | BroadcastConnectedStream[T, U]:
-        """This stream and another, to be handled by one function that shares state between
-        them; the other may be a broadcast stream."""
+        """Connect this stream with another one, for a function that shares state between both;
+        the other may be a broadcast stream."""
         if isinstance(ds, BroadcastStream):
             checked_same_environment("connect", self, ds.stream)
             return BroadcastConnectedStream(self, ds)
@@ -275,7 +275,7 @@ class DataStream(OperatorSettings, Generic[T]):
         key_selector: Callable[[T], Any] | KeySelector[T, Any] | str | int | Sequence[str | int],
         key_type: TypeInformation[Any] | None = None,
     ) -> KeyedStream[T, Any]:
-        """Partition by key: all records of a key come to the same subtask, where its state is.
+        """Partition by key: all records of a key go to the same subtask, which has their state.
 
         The selector is a function, a `KeySelector`, or names or positions of fields. Keys are
         of types with a stable encoding: str, int, float, bytes, bool, None, Decimal, Fraction,
@@ -320,15 +320,15 @@ class DataStream(OperatorSettings, Generic[T]):
         return self._partitioned_by("partition_custom", partitioning)
 
     def rebalance(self) -> DataStream[T]:
-        """Deal records out to the subtasks in turn."""
+        """Distribute records to all subtasks in turn."""
         return self._partitioned_by("rebalance", Partitioning(Exchange.REBALANCE))
 
     def rescale(self) -> DataStream[T]:
-        """Deal records out in turn, each subtask to a few of the next ones only."""
+        """Distribute records in turn, from each subtask to only some of the next ones."""
         return self._partitioned_by("rescale", Partitioning(Exchange.RESCALE))
 
     def global_(self) -> DataStream[T]:
-        """Send all records to the first subtask. (Flink: ``global``, a word of Python.)"""
+        """Send all records to the first subtask. (Flink: ``global``, a keyword of Python.)"""
         return self._partitioned_by("global_", Partitioning(Exchange.GLOBAL))
 
     def shuffle(self) -> DataStream[T]:
@@ -350,7 +350,7 @@ class DataStream(OperatorSettings, Generic[T]):
         broadcast_state_descriptor: MapStateDescriptor[Any, Any] | None = None,
         *other_broadcast_state_descriptors: MapStateDescriptor[Any, Any],
     ) -> DataStream[T] | BroadcastStream[T]:
-        """Send each record to every subtask; with descriptors, to fill broadcast state with (see
+        """Send each record to every subtask; with descriptors, to fill broadcast state (see
         `connect`)."""
         stream = self._partitioned_by("broadcast", Partitioning(Exchange.BROADCAST))
         if broadcast_state_descriptor is None:
@@ -371,7 +371,7 @@ class DataStream(OperatorSettings, Generic[T]):
     # -- loops -------------------------------------------------------------------------
 
     def iterate(self, max_wait_time_millis: int = 0) -> IterativeStream[T]:
-        """Begin a loop: ``close_with`` of the result feeds a stream back to here.
+        """Begin a loop: ``close_with`` of the result feeds a stream back to this point.
 
         ``max_wait_time_millis`` is accepted for Flink's sake and not needed: the loop ends when
         its inputs have ended and nothing goes round any more.
@@ -401,7 +401,7 @@ class DataStream(OperatorSettings, Generic[T]):
         return self._env.add_sink_transformation(transformation)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Print every record in the client, once its epoch has been committed.
+        """Print every record in the client, after its epoch is committed.
 
         A line is the value, behind ``sink_identifier`` and the number of the subtask if there
         are several.
@@ -428,7 +428,8 @@ class DataStream(OperatorSettings, Generic[T]):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator[T] | list[T]:
-        """Run the job and iterate over this stream's records; with ``limit``, a list of so many.
+        """Run the job and iterate over this stream's records; with ``limit``, return a list of that
+        many.
 
         A record is seen once its epoch has been committed. Close the iterator (it is a context
         manager) to cancel the job before its end.
@@ -464,7 +465,7 @@ class DataStream(OperatorSettings, Generic[T]):
         return DataStream(self._env, [Input(transformation)])
 
     def _of_same_type(self, stream: DataStream[Any]) -> DataStream[Any]:
-        """For what hands on the records of this stream as they are."""
+        """This stream's declared type for another stream with the same records."""
         stream._transformation.output_type = self.declared_type()
         return stream
 

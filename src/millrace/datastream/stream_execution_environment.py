@@ -1,4 +1,4 @@
-"""The environment: where streams begin, and where a job is started from."""
+"""The environment, in which streams begin and jobs are started."""
 
 from __future__ import annotations
 
@@ -88,40 +88,41 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
     # -- settings ----------------------------------------------------------------------
 
     def get_config(self) -> ExecutionConfig:
-        """Settings of execution."""
+        """Execution settings of the environment."""
         return self._config
 
     def get_checkpoint_config(self) -> CheckpointConfig:
-        """Settings of checkpoints."""
+        """Checkpoint settings of the environment."""
         return self._checkpoint_config
 
     def configure(self, configuration: Configuration) -> StreamExecutionEnvironment:
-        """Take over further settings."""
+        """Add settings to the environment."""
         self._configuration.add_all(configuration)
         self._configuration.validate()
         return self
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        """Parallelism of operators that set none; for those built from now on."""
+        """Set the parallelism of operators without one of their own, for operators built from
+        now on."""
         self._config.set_parallelism(checked_parallelism(parallelism))
         return self
 
     def get_parallelism(self) -> int:
-        """Parallelism of operators that set none."""
+        """Parallelism of operators without one of their own."""
         return self._config.get_parallelism()
 
     @staticmethod
     def get_default_local_parallelism() -> int:
-        """Parallelism of environments that configure none."""
+        """Parallelism of environments without a configured one."""
         return JobLauncher.current().defaults.get(options.PARALLELISM)
 
     @staticmethod
     def set_default_local_parallelism(parallelism: int) -> None:
-        """Parallelism of environments that configure none, made from now on in this process."""
+        """Set the parallelism of later environments in this process without a configured one."""
         JobLauncher.current().defaults.set(options.PARALLELISM, checked_parallelism(parallelism))
 
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
-        """The number of key groups; fixed for the life of a job's state."""
+        """Set the number of key groups, which is fixed for the life of a job's state."""
         self._config.set_max_parallelism(max_parallelism)
         return self
 
@@ -130,7 +131,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self._configuration.get(options.MAX_PARALLELISM)
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """STREAMING, BATCH (final results only) or AUTOMATIC."""
+        """Set STREAMING, BATCH (final results only) or AUTOMATIC."""
         self._configuration.set(options.RUNTIME_MODE, execution_mode.name)
         return self
 
@@ -143,38 +144,38 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self
 
     def get_checkpoint_interval(self) -> int:
-        """Milliseconds between checkpoints; -1 when none are made."""
+        """Milliseconds between checkpoints; -1 if there are none."""
         return self._checkpoint_config.get_checkpoint_interval()
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """The guarantee for state."""
+        """Guarantee of state after a failure."""
         return self._checkpoint_config.get_checkpointing_mode()
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
-        """Where savepoints go that are asked for without a directory."""
+        """Set the directory of savepoints that are requested without one."""
         self._configuration.set(options.SAVEPOINT_DIR, directory)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
-        """Where savepoints go that are asked for without a directory; None: nobody has said."""
+        """Directory of savepoints that are requested without one; None if none is configured."""
         return self._configuration.get(options.SAVEPOINT_DIR)
 
     def set_restart_strategy(
         self, restart_strategy_configuration: RestartStrategyConfiguration
     ) -> StreamExecutionEnvironment:
-        """Set the strategy for when a user function fails; without one, the job fails."""
+        """Set the strategy for failures of user functions; without one, the job fails."""
         self._restart_strategy = restart_strategy_configuration
         return self
 
     def get_restart_strategy(self) -> RestartStrategyConfiguration:
-        """Strategy for when a user function fails."""
+        """Strategy for failures of user functions."""
         if self._restart_strategy is not None:
             return self._restart_strategy
         return RestartStrategies.from_configuration(self._configuration)
 
     def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
-        """Choose where keyed state lives while the job runs (Flink docs, "State Backends"); it
-        goes before the option ``state.backend.type``.
+        """Set the state backend, the place of keyed state while the job runs (Flink docs, "State
+        Backends"); it has precedence over the option ``state.backend.type``.
 
         Example:
             >>> from millrace.datastream.state_backend import HashMapStateBackend
@@ -225,13 +226,13 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self
 
     def get_buffer_timeout(self) -> int:
-        """Buffer timeout of `set_buffer_timeout`, ms; 100 before, -1: none."""
+        """The buffer timeout of `set_buffer_timeout` in ms, by default 100; -1 means none."""
         if not self._configuration.get(flink_options.BUFFER_TIMEOUT_ENABLED):
             return -1
         return self._configuration.get(flink_options.BUFFER_TIMEOUT).to_millis()
 
     def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
-        """The guarantee for state."""
+        """Guarantee of state after a failure."""
         return self.get_checkpointing_mode()
 
     # -- sources -----------------------------------------------------------------------
@@ -239,8 +240,8 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
     def from_collection(
         self, collection: Collection[T], type_info: TypeInformation[Any] | None = None
     ) -> DataStream[T]:
-        """A stream of the elements of a collection. It travels with the program: for tests and
-        small tables. With a row type, tuples, lists and dicts become rows of its names.
+        """A stream of the elements of a collection, for tests and small tables: it is shipped with
+        the program. With a row type, tuples, lists and dicts become rows with its names.
 
         Raises:
             SerializationError: a record is not of the declared type.
@@ -263,7 +264,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         source_name: str,
         type_info: TypeInformation[Any] | None = None,
     ) -> DataStream[T]:
-        """A stream from a `Source`, with event times and watermarks made per split.
+        """A stream of a `Source`, with event times and watermarks per split.
 
         A record that is not of the type in ``type_info`` fails the job. Without it, the type is
         that of a source which is a `ResultTypeQueryable`.
@@ -299,8 +300,8 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         source_name: str = "Custom Source",
         type_info: TypeInformation[Any] | None = None,
     ) -> DataStream[T]:
-        """A stream from a `Source` without event times: `from_source`, as older Flink programs
-        write it.
+        """A stream of a `Source` without event times: the form of `from_source` in older Flink
+        programs.
 
         Raises:
             JobDefinitionError: it is no `Source`.
@@ -315,7 +316,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
     def create_input(
         self, input_format: Any, type_info: TypeInformation[T] | None = None
     ) -> DataStream[Any]:
-        """A stream of what a format reads that knows its path, such as `AvroInputFormat`.
+        """A stream of an input format with its own path, such as `AvroInputFormat`.
 
         Raises:
             JobDefinitionError: it is no such format.
@@ -352,7 +353,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         trigger: Mapping[str, Any] | None = None,
         record_type: type[Any] = Row,
     ) -> DataStream[Any]:
-        """The rows of a DataFrame, streaming or bounded: any Spark reader is thus a source.
+        """A stream of a DataFrame's rows, streaming or bounded: any Spark reader becomes a source.
 
         Each is a `Row` with the DataFrame's column names, or a dict. They travel in columns, and
         stay so until somebody wants them one by one.
@@ -457,7 +458,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return f"<environment of {len(self._sinks)} sinks, parallelism {self.get_parallelism()}>"
 
     def build_client(self, job_name: str | None) -> EmbeddedJobClient:
-        """A client of the job that the sinks so far make up, not yet started."""
+        """A client of the job with all sinks so far, not yet started."""
         sinks, self._sinks = self._sinks, []
         handlers, self._handlers = self._handlers, {}
         return self.launcher.client(
@@ -474,27 +475,26 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return job_name or configured or default_job_name(program_file())
 
     def close(self) -> None:
-        """Nothing to close: the Spark session outlives the environment."""
+        """Do nothing: the Spark session outlives the environment."""
 
     # -- what streams add --------------------------------------------------------------
 
     def new_loop(self) -> str:
-        """The name of one more loop."""
+        """The name of another loop."""
         self._loops += 1
         return f"loop-{self._loops}"
 
     def add_sink_transformation(self, transformation: Transformation) -> DataStreamSink:
-        """Make a transformation an end of the job."""
+        """Add a transformation as an end of the job."""
         self._sinks.append(transformation)
         unexecuted.note(self)
         return DataStreamSink(transformation)
 
     @property
     def unexecuted(self) -> int:
-        """How many sinks have been defined since the last execution; 0 if only a plan was wanted,
-        too."""
+        """Number of sinks defined since the last execution; 0 if the plan was requested, too."""
         return 0 if self._planned else len(self._sinks)
 
     def add_result_handler(self, transformation: Transformation, handler: ResultHandler) -> None:
-        """Give what a collecting transformation gets to ``handler``."""
+        """Pass the records of a collecting transformation to ``handler``."""
         self._handlers[transformation] = handler

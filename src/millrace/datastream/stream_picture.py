@@ -1,4 +1,4 @@
-"""`StreamPicture`: what a stream or an environment shows of itself."""
+"""`StreamPicture`: the display of a stream or an environment."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["StreamPicture"]
 
 
 class StreamPicture(ABC):
-    """Shows the graph of operators that has been built so far. Nothing is run for it."""
+    """Display of the graph of operators that has been built so far, without running anything."""
 
     @abstractmethod
     def _graph_ends(self) -> Sequence[Transformation]:
         """The operators at the end of the graph."""
 
     def explain(self) -> str:
-        """The operators so far, one per line, with what each reads and how records get there.
+        """The operators so far, one per line, with their inputs and partitioning.
 
         Example:
             >>> from millrace.datastream import StreamExecutionEnvironment

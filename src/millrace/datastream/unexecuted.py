@@ -1,4 +1,4 @@
-"""Programs that define sinks and forget `execute`: nothing would run, and nothing would say so."""
+"""Detection of programs that define sinks but never call `execute`, so that nothing runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _environments: weakref.WeakSet[_Environment] = weakref.WeakSet()
 
 
 def note(environment: _Environment) -> None:
-    """An environment has got a sink; looked at when the process ends."""
+    """Record that an environment has a sink; it is checked when the process ends."""
     if program_file() is None:  # a session may still want to execute it
         return
     if not _environments:
@@ -31,7 +31,7 @@ def note(environment: _Environment) -> None:
 
 
 def warning() -> str:
-    """Warning for the end of the program; empty: nothing was forgotten."""
+    """Warning for the end of the program; empty if all sinks were executed."""
     sinks = sum(environment.unexecuted for environment in _environments)
     if not sinks:
         return ""

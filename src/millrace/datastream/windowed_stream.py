@@ -102,7 +102,7 @@ class WindowedStream(Generic[T, K, W]):
     def allowed_lateness(
         self, time_ms: int | Time | Duration | timedelta
     ) -> WindowedStream[T, K, W]:
-        """Set how long (ms) an event-time window is kept after its end.
+        """Set the time (ms) for which an event-time window is kept after its end.
 
         A record that arrives within that time makes the window fire again.
 
@@ -259,7 +259,7 @@ def _check_merging(spec: WindowSpec) -> None:
 def window_operator(
     spec: WindowSpec, logic: WindowLogic, key_batch: Callable[[list[Any]], list[Any]]
 ) -> Callable[[], Operator]:
-    """Return the factory of the operator for these windows.
+    """Factory of the operator for these windows.
 
     Windows with the event-time trigger, no evictor and no allowed lateness have faster operators,
     for most assigners; all others have `WindowOperator`.

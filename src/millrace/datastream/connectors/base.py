@@ -1,4 +1,4 @@
-"""The interfaces of sources and sinks, and what sinks guarantee."""
+"""The interfaces of sources and sinks, and the delivery guarantees of sinks."""
 
 from __future__ import annotations
 

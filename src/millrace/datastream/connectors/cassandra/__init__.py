@@ -31,5 +31,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> NoReturn:
-    """Explain what a program imports from here and Millrace does not have."""
+    """Error for a name that programs import from here and that Millrace does not have."""
     raise missing_name(__name__, name)
