@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.common.error_policy import ErrorPolicy
-from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.sink import WriterContext
 from millrace.common.types.batch import RowBatch
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, FixedPauses, Unsent
 from millrace.connectors.cassandra.client import (
     CassandraConnection,
     CassandraError,
@@ -45,7 +46,7 @@ class CassandraWriting:
     """Mapper options, which count for a table."""
 
 
-class CassandraWriter(SinkWriter[Any]):
+class CassandraWriter(AsyncSinkWriter[Any]):
     """Sends a batch's statements, and waits for all of them.
 
     Of two writes of a row the later has the higher timestamp, which the client gives it, whichever
@@ -61,11 +62,11 @@ class CassandraWriter(SinkWriter[Any]):
         context: WriterContext,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        super().__init__(context, BufferLimits(entries=_BOUND), sleep)
         self._writing = writing
+        self._bound = False
+        """Whether entries are statements: values become some once there is a session."""
         self._known_statements: Statements | None = None
-        self._logger = context.logger
-        self._sleep = sleep
-        self._sent = context.metrics.counter("numRecordsSend")
         self._refused = RefusedWrites(
             writing.policy, CassandraError, context.metrics, context.logger
         )
@@ -79,32 +80,32 @@ class CassandraWriter(SinkWriter[Any]):
         """
         values = batch.values
         for start in range(0, len(values), _BOUND):
-            self._write(values[start : start + _BOUND])
+            self._bound = False
+            self._send(values[start : start + _BOUND])
 
-    def _write(self, values: list[Any]) -> None:
-        retries, wait = self._writing.max_retries, self._writing.retry_interval_ms / 1000
-        pending: list[Any] | None = None
-        for tries in range(retries + 1):
-            try:
-                statements = self._statements()
-                if pending is None:
-                    pending = list(statements.of(values))
-                    self._sent.inc(len(pending))
-                pending, failure = self._send(statements.session, pending)
-            except Exception as error:
-                if not is_passing(error) and not isinstance(error, CassandraUnavailableError):
-                    raise
-                failure = error
-            if failure is None:
-                return
-            if tries < retries:
-                self._logger.warning("writes are sent again in %g s: %s", wait, failure)
-                self._sleep(wait)
+    def _pauses(self) -> FixedPauses:
+        writing = self._writing
+        return FixedPauses([writing.retry_interval_ms / 1000] * writing.max_retries)
+
+    def _request(self, entries: list[Any]) -> Unsent[Any]:
+        try:
+            statements = self._statements()
+            if not self._bound:
+                entries = list(statements.of(entries))
+                self._bound = True
+                self._sent.inc(len(entries))
+            return self._execute(statements.session, entries)
+        except Exception as error:
+            if not is_passing(error) and not isinstance(error, CassandraUnavailableError):
+                raise
+            return Unsent(entries, error)
+
+    def _gave_up(self, unsent: Unsent[Any], tries: int) -> None:
         raise CassandraUnavailableError(
             f"{self._writing.connection} did not take what was written to {self._writing.target}: "
-            f"{failure} (tried {retries + 1} times: see set_max_retries() and "
+            f"{unsent.failure} (tried {tries} times: see set_max_retries() and "
             "set_consistency_level())"
-        ) from failure
+        ) from unsent.failure
 
     def _statements(self) -> Statements:
         known = self._known_statements
@@ -122,8 +123,8 @@ class CassandraWriter(SinkWriter[Any]):
         if self._known_statements is not None:
             self._known_statements.close()
 
-    def _send(self, session: Any, pending: list[Any]) -> tuple[list[Any], Any]:
-        """Send all; what has to be sent again, and why."""
+    def _execute(self, session: Any, pending: list[Any]) -> Unsent[Any]:
+        """Send all; returns the first that has to be sent again, and all behind it."""
         from cassandra.concurrent import execute_concurrent
 
         outcomes = execute_concurrent(
@@ -143,7 +144,7 @@ class CassandraWriter(SinkWriter[Any]):
             elif again is None:  # what is behind is tried again anyway
                 refused.append(self._said(result))
         self._take(refused)
-        return ([] if again is None else pending[again:]), failure
+        return Unsent([]) if again is None else Unsent(pending[again:], failure)
 
     def _take(self, refused: list[str]) -> None:
         handler = self._writing.failure_handler

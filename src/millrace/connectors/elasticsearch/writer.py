@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.sink import WriterContext
 from millrace.common.types.batch import RowBatch
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, FixedPauses, Unsent
 from millrace.connectors.elasticsearch.action import PreparedAction
 from millrace.connectors.elasticsearch.bulk_client import BulkClient, Refusal
 from millrace.connectors.elasticsearch.errors import (
@@ -23,12 +24,18 @@ _WHOLE = ("index", "delete")
 """Operations whose result does not depend on what was there before."""
 
 
-class ElasticsearchWriter(SinkWriter[Any]):
+class _Busy(Exception):
+    """The cluster was too busy for some documents."""
+
+    def __init__(self, refusals: list[Refusal]) -> None:
+        super().__init__(refusals[0].reason)
+        self.refusals = refusals
+
+
+class ElasticsearchWriter(AsyncSinkWriter[PreparedAction]):
     """Collects actions and sends them in the order of their records.
 
-    Of several actions that replace one document in one request only the last is sent. A request
-    is followed by the next only when nothing of it is left to be retried: so a retry can never
-    replace what is newer.
+    Of several actions that replace one document in one request only the last is sent.
 
     Args:
         sleep: waits between retries; replaced by tests.
@@ -42,78 +49,44 @@ class ElasticsearchWriter(SinkWriter[Any]):
         sleep: Callable[[float], None] = time.sleep,
         client: BulkClient | None = None,
     ) -> None:
+        super().__init__(context, BufferLimits(settings.max_actions, settings.max_bytes), sleep)
         self._settings = settings
-        self._logger = context.logger
-        self._sent = context.metrics.counter("numRecordsSend")
         self._errors = context.metrics.counter("numRecordsSendErrors")
-        self._sleep = sleep
         self._client = BulkClient(settings.connection) if client is None else client
-        self._waiting: dict[Any, PreparedAction] = {}
-        self._size = 0
 
     def write(self, batch: RowBatch[Any]) -> None:
-        limit, most_bytes = self._settings.max_actions, self._settings.max_bytes
-        waiting, with_types = self._waiting, self._settings.with_types
+        with_types = self._settings.with_types
         for action in self._settings.emitter.emit_batch(batch.values):
             prepared = PreparedAction.of(action, with_types)
-            if self._size + prepared.size > most_bytes and waiting:
-                self._flush()
-            self._add(prepared)
-            if len(waiting) >= limit:
-                self._flush()
-
-    def _add(self, action: PreparedAction) -> None:
-        waiting = self._waiting
-        if action.document_id is None:
-            waiting[len(waiting)] = action
-        else:
-            place = action.index_name, action.document_id
-            earlier = waiting.get(place)
-            if earlier is not None:
-                if action.operation in _WHOLE:
-                    del waiting[place]
-                    self._size -= earlier.size
-                else:
-                    self._flush()
-            waiting[place] = action
-        self._size += action.size
-
-    def flush(self, end_of_input: bool) -> None:
-        if self._waiting:
-            self._flush()
+            key = None
+            if prepared.document_id is not None:
+                key = prepared.index_name, prepared.document_id
+                if key in self._waiting and prepared.operation not in _WHOLE:
+                    self._send_waiting()
+            self._add(prepared, prepared.size, key)
 
     def close(self) -> None:
         self._client.close()
 
-    def _flush(self) -> None:
-        """Send all that waits, until the cluster has it or has refused it for good."""
-        actions: list[PreparedAction] = list(self._waiting.values())
-        self._waiting.clear()
-        self._size = 0
-        self._sent.inc(len(actions))
-        for wait in (*self._settings.backoff.waits(), None):
-            try:
-                refused = self._client.send(actions)
-            except TransientFailure as error:
-                if wait is None:
-                    raise ElasticsearchError(self._gave_up(str(error))) from error
-                self._logger.warning("a bulk request is sent again in %g s: %s", wait, error)
-            else:
-                actions = self._to_send_again(refused, last=wait is None)
-                if not actions:
-                    return
-                self._logger.info("%d documents are sent again in %g s", len(actions), wait)
-            assert wait is not None
-            self._sleep(wait)
+    def _pauses(self) -> FixedPauses:
+        return FixedPauses(self._settings.backoff.waits())
 
-    def _to_send_again(self, refused: list[Refusal], last: bool) -> list[PreparedAction]:
-        again = []
-        for refusal in refused:
-            if refusal.may_pass and not last:
-                again.append(refusal.action)
-            else:
+    def _request(self, actions: list[PreparedAction]) -> Unsent[PreparedAction]:
+        try:
+            refusals = self._client.send(actions)
+        except TransientFailure as error:
+            return Unsent(actions, error)
+        for refusal in refusals:
+            if not refusal.may_pass:
                 self._handle(refusal)
-        return again
+        passing = [refusal for refusal in refusals if refusal.may_pass]
+        return Unsent([one.action for one in passing], _Busy(passing) if passing else None)
+
+    def _gave_up(self, unsent: Unsent[PreparedAction], tries: int) -> None:
+        if not isinstance(unsent.failure, _Busy):
+            raise ElasticsearchError(self._no_request(str(unsent.failure))) from unsent.failure
+        for refusal in unsent.failure.refusals:
+            self._handle(refusal)
 
     def _handle(self, refusal: Refusal) -> None:
         """Ask the failure handler; without one the job fails."""
@@ -133,7 +106,7 @@ class ElasticsearchWriter(SinkWriter[Any]):
         )
         raise ElasticsearchError(f"the cluster refuses a document: {failure}{advice}")
 
-    def _gave_up(self, reason: str) -> str:
+    def _no_request(self, reason: str) -> str:
         retries = len(self._settings.backoff.waits())
         tried = f" after {retries} retries" if retries else ""
         advice = "" if retries else "; set_bulk_flush_backoff_strategy() lets the sink try again"

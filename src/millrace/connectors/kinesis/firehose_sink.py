@@ -11,10 +11,11 @@ from millrace.common.errors import JobDefinitionError
 from millrace.common.serialization import SerializationSchema
 from millrace.common.sink import Sink, SinkWriter, WriterContext
 from millrace.common.types.batch import RowBatch
+from millrace.connectors.async_sink import Unsent
 from millrace.connectors.kinesis.client import FIREHOSE, KinesisError
 from millrace.connectors.kinesis.resending_writer import (
     BatchLimits,
-    Refused,
+    Record,
     ResendingWriter,
     StreamTarget,
     refused,
@@ -80,7 +81,7 @@ class FirehoseWriter(ResendingWriter):
         self._schema = writing.schema
 
     def write(self, batch: RowBatch[Any]) -> None:
-        most = self._limits.record_bytes
+        most = self._record_bytes
         for data in self._schema.serialize_batch(batch.values):
             if len(data) > most:
                 raise KinesisError(
@@ -89,12 +90,12 @@ class FirehoseWriter(ResendingWriter):
                 )
             self._add({"Data": data}, len(data))
 
-    def _request(self, records: list[dict[str, Any]]) -> Refused:
+    def _put(self, records: list[Record]) -> Unsent[Record]:
         answer = self._client.put_record_batch(
             DeliveryStreamName=self._target.stream, Records=records
         )
         if not answer.get("FailedPutCount"):
-            return [], ""
+            return Unsent([])
         return refused(records, answer["RequestResponses"])
 
 

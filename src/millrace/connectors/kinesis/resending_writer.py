@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.sink import WriterContext
+from millrace.connectors.async_sink import (
+    AsyncSinkWriter,
+    BufferLimits,
+    FixedPauses,
+    GrowingPauses,
+    Pauses,
+    Unsent,
+)
 from millrace.connectors.kinesis.client import (
     AwsService,
     KinesisError,
@@ -18,14 +26,14 @@ from millrace.connectors.kinesis.client import (
     is_transient,
 )
 
-__all__ = ["BatchLimits", "Refused", "ResendingWriter", "StreamTarget", "refused"]
+__all__ = ["BatchLimits", "Record", "ResendingWriter", "StreamTarget", "refused"]
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.05, 2.0
 _PATIENCE_S = 60.0
 """For how long no record at all may get in before the epoch fails."""
 
-Refused = tuple[list[dict[str, Any]], str]
-"""Records that did not get in, and why."""
+Record = dict[str, Any]
+"""A record as requests have it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class StreamTarget:
         return f"{self.service.stream_kind} '{self.stream}'"
 
 
-class ResendingWriter(SinkWriter[Any]):
+class ResendingWriter(AsyncSinkWriter[Record]):
     """Sends as it is written to; an epoch ends when the service has acknowledged all its records.
 
     Args:
@@ -68,79 +76,46 @@ class ResendingWriter(SinkWriter[Any]):
         sleep: Callable[[float], None] = time.sleep,
         client: Any = None,
     ) -> None:
+        super().__init__(context, BufferLimits(limits.records, limits.batch_bytes), sleep)
         self._target = target
-        self._limits = limits
+        self._record_bytes = limits.record_bytes
         self._advice = advice
-        self._logger = context.logger
-        self._sleep = sleep
-        self._sent = context.metrics.counter("numRecordsSend")
         self._errors = context.metrics.counter("numRecordsSendErrors")
         self._client = client or create_client(target.properties, target.service)
-        self._waiting: list[dict[str, Any]] = []
-        self._size = 0
 
     @abstractmethod
-    def _request(self, records: list[dict[str, Any]]) -> Refused:
+    def _put(self, records: list[Record]) -> Unsent[Record]:
         """Send records in one request; whatever the client raises is for the caller."""
-
-    def _add(self, record: dict[str, Any], size: int) -> None:
-        """Take a record, and send those before it if it is too much for their request."""
-        limits = self._limits
-        full = len(self._waiting) >= limits.records
-        if full or (self._waiting and self._size + size > limits.batch_bytes):
-            self._flush()
-        self._waiting.append(record)
-        self._size += size
-
-    def flush(self, end_of_input: bool) -> None:
-        if self._waiting:
-            self._flush()
 
     def close(self) -> None:
         self._client.close()
 
-    def _flush(self) -> None:
-        """Send what waits until all is in.
-
-        Raises:
-            KinesisError: it is refused, or nothing gets in for a minute.
-        """
-        records, self._waiting, self._size = self._waiting, [], 0
-        self._sent.inc(len(records))
-        wait, waited = _FIRST_WAIT_S, 0.0
-        while True:
-            begun = time.monotonic()
-            left, reason = self._put(records)
-            if not left:
-                return
-            waited += time.monotonic() - begun  # a service that is away takes half a minute to be
-            self._errors.inc(len(left))
-            if len(left) < len(records):
-                wait, waited = _FIRST_WAIT_S, 0.0
-            records = left
-            if self._target.fail_on_error or waited >= _PATIENCE_S:
-                raise KinesisError(
-                    f"{len(left)} records were not taken by the {self._target}: {reason}; "
-                    f"{self._advice}"
-                )
-            self._logger.info("%d records are sent again in %g s: %s", len(left), wait, reason)
-            self._sleep(wait)
-            waited += wait
-            wait = min(2 * wait, _LONGEST_WAIT_S)
-
-    def _put(self, records: list[dict[str, Any]]) -> Refused:
+    def _request(self, records: list[Record]) -> Unsent[Record]:
         target = self._target
         try:
-            return self._request(records)
+            unsent = self._put(records)
         except Exception as error:  # whatever kinds the client has
-            if is_transient(error):
-                return records, str(error)
-            raise explained(error, target.stream, "write to", target.service) from error
+            if not is_transient(error):
+                raise explained(error, target.stream, "write to", target.service) from error
+            unsent = Unsent(records, error)
+        self._errors.inc(len(unsent.entries))
+        return unsent
+
+    def _pauses(self) -> Pauses:
+        if self._target.fail_on_error:
+            return FixedPauses(())
+        return GrowingPauses(_FIRST_WAIT_S, _LONGEST_WAIT_S, _PATIENCE_S)
+
+    def _gave_up(self, unsent: Unsent[Record], tries: int) -> None:
+        raise KinesisError(
+            f"{len(unsent.entries)} records were not taken by the {self._target}: "
+            f"{unsent.failure}; {self._advice}"
+        )
 
 
-def refused(records: list[dict[str, Any]], results: Sequence[dict[str, Any]]) -> Refused:
-    """Which of the records did not get in, by what the service says of each."""
+def refused(records: list[Record], results: Sequence[dict[str, Any]]) -> Unsent[Record]:
+    """The records that did not get in, by what the service says of each."""
     pairs = list(zip(records, results, strict=True))
     left = [record for record, result in pairs if result.get("ErrorCode")]
     reasons = (result.get("ErrorCode") for _, result in pairs)
-    return left, next(filter(None, reasons), "no reason given")
+    return Unsent(left, KinesisError(next(filter(None, reasons), "no reason given")))

@@ -11,11 +11,12 @@ from millrace.common.errors import SerializationError
 from millrace.common.serialization import SerializationSchema
 from millrace.common.sink import WriterContext
 from millrace.common.types.batch import RowBatch
+from millrace.connectors.async_sink import Unsent
 from millrace.connectors.kinesis.client import KinesisError
 from millrace.connectors.kinesis.partition_key import PartitionKeyGenerator
 from millrace.connectors.kinesis.resending_writer import (
     BatchLimits,
-    Refused,
+    Record,
     ResendingWriter,
     StreamTarget,
     refused,
@@ -58,7 +59,7 @@ class KinesisWriter(ResendingWriter):
 
     def write(self, batch: RowBatch[Any]) -> None:
         written = self._writing.schema.serialize_batch(batch.values)
-        most = self._limits.record_bytes
+        most = self._record_bytes
         for value, data in zip(batch.values, written, strict=True):
             key = self._key(value)
             size = len(data) + len(key.encode())
@@ -79,6 +80,7 @@ class KinesisWriter(ResendingWriter):
             )
         return key
 
-    def _request(self, records: list[dict[str, Any]]) -> Refused:
+    def _put(self, records: list[Record]) -> Unsent[Record]:
         answer = self._client.put_records(StreamName=self._target.stream, Records=records)
-        return refused(records, answer["Records"]) if answer.get("FailedRecordCount") else ([], "")
+        failed = answer.get("FailedRecordCount")
+        return refused(records, answer["Records"]) if failed else Unsent([])

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.common.error_policy import ErrorPolicy
-from millrace.common.sink import SinkWriter, WriterContext
+from millrace.common.sink import WriterContext
 from millrace.common.types.batch import RowBatch
+from millrace.connectors.async_sink import AsyncSinkWriter, BufferLimits, FixedPauses, Unsent
 from millrace.connectors.mongodb.client import (
     PASSING,
     MongoConnection,
@@ -40,7 +41,7 @@ class MongoWriting:
     policy: ErrorPolicy = field(default_factory=ErrorPolicy.fail)
 
 
-class MongoWriter(SinkWriter[Any]):
+class MongoWriter(AsyncSinkWriter[Any]):
     """Collects operations; of several on one document in a bulk only the last is sent.
 
     Args:
@@ -53,16 +54,13 @@ class MongoWriter(SinkWriter[Any]):
         context: WriterContext,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        super().__init__(context, BufferLimits(entries=writing.batch_size), sleep)
         self._writing = writing
-        self._logger = context.logger
-        self._sleep = sleep
-        self._sent = context.metrics.counter("numRecordsSend")
         self._refused = RefusedWrites(writing.policy, MongoError, context.metrics, context.logger)
         place = writing.connection
         self._client = connected(place)
         database = self._client.get_database(place.database)
         self._collection = database.get_collection(place.collection, codec_options=codec())
-        self._waiting: dict[Any, Any] = {}
 
     def write(self, batch: RowBatch[Any]) -> None:
         """Take a batch, and send bulks that are full.
@@ -70,43 +68,28 @@ class MongoWriter(SinkWriter[Any]):
         Raises:
             MongoError: no server takes them, or one refuses them.
         """
-        waiting, size = self._waiting, self._writing.batch_size
         for token, operation in self._writing.operations.of(batch.values):
-            waiting[token] = operation
-            if len(waiting) >= size:
-                self._flush()
-
-    def flush(self, end_of_input: bool) -> None:
-        if self._waiting:
-            self._flush()
+            self._add(operation, key=token)
 
     def close(self) -> None:
         self._client.close()
 
-    def _flush(self) -> None:
-        operations = list(self._waiting.values())
-        self._waiting.clear()
-        self._sent.inc(len(operations))
-        retries, wait = self._writing.max_retries, self._writing.retry_interval_ms / 1000
-        tries = 0
-        while operations:
-            failure = None
-            try:
-                operations, failure = self._send(operations)
-            except MongoUnavailableError as error:
-                failure = error
-            if failure is None:
-                continue
-            if tries >= retries:
-                tried = f" (tried {tries + 1} times: see set_max_retries())"
-                raise MongoUnavailableError(f"{failure}{tried}") from failure
-            self._logger.warning("a bulk is sent again in %g s: %s", wait, failure)
-            self._sleep(wait)
-            tries += 1
+    def _pauses(self) -> FixedPauses:
+        writing = self._writing
+        return FixedPauses([writing.retry_interval_ms / 1000] * writing.max_retries)
 
-    def _send(self, operations: list[Any]) -> tuple[list[Any], MongoUnavailableError | None]:
-        """Carry out operations; returns those that have to be sent (again), and why if no server
-        took or confirmed them."""
+    def _gave_up(self, unsent: Unsent[Any], tries: int) -> None:
+        tried = f" (tried {tries} times: see set_max_retries())"
+        raise MongoUnavailableError(f"{unsent.failure}{tried}") from unsent.failure
+
+    def _request(self, operations: list[Any]) -> Unsent[Any]:
+        try:
+            return self._bulk(operations)
+        except MongoUnavailableError as error:
+            return Unsent(operations, error)
+
+    def _bulk(self, operations: list[Any]) -> Unsent[Any]:
+        """Carry out operations; returns those that no server took or confirmed."""
         import bson
         from pymongo.errors import BulkWriteError, DocumentTooLarge
 
@@ -123,11 +106,9 @@ class MongoWriter(SinkWriter[Any]):
                 raise MongoError(
                     f"{place} cannot store a document: {str(error)[:_REASON_LENGTH]}"
                 ) from error
-        return [], None
+        return Unsent([])
 
-    def _left(
-        self, operations: list[Any], details: Any
-    ) -> tuple[list[Any], MongoUnavailableError | None]:
+    def _left(self, operations: list[Any], details: Any) -> Unsent[Any]:
         """What is left of a bulk that was not carried out whole."""
         place, ordered = self._writing.connection, self._writing.operations.ordered
         failed: list[dict[str, Any]] = details["writeErrors"]
@@ -139,15 +120,16 @@ class MongoWriter(SinkWriter[Any]):
             # what was carried out may be lost with the server that did
             reason = f"did not confirm a bulk: {_text(unconfirmed[0])}; see writeConcern in the "
             left = [one for index, one in enumerate(operations) if index not in refused]
-            return left, MongoUnavailableError(f"{place} {reason}connection string")
+            return Unsent(left, MongoUnavailableError(f"{place} {reason}connection string"))
         indexes = [one["index"] for one in failed]
         if ordered:
             left = operations[indexes[0] + (not passing) :]
         else:
             left = [operations[one["index"]] for one in passing]
         if passing:
-            return left, MongoUnavailableError(f"{place} takes no writes now: {_text(passing[0])}")
-        return left, None
+            reason = f"takes no writes now: {_text(passing[0])}"
+            return Unsent(left, MongoUnavailableError(f"{place} {reason}"))
+        return Unsent(left)
 
     def _said(self, refused: dict[str, Any], operations: list[Any]) -> str:
         operation = operations[refused["index"]]

@@ -1,0 +1,180 @@
+"""`AsyncSinkWriter`: buffers entries, sends them in requests, and sends again what did not get in.
+
+For systems that take many entries per request and may refuse some of them. Flink: FLIP-171,
+``AsyncSinkBase``. A request follows the one before only when nothing of that is left to be sent, so
+an entry that is sent again can never replace a newer one.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Generic, TypeVar
+
+from millrace.common.sink import SinkWriter, WriterContext
+
+__all__ = ["AsyncSinkWriter", "BufferLimits", "FixedPauses", "GrowingPauses", "Pauses", "Unsent"]
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True)
+class BufferLimits:
+    """The largest request: its entries and its bytes."""
+
+    entries: float = math.inf
+    bytes: float = math.inf
+
+
+@dataclass(frozen=True)
+class Unsent(Generic[E]):
+    """Entries of a request that have to be sent again."""
+
+    entries: list[E]
+    failure: Exception | None = None
+    """Why they did not get in. None: they were not tried, and no retry is counted."""
+
+
+class Pauses(ABC):
+    """The pauses before the retries of one request."""
+
+    @abstractmethod
+    def next(self, progress: bool, took: float) -> float | None:
+        """Seconds until the next retry. None: there is none.
+
+        Args:
+            progress: whether some entries got in.
+            took: seconds of the request itself.
+        """
+
+
+class FixedPauses(Pauses):
+    """Pauses that are known beforehand, one for each retry.
+
+    >>> pauses = FixedPauses([0.5])
+    >>> pauses.next(False, 0), pauses.next(False, 0)
+    (0.5, None)
+    """
+
+    def __init__(self, seconds: Iterable[float]) -> None:
+        self._seconds = iter(seconds)
+
+    def next(self, progress: bool, took: float) -> float | None:
+        return next(self._seconds, None)
+
+
+class GrowingPauses(Pauses):
+    """Pauses that double, until nothing at all has got in for a while.
+
+    Args:
+        patience: seconds of pauses and requests without an entry that got in.
+    """
+
+    def __init__(self, first: float, longest: float, patience: float) -> None:
+        self._first, self._longest, self._patience = first, longest, patience
+        self._pause, self._waited = first, 0.0
+
+    def next(self, progress: bool, took: float) -> float | None:
+        self._waited += took  # a service that is away takes half a minute to be
+        if progress:
+            self._pause, self._waited = self._first, 0.0
+        if self._waited >= self._patience:
+            return None
+        pause = self._pause
+        self._waited += pause
+        self._pause = min(2 * pause, self._longest)
+        return pause
+
+
+class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):
+    """Base of writers that send entries in requests; an epoch ends when all its entries are in.
+
+    A subclass makes entries of records and calls `_add`, and it defines `_request`, `_pauses` and
+    `_gave_up`. What it raises from these fails the epoch.
+
+    Args:
+        sleep: waits between retries; replaced by tests.
+    """
+
+    def __init__(
+        self,
+        context: WriterContext,
+        limits: BufferLimits,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._logger: logging.Logger = context.logger
+        self._limits = limits
+        self._sleep = sleep
+        self._sent = context.metrics.counter("numRecordsSend")
+        self._waiting: dict[Any, tuple[E, int]] = {}
+        """Entries and their sizes by key."""
+        self._bytes = 0
+        self._numbers = count()
+
+    @abstractmethod
+    def _request(self, entries: list[E]) -> Unsent[E]:
+        """Send entries in one request; returns what has to be sent again."""
+
+    @abstractmethod
+    def _pauses(self) -> Pauses:
+        """The pauses before the retries of a request."""
+
+    @abstractmethod
+    def _gave_up(self, unsent: Unsent[E], tries: int) -> None:
+        """Raise the error that fails the epoch; or return, to pass over these entries."""
+
+    def _add(self, entry: E, size: int = 0, key: Any = None) -> None:
+        """Take an entry, and send what makes a full request.
+
+        Args:
+            size: bytes.
+            key: of two entries with the same key in one request, only the later is sent.
+        """
+        waiting = self._waiting
+        if waiting and self._bytes + size > self._limits.bytes:
+            self._send_waiting()
+        if key is None:
+            key = "number", next(self._numbers)
+        elif key in waiting:
+            self._bytes -= waiting.pop(key)[1]
+        waiting[key] = entry, size
+        self._bytes += size
+        if len(waiting) >= self._limits.entries:
+            self._send_waiting()
+
+    def flush(self, end_of_input: bool) -> None:
+        if self._waiting:
+            self._send_waiting()
+
+    def _send_waiting(self) -> None:
+        entries = [entry for entry, _ in self._waiting.values()]
+        self._waiting.clear()
+        self._bytes = 0
+        self._sent.inc(len(entries))
+        self._send(entries)
+
+    def _send(self, entries: list[E]) -> None:
+        """Send entries until all are in."""
+        pauses, tries = self._pauses(), 0
+        while entries:
+            begun = time.monotonic()
+            unsent = self._request(entries)
+            if unsent.failure is not None:
+                tries += 1
+                progress = len(unsent.entries) < len(entries)
+                pause = pauses.next(progress, time.monotonic() - begun)
+                if pause is None:
+                    self._gave_up(unsent, tries)
+                    return
+                self._logger.log(
+                    logging.INFO if progress else logging.WARNING,
+                    "%d records are sent again in %g s: %s",
+                    len(unsent.entries), pause, unsent.failure,
+                )  # fmt: skip
+                self._sleep(pause)
+            entries = unsent.entries
