@@ -16,6 +16,7 @@ import pytest
 from millrace.common import WatermarkStrategy
 from millrace.common.errors import JobCancelledError
 from millrace.datastream import StreamExecutionEnvironment
+from millrace.table import EnvironmentSettings, TableEnvironment
 from millrace.testing import Faults, run_local
 
 PAGE = Path(__file__).parents[2] / "docs" / "connectors" / "writing-a-connector.md"
@@ -124,3 +125,22 @@ def test_a_locked_table_is_waited_for(words: Words) -> None:
 def test_the_page_is_in_the_navigation() -> None:
     navigation = (PAGE.parents[2] / "mkdocs.yml").read_text(encoding="utf-8")
     assert "connectors/writing-a-connector.md" in navigation
+
+
+def test_the_table_is_found_by_the_entry_point_of_its_package(
+    page: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "words_connector-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: words-connector\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[millrace.connectors]\nwords = words_page:WordsFactory\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    options = f"'connector' = 'words', 'database' = '{tmp_path}/w.db', 'staging' = '{tmp_path}'"
+    with run_local():
+        env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        env.execute_sql(f"CREATE TABLE words (word STRING) WITH ({options})")
+        env.execute_sql("INSERT INTO words VALUES ('a'), ('b'), ('a')").wait()
+    with sqlite3.connect(tmp_path / "w.db") as table:
+        assert sorted(table.execute("select word from words")) == [("a",), ("a",), ("b",)]

@@ -52,9 +52,13 @@ def test_own_ones() -> None:
 def test_somebody_elses() -> None:
     """Found by its entry point; what is wrong with it is said."""
     assert load_backend("mine").name == "mine"
-    with pytest.raises(StateError, match="'broken' .others_backend:Broken. cannot be loaded: no d"):
+    with pytest.raises(
+        StateError, match="'broken' of others 1.0 .*cannot be loaded: OSError: no d"
+    ):
         load_backend("broken")
-    with pytest.raises(StateError, match="'strange' .pathlib:Path. is no StateBackend"):
+    with pytest.raises(
+        StateError, match="'strange' of others 1.0 .pathlib:Path. is no StateBackend"
+    ):
         load_backend("strange")
     with pytest.raises(StateError, match="no state backend 'heap'.*'hashmap', 'mine', 'rocksdb'"):
         load_backend("heap")

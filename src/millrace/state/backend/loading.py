@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
 from millrace.common.config import options
 from millrace.common.config.configuration import Configuration
 from millrace.common.errors import StateError
+from millrace.common.plugins import Plugins
 from millrace.state.backend.rocksdb import EmbeddedRocksDBStateBackend
 from millrace.state.backend.state_backend import HashMapStateBackend, StateBackend
 
@@ -19,6 +18,7 @@ _OWN: dict[str, type[StateBackend]] = {
     "hashmap": HashMapStateBackend,
     "rocksdb": EmbeddedRocksDBStateBackend,
 }
+_OTHERS: Plugins[StateBackend] = Plugins(GROUP, StateBackend, "state backend", {}, StateError)  # type: ignore[type-abstract]
 
 
 def chosen_backend(configuration: Configuration, given: StateBackend | None) -> StateBackend:
@@ -40,19 +40,10 @@ def load_backend(name: str) -> StateBackend:
     own = _OWN.get(name)
     if own is not None:
         return own()
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    if name not in found:
-        known = ", ".join(f"'{known}'" for known in sorted({*_OWN, *found}))
+    if name not in _OTHERS:
+        known = ", ".join(f"'{known}'" for known in sorted({*_OWN, *_OTHERS}))
         raise StateError(
             f"there is no state backend '{name}' (state.backend.type); there are {known}. Others "
             f"are found by the entry point group {GROUP} of installed packages"
         )
-    try:
-        backend = found[name].load()()
-    except Exception as error:
-        raise StateError(
-            f"the state backend '{name}' ({found[name].value}) cannot be loaded: {error}"
-        ) from error
-    if not isinstance(backend, StateBackend):
-        raise StateError(f"the state backend '{name}' ({found[name].value}) is no StateBackend")
-    return backend
+    return _OTHERS[name]

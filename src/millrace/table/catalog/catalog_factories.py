@@ -1,26 +1,79 @@
-"""Creation of catalogs from the options of CREATE CATALOG."""
+"""`CatalogFactory`: creation of catalogs from the options of CREATE CATALOG.
+
+Flink: ``CatalogFactory``, with ``FactoryUtil``.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import ClassVar
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.plugins import Plugins
 from millrace.table.catalog.catalog import Catalog
-from millrace.table.catalog.errors import CatalogError, missing_option, name_hint
+from millrace.table.catalog.errors import (
+    CatalogError,
+    missing_option,
+    name_hint,
+    plugin_hint,
+)
 from millrace.table.catalog.file_catalog import FileCatalog
 from millrace.table.catalog.generic_in_memory_catalog import GenericInMemoryCatalog
 from millrace.table.catalog.jdbc_catalog import JdbcCatalog
 from millrace.table.catalog.spark_catalog import SparkCatalog
 
-__all__ = ["catalog_of"]
+__all__ = ["CATALOGS", "CatalogFactory", "catalog_of"]
 
-_OPTIONS = {
-    "generic_in_memory": (),
-    "file": ("path",),
-    "spark": (),
-    "jdbc": ("base-url", "username", "password"),
-}
-"""Of each type, the options that it needs."""
+
+class CatalogFactory(ABC):
+    """Makes the catalogs of one ``'type'``.
+
+    Attributes:
+        required, optional: names of options, beside ``type`` and ``default-database``.
+    """
+
+    required: ClassVar[tuple[str, ...]] = ()
+    optional: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def create(self, name: str, default_database: str, options: Mapping[str, str]) -> Catalog:
+        """The catalog; all the required options are there."""
+
+
+class _InMemory(CatalogFactory):
+    def create(self, name: str, default_database: str, options: Mapping[str, str]) -> Catalog:
+        return GenericInMemoryCatalog(name, default_database)
+
+
+class _Files(CatalogFactory):
+    required = ("path",)
+
+    def create(self, name: str, default_database: str, options: Mapping[str, str]) -> Catalog:
+        return FileCatalog(name, options["path"], default_database)
+
+
+class _Spark(CatalogFactory):
+    def create(self, name: str, default_database: str, options: Mapping[str, str]) -> Catalog:
+        return SparkCatalog(name, default_database)
+
+
+class _Jdbc(CatalogFactory):
+    required = ("base-url", "username", "password")
+
+    def create(self, name: str, default_database: str, options: Mapping[str, str]) -> Catalog:
+        user, password = options["username"], options["password"]
+        return JdbcCatalog(name, default_database, user, password, options["base-url"])
+
+
+CATALOGS: Plugins[CatalogFactory] = Plugins(
+    "millrace.catalogs",
+    CatalogFactory,  # type: ignore[type-abstract]
+    "type of catalogs",
+    {"generic_in_memory": _InMemory(), "file": _Files(), "spark": _Spark(), "jdbc": _Jdbc()},
+    CatalogError,
+)
+"""By the value of the option ``type``."""
 
 
 def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
@@ -30,27 +83,20 @@ def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
         JobDefinitionError: the option ``type`` is missing, or names none.
     """
     kind = options.get("type")
-    database = options.get("default-database", "default")
     if kind is None:
-        raise missing_option("a catalog", "type", options, _OPTIONS)
-    if kind not in _OPTIONS:
-        hint = name_hint(kind, _OPTIONS)
+        raise missing_option("a catalog", "type", options, CATALOGS)
+    if kind not in CATALOGS:
+        hint = plugin_hint(kind, CATALOGS)
         raise CatalogError(f"there is no catalog of 'type' = '{kind}'{hint}", kind)
-    known = {"type", "default-database", *_OPTIONS[kind]}
+    factory = CATALOGS[kind]
+    known = {"type", "default-database", *factory.required, *factory.optional}
     for key in options:
         if key not in known:
             hint = name_hint(key, known)
             raise CatalogError(f"a catalog of 'type' = '{kind}' has no option {key!r}{hint}", key)
-    if kind == "generic_in_memory":
-        return GenericInMemoryCatalog(name, database)
-    if kind == "spark":
-        return SparkCatalog(name, database)
-    missing = [key for key in _OPTIONS[kind] if key not in options]
+    missing = [key for key in factory.required if key not in options]
     if missing:
         raise JobDefinitionError(
             f"a catalog of 'type' = '{kind}' needs the option {', '.join(map(repr, missing))}"
         )
-    if kind == "file":
-        return FileCatalog(name, options["path"], database)
-    user, password = options["username"], options["password"]
-    return JdbcCatalog(name, database, user, password, options["base-url"])
+    return factory.create(name, options.get("default-database", "default"), options)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 from millrace.common.errors import JobDefinitionError
+from millrace.common.plugins import Plugins
 from millrace.sql.position import StatementPlace
 
-__all__ = ["CatalogError", "already_exists", "missing_option", "name_hint", "not_found"]
+__all__ = [
+    "CatalogError",
+    "already_exists",
+    "missing_option",
+    "name_hint",
+    "not_found",
+    "plugin_hint",
+]
 
 
 class CatalogError(JobDefinitionError):
@@ -54,6 +63,14 @@ def name_hint(name: str, names: Iterable[str]) -> str:
     if near:
         return f"; did you mean {by_lower[near[0]]!r}?"
     return f"; there are {', '.join(sorted(known)[:20])}" if known else "; there are none"
+
+
+def plugin_hint(name: str, plugins: Plugins[Any]) -> str:
+    """`name_hint` for what installed packages may add to."""
+    hint = name_hint(name, plugins)
+    if hint.endswith("?"):
+        return hint
+    return f"{hint} (installed packages add others by the entry point group {plugins.group})"
 
 
 def already_exists(kind: str, name: object) -> CatalogError:

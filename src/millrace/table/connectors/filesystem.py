@@ -45,9 +45,9 @@ class FileSystemFactory(TableFactory):
 
     def format_options(self, options: Mapping[str, str]) -> Iterable[ConfigOption[Any]]:
         _require_format(options.get(keys.FORMAT.key))
-        bulk = {name: each.options for name, each in BULK_FORMATS.items()}
-        found = format_options(options, (keys.FORMAT.key,), bulk)
         name = options.get(keys.FORMAT.key)
+        bulk = {name: BULK_FORMATS[name].options} if name in BULK_FORMATS else {}
+        found = format_options(options, (keys.FORMAT.key,), bulk)
         if name is not None:
             found += keys.COMPACTING
         if name in MESSAGE_FORMATS and name not in BULK_FORMATS:
@@ -102,11 +102,16 @@ class FileSystemFactory(TableFactory):
 
 
 def _require_format(name: str | None) -> None:
-    in_lines = (name for name, each in MESSAGE_FORMATS.items() if each.text)
-    formats = {*in_lines, *BULK_FORMATS}
-    if name is not None and name not in formats:
-        hint = name_hint(name, formats)
-        raise CatalogError(f"'format' = '{name}': there is no such format of files{hint}", name)
+    if name is None or name in BULK_FORMATS or (name in MESSAGE_FORMATS and _is_text(name)):
+        return
+    in_lines = (own for own, each in MESSAGE_FORMATS.own().items() if each.text)
+    hint = name_hint(name, {*in_lines, *BULK_FORMATS})
+    raise CatalogError(f"'format' = '{name}': there is no such format of files{hint}", name)
+
+
+def _is_text(name: str) -> bool:
+    """Whether the lines of a file can hold messages of a format."""
+    return MESSAGE_FORMATS[name].text
 
 
 def _in_files(table: ResolvedTable) -> RowType:

@@ -4,40 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from millrace.common.functions.lookup_functions import AsyncLookupFunction, LookupFunction
+from millrace.common.plugins import Plugins
 from millrace.common.sink import Sink
 from millrace.common.source import Source
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import LookupRequest, ScanRequest, SinkRequest
-from millrace.table.catalog.errors import CatalogError, missing_option, name_hint
+from millrace.table.catalog.errors import (
+    CatalogError,
+    missing_option,
+    plugin_hint,
+)
 from millrace.table.connectors.factory import TableFactory
 
-__all__ = ["ConnectorAccess", "factory_of", "register_factory"]
+__all__ = ["CONNECTORS", "ConnectorAccess", "factory_of", "register_factory"]
 
 _PACKAGE = "millrace.table.connectors"
-_BUILT_IN = {
-    "blackhole": ("blackhole", "BlackHoleFactory"),
-    "datagen": ("datagen", "DataGenFactory"),
-    "delta": ("delta", "DeltaFactory"),
-    "filesystem": ("filesystem", "FileSystemFactory"),
-    "iceberg": ("iceberg", "IcebergFactory"),
-    "jdbc": ("jdbc", "JdbcFactory"),
-    "kafka": ("kafka", "KafkaFactory"),
-    "print": ("print", "PrintFactory"),
-    "python": ("python_objects", "PythonFactory"),
-    "spark": ("spark", "SparkFactory"),
-    "upsert-kafka": ("upsert_kafka", "UpsertKafkaFactory"),
-}
-"""Module and class by identifier: imported when a table uses it."""
-_FACTORIES: dict[str, TableFactory] = {}
+CONNECTORS: Plugins[TableFactory] = Plugins(
+    "millrace.connectors",
+    TableFactory,
+    "connector",
+    {
+        "blackhole": f"{_PACKAGE}.blackhole:BlackHoleFactory",
+        "datagen": f"{_PACKAGE}.datagen:DataGenFactory",
+        "delta": f"{_PACKAGE}.delta:DeltaFactory",
+        "filesystem": f"{_PACKAGE}.filesystem:FileSystemFactory",
+        "iceberg": f"{_PACKAGE}.iceberg:IcebergFactory",
+        "jdbc": f"{_PACKAGE}.jdbc:JdbcFactory",
+        "kafka": f"{_PACKAGE}.kafka:KafkaFactory",
+        "print": f"{_PACKAGE}.print:PrintFactory",
+        "python": f"{_PACKAGE}.python_objects:PythonFactory",
+        "spark": f"{_PACKAGE}.spark:SparkFactory",
+        "upsert-kafka": f"{_PACKAGE}.upsert_kafka:UpsertKafkaFactory",
+    },
+    CatalogError,
+)
+"""By the value of the option ``connector``."""
 
 
 def register_factory(factory: TableFactory) -> None:
     """Register a connector of a program under its identifier."""
-    _FACTORIES[factory.identifier] = factory
+    CONNECTORS.register(factory.identifier, factory)
 
 
 def factory_of(options: Mapping[str, str]) -> TableFactory:
@@ -47,16 +56,12 @@ def factory_of(options: Mapping[str, str]) -> TableFactory:
         CatalogError: there is no such option, or no such connector.
     """
     identifier = options.get("connector")
-    names = sorted({*_BUILT_IN, *_FACTORIES})
     if identifier is None:
-        raise missing_option("a table", "connector", options, names)
-    if identifier not in _FACTORIES:
-        if identifier not in _BUILT_IN:
-            hint = name_hint(identifier, names)
-            raise CatalogError(f"there is no connector {identifier!r}{hint}", identifier)
-        module, name = _BUILT_IN[identifier]
-        _FACTORIES[identifier] = getattr(import_module(f"{_PACKAGE}.{module}"), name)()
-    return _FACTORIES[identifier]
+        raise missing_option("a table", "connector", options, CONNECTORS)
+    if identifier not in CONNECTORS:
+        hint = plugin_hint(identifier, CONNECTORS)
+        raise CatalogError(f"there is no connector {identifier!r}{hint}", identifier)
+    return CONNECTORS[identifier]
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,10 @@ class UpsertKafkaFactory(TableFactory):
                 "ENFORCED: its columns are the keys of the records"
             )
         chosen = options.get(keys.VALUE_FORMAT)
-        rows = [key for key, each in MESSAGE_FORMATS.items() if each.changes == INSERT_ONLY]
-        if chosen not in rows:
+        known = MESSAGE_FORMATS.get(chosen)
+        if known is None or known.changes != INSERT_ONLY:
+            own = MESSAGE_FORMATS.own().items()
+            rows = [name for name, each in own if each.changes == INSERT_ONLY]
             raise JobDefinitionError(
                 f"table {name}: 'value.format' = '{chosen}': of values of upserts there are "
                 f"{', '.join(sorted(rows))}; changes are told by 'connector' = 'kafka'"

@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 
 from millrace.common.config.config_options import ConfigOption, ConfigOptions
 from millrace.common.errors import JobDefinitionError
+from millrace.common.plugins import Plugins
 from millrace.common.serialization import BulkWriterFactory
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.typeinfo import Types
 from millrace.formats.file_format import FileFormat
+from millrace.table.catalog.errors import CatalogError
 from millrace.table.formats.message_format import Read
 from millrace.table_runtime.columns import schema_of
 
@@ -135,9 +137,15 @@ class AvroFormat(BulkTableFormat):
         return AvroBulkWriters.for_generic_record(schema, str(read(AVRO_CODEC)).lower())
 
 
-BULK_FORMATS: dict[str, BulkTableFormat] = {
-    "avro": AvroFormat(),
-    "orc": OrcFormat(),
-    "parquet": ParquetFormat(),
-}
+BULK_FORMATS: Plugins[BulkTableFormat] = Plugins(
+    "millrace.file_formats",
+    BulkTableFormat,  # type: ignore[type-abstract]
+    "file format",
+    {
+        "avro": AvroFormat(),
+        "orc": OrcFormat(),
+        "parquet": ParquetFormat(),
+    },
+    CatalogError,
+)
 """By the value of the option ``format``."""

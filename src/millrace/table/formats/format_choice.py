@@ -11,10 +11,11 @@ from typing import Any
 
 from millrace.common.config.config_options import ConfigOption
 from millrace.common.error_policy import ErrorPolicy
+from millrace.common.plugins import Plugins
 from millrace.common.serialization import DeserializationSchema, SerializationSchema
 from millrace.common.types.logical.logical_type import RowType
 from millrace.formats.changes.change_metadata import ChangeMetadata
-from millrace.table.catalog.errors import CatalogError, name_hint
+from millrace.table.catalog.errors import CatalogError, name_hint, plugin_hint
 from millrace.table.formats.avro_formats import AVRO_FORMATS
 from millrace.table.formats.change_formats import CHANGE_FORMATS
 from millrace.table.formats.message_format import ROW_FORMATS, MessageFormat
@@ -22,12 +23,13 @@ from millrace.table.formats.protobuf_format import PROTOBUF_FORMATS
 
 __all__ = ["MESSAGE_FORMATS", "FormatChoice", "chosen", "format_options"]
 
-MESSAGE_FORMATS: dict[str, MessageFormat] = {
-    **ROW_FORMATS,
-    **AVRO_FORMATS,
-    **PROTOBUF_FORMATS,
-    **CHANGE_FORMATS,
-}
+MESSAGE_FORMATS: Plugins[MessageFormat] = Plugins(
+    "millrace.formats",
+    MessageFormat,  # type: ignore[type-abstract]
+    "format",
+    {**ROW_FORMATS, **AVRO_FORMATS, **PROTOBUF_FORMATS, **CHANGE_FORMATS},
+    CatalogError,
+)
 """By the value of the option ``format``: all there are."""
 
 
@@ -38,7 +40,8 @@ def chosen(name: str, key: str, known: Mapping[str, Any]) -> Any:
         CatalogError: it stands for nothing.
     """
     if name not in known:
-        hint = name_hint(name, known)
+        plugins = isinstance(known, Plugins)
+        hint = plugin_hint(name, known) if plugins else name_hint(name, known)
         raise CatalogError(f"'{key}' = '{name}': there is no such value{hint}", name)
     return known[name]
 

@@ -1,0 +1,127 @@
+"""`Plugins`: objects by name, Millrace's own and those of entry points of installed packages."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from millrace.common.errors import MillraceError
+
+__all__ = ["Plugins"]
+
+T = TypeVar("T")
+
+
+class Plugins(Mapping[str, T], Generic[T]):
+    """Objects of one kind by name, each loaded when it is asked for.
+
+    Names of Millrace's own are never taken for others. What another package registers is a class
+    without arguments, in the entry point group::
+
+        [project.entry-points."millrace.connectors"]
+        kafka2 = "kafka2.table:Kafka2Factory"
+
+    Args:
+        group: the entry point group.
+        kind: what the objects are instances of.
+        noun: what messages call one of them.
+        own: Millrace's own objects, or ``module:class`` of those that are imported when needed.
+        error: the kind of error by which a broken one is told.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        kind: type[T],
+        noun: str,
+        own: Mapping[str, T | str],
+        error: type[MillraceError],
+    ) -> None:
+        self.group = group
+        self._kind: type[Any] = kind
+        self._noun = noun
+        self._own = dict(own)
+        self._error = error
+        self._loaded: dict[EntryPoint, T] = {}
+
+    def register(self, name: str, plugin: T) -> None:
+        """Add an object for this process only."""
+        self._own[name] = plugin
+
+    def own(self) -> dict[str, T]:
+        """Those that need no other package."""
+        return {name: self[name] for name in self._own}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._own, **self._points()})
+
+    def __len__(self) -> int:
+        return len({*self._own, *self._points()})
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._own or (bool(name) and name in self._points())
+
+    def __getitem__(self, name: str) -> T:
+        """The object of a name.
+
+        Raises:
+            KeyError: there is none.
+            MillraceError: it cannot be loaded, or two packages have one of this name.
+        """
+        plugin = self._own.get(name)
+        if isinstance(plugin, str):
+            module, _, attribute = plugin.partition(":")
+            self._own[name] = plugin = getattr(import_module(module), attribute)()
+            assert not isinstance(plugin, str)
+        if plugin is not None:
+            return plugin
+        points = self._points().get(name, ()) if name else ()
+        if not points:
+            raise KeyError(name)
+        if len(points) > 1:
+            packages = " and ".join(sorted(map(_package, points)))
+            raise self._error(
+                f"the {self._noun} '{name}' is registered by {packages} (entry point group "
+                f"{self.group}): uninstall one of them"
+            )
+        [point] = points
+        if point not in self._loaded:
+            self._loaded[point] = self._load(point)
+        return self._loaded[point]
+
+    def _load(self, point: EntryPoint) -> T:
+        where = f"the {self._noun} '{point.name}' of {_package(point)} ({point.value})"
+        try:
+            plugin = point.load()()
+        except Exception as error:
+            raise self._error(
+                f"{where} cannot be loaded: {type(error).__name__}: {error}; update the package, "
+                "or uninstall it"
+            ) from error
+        if not isinstance(plugin, self._kind):
+            raise self._error(
+                f"{where} is no {self._kind.__name__}: its entry point of the group {self.group} "
+                "has to name a class of one"
+            )
+        return plugin
+
+    def _points(self) -> Mapping[str, tuple[EntryPoint, ...]]:
+        return _points_of(self.group, tuple(sys.path))
+
+
+@lru_cache(maxsize=64)
+def _points_of(group: str, path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """The entry points of a group by name. ``path`` is what is searched."""
+    points: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in entry_points(group=group):
+        if point not in points.get(point.name, ()):
+            points[point.name] = (*points.get(point.name, ()), point)
+    return points
+
+
+def _package(point: EntryPoint) -> str:
+    return "an unknown package" if point.dist is None else f"{point.dist.name} {point.dist.version}"
