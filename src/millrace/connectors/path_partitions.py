@@ -14,7 +14,7 @@ from millrace.common.types.batch import ColumnBatch, RowBatch
 from millrace.common.types.composite_types import RowTypeInfo
 from millrace.common.types.logical.arrow_type import arrow_type
 from millrace.common.types.row import Row, named_row
-from millrace.connectors.partition_bucket_assigner import NO_VALUE
+from millrace.connectors.bucket_assigner import NO_VALUE
 from millrace.formats.file_format import FormatReader
 from millrace.formats.malformed_record import MalformedRecordError
 from millrace.formats.scalar_text import scalar_text

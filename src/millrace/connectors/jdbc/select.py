@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from millrace.connectors.jdbc.column_types import chosen, columns_of, is_ordered, reflected
 from millrace.connectors.jdbc.dialect import dialect_of
 from millrace.connectors.jdbc.placeholders import named
-from millrace.connectors.jdbc.source import JdbcReading
-from millrace.connectors.jdbc.table_splits import JdbcSplit
+from millrace.connectors.jdbc.table_splits import JdbcReading, JdbcSplit
 from millrace.formats.arrow_types import arrow_schema
 
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from millrace.common.errors import JobDefinitionError
 from millrace.common.source import ReaderContext, SplitEnumerator, SplitSource
@@ -13,28 +13,11 @@ from millrace.common.types.result_type_queryable import ResultTypeQueryable
 from millrace.common.types.type_information import TypeInformation
 from millrace.connectors.index_range import require_at_least
 from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
+from millrace.connectors.jdbc.split_enumerator import JdbcEnumerator
+from millrace.connectors.jdbc.split_reader import JdbcSplitReader
+from millrace.connectors.jdbc.table_splits import JdbcReading, JdbcSplit
 
-if TYPE_CHECKING:
-    from millrace.connectors.jdbc.table_splits import JdbcSplit
-
-__all__ = ["JdbcReading", "JdbcSource", "JdbcSourceBuilder"]
-
-
-@dataclass(frozen=True)
-class JdbcReading:
-    """What a JDBC source reads, and in which parts."""
-
-    connection: JdbcConnectionOptions
-    table: str | None = None
-    sql: str | None = None
-    type_info: RowTypeInfo | None = None
-    columns: tuple[str, ...] = ()
-    """Of the table; empty: all."""
-    split_column: str | None = None
-    splits: int = 8
-    conditions: tuple[str, ...] = ()
-    parameters: tuple[tuple[Any, ...], ...] = ()
-    snapshot: bool = False
+__all__ = ["JdbcSource", "JdbcSourceBuilder"]
 
 
 class JdbcSource(SplitSource[Any]):
@@ -67,13 +50,9 @@ class JdbcSource(SplitSource[Any]):
         return JdbcSourceBuilder()
 
     def create_enumerator(self) -> SplitEnumerator:
-        from millrace.connectors.jdbc.split_enumerator import JdbcEnumerator
-
         return JdbcEnumerator(self._reading)
 
     def create_split_reader(self, split: JdbcSplit, position: Any, context: ReaderContext) -> Any:
-        from millrace.connectors.jdbc.split_reader import JdbcSplitReader
-
         return JdbcSplitReader(self._reading, split, position)
 
 

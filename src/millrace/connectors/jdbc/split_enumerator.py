@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Any
 from millrace.common.source import SourceSplit, SplitEnumerator
 from millrace.connectors.jdbc.client import JdbcError, connect, create_engine, telling
 from millrace.connectors.jdbc.select import Selection
-from millrace.connectors.jdbc.source import JdbcReading
-from millrace.connectors.jdbc.table_splits import JdbcSplit, largest, later_splits, range_splits
+from millrace.connectors.jdbc.table_splits import (
+    JdbcReading,
+    JdbcSplit,
+    largest,
+    later_splits,
+    range_splits,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

@@ -13,8 +13,7 @@ from millrace.common.source import SplitReader
 from millrace.common.types.batch import ColumnBatch
 from millrace.connectors.jdbc.client import JdbcError, connect, create_engine, telling
 from millrace.connectors.jdbc.select import Selection
-from millrace.connectors.jdbc.source import JdbcReading
-from millrace.connectors.jdbc.table_splits import JdbcSplit
+from millrace.connectors.jdbc.table_splits import JdbcReading, JdbcSplit
 from millrace.connectors.row_columns import as_columns
 
 if TYPE_CHECKING:

@@ -10,12 +10,31 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from millrace.common.source import SourceSplit
+from millrace.common.types.composite_types import RowTypeInfo
+from millrace.connectors.jdbc.connection_options import JdbcConnectionOptions
 from millrace.connectors.jdbc.placeholders import named
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-__all__ = ["JdbcSplit", "largest", "later_splits", "range_splits"]
+__all__ = ["JdbcReading", "JdbcSplit", "largest", "later_splits", "range_splits"]
+
+
+@dataclass(frozen=True)
+class JdbcReading:
+    """What a JDBC source reads, and in which parts."""
+
+    connection: JdbcConnectionOptions
+    table: str | None = None
+    sql: str | None = None
+    type_info: RowTypeInfo | None = None
+    columns: tuple[str, ...] = ()
+    """Of the table; empty: all."""
+    split_column: str | None = None
+    splits: int = 8
+    conditions: tuple[str, ...] = ()
+    parameters: tuple[tuple[Any, ...], ...] = ()
+    snapshot: bool = False
 
 
 @dataclass(frozen=True)

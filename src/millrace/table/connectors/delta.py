@@ -12,7 +12,6 @@ from millrace.common.types.row import ALL_ROW_KINDS, INSERT_ONLY, UPSERTS, RowKi
 from millrace.connectors.delta import DeltaSink, DeltaSource
 from millrace.connectors.delta.changed_rows import change_rows
 from millrace.connectors.delta.table import DeltaOptions
-from millrace.connectors.partition_bucket_assigner import NO_VALUE
 from millrace.filesystem.registry import resolved
 from millrace.planner.catalog_reader import ResolvedTable
 from millrace.planner.execution.table_access import ScanRequest, SinkRequest

@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Callable, Sequence
 from urllib.parse import unquote
 
-from millrace.connectors.partition_bucket_assigner import PartitionBucketAssigner
+from millrace.connectors.bucket_assigner import PartitionBucketAssigner
 from millrace.filesystem.registry import file_system_of, resolved
 from millrace.planner.catalog_reader import ResolvedTable
 
