@@ -19,27 +19,14 @@ import by_file
 import logging_state
 import watchdog
 from azurite import Azurite
-from cassandra_node import CassandraNode
-from chromium import Chromium
 from costs import record_costs
-from ferretdb import FerretDB
 from gcs_server import GcsServer
 from hdfs import Hdfs
 from hypothesis import settings
-from kafka_broker import KafkaBroker
-from kinesalite import Kinesalite
-from mariadb_server import MariaDB
-from mosquitto import Mosquitto
 from object_store import ObjectStore
-from opensearch import OpenSearch
-from postgresql import PostgreSQL
-from prometheus_server import PrometheusServer
-from pulsar_standalone import PulsarStandalone
-from rabbitmq_server import RabbitMQServer
-from redis_server import RedisServer
 from running import fixture_of, unavailable
 from seaweedfs import SeaweedFS
-from zookeeper_server import ZooKeeperServer
+from service import all_services
 
 from millrace.filesystem import registry
 from millrace.filesystem.file_system import FileSystem
@@ -90,42 +77,9 @@ def spark() -> Iterator[Any]:
     session.stop()
 
 
-s3_server = fixture_of(SeaweedFS)
-"""A real S3 server on loopback."""
-gcs_server = fixture_of(GcsServer)
-"""An emulator of Google's object store on loopback."""
-hdfs = fixture_of(Hdfs)
-"""A real namenode and its datanodes on loopback."""
-kafka_broker = fixture_of(KafkaBroker)
-"""A real Kafka broker on loopback."""
-mariadb = fixture_of(MariaDB)
-"""A real MariaDB server on loopback."""
-postgresql = fixture_of(PostgreSQL)
-"""A real PostgreSQL server on loopback, with logical replication."""
-redis_server = fixture_of(RedisServer)
-"""A real Redis server on loopback."""
-opensearch = fixture_of(OpenSearch)
-"""A real OpenSearch node on loopback."""
-cassandra_node = fixture_of(CassandraNode)
-"""A real node of Cassandra on loopback."""
-ferretdb = fixture_of(FerretDB)
-"""A real server of MongoDB's protocol on loopback."""
-rabbitmq = fixture_of(RabbitMQServer)
-"""A real RabbitMQ node on loopback."""
-mosquitto = fixture_of(Mosquitto)
-"""A real MQTT server on loopback."""
-pulsar_standalone = fixture_of(PulsarStandalone)
-"""A real Pulsar broker on loopback."""
-kinesalite = fixture_of(Kinesalite)
-"""An emulator of Kinesis data streams on loopback."""
-prometheus_server = fixture_of(PrometheusServer)
-"""A real Prometheus on loopback, without targets."""
-chromium = fixture_of(Chromium)
-"""A browser without a window."""
-zookeeper = fixture_of(ZooKeeperServer)
-"""A real ZooKeeper server on loopback."""
-azurite = fixture_of(Azurite)
-"""An emulator of Azure's object store on loopback."""
+# every module of `tests/services` brings its fixture along: kafka_broker, postgresql, s3_server...
+for _kind in all_services():
+    globals()[_kind.fixture] = fixture_of(_kind)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

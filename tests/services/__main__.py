@@ -11,46 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from azurite import Azurite
-from cassandra_node import CassandraNode
-from chromium import Chromium
-from ferretdb import FerretDB
-from gcs_server import GcsServer
-from hdfs import Hdfs
-from kafka_broker import KafkaBroker
-from kinesalite import Kinesalite
-from mariadb_server import MariaDB
-from mosquitto import Mosquitto
-from opensearch import OpenSearch
-from postgresql import PostgreSQL
-from prometheus_server import PrometheusServer
-from pulsar_standalone import PulsarStandalone
-from rabbitmq_server import RabbitMQServer
-from redis_server import RedisServer
-from seaweedfs import SeaweedFS
-from service import Service, ServiceUnavailableError
-from zookeeper_server import ZooKeeperServer
+from service import Service, ServiceUnavailableError, all_services
 
-SERVICES: dict[str, type[Service]] = {
-    "azure": Azurite,
-    "cassandra": CassandraNode,
-    "chromium": Chromium,
-    "gcs": GcsServer,
-    "hdfs": Hdfs,
-    "kafka": KafkaBroker,
-    "kinesis": Kinesalite,
-    "mariadb": MariaDB,
-    "mongodb": FerretDB,
-    "opensearch": OpenSearch,
-    "mqtt": Mosquitto,
-    "prometheus": PrometheusServer,
-    "postgresql": PostgreSQL,
-    "pulsar": PulsarStandalone,
-    "rabbitmq": RabbitMQServer,
-    "redis": RedisServer,
-    "s3": SeaweedFS,
-    "zookeeper": ZooKeeperServer,
-}
+SERVICES: dict[str, type[Service]] = {kind.command: kind for kind in all_services()}
 
 
 def main(arguments: list[str]) -> int:

@@ -20,6 +20,8 @@ class Azurite(Service):
     """The service of blobs, in memory."""
 
     name: ClassVar[str] = "Azure Blob Storage (Azurite)"
+    command: ClassVar[str] = "azure"
+    fixture: ClassVar[str] = "azurite"
     stop_seconds: ClassVar[float] = 0
     account: ClassVar[str] = "millrace"
     key: ClassVar[str] = base64.b64encode(b"only for the tests of millrace!!").decode()

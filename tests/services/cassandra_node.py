@@ -39,6 +39,8 @@ class CassandraNode(Service):
     """A cluster of one node with a user, which syncs its log before it acknowledges."""
 
     name: ClassVar[str] = "Cassandra"
+    command: ClassVar[str] = "cassandra"
+    fixture: ClassVar[str] = "cassandra_node"
     stop_seconds: ClassVar[float] = 0
     user: ClassVar[str] = "cassandra"
     password: ClassVar[str] = "cassandra"

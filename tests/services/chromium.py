@@ -20,6 +20,8 @@ class Chromium(Service):
     """A browser that Playwright drives; it needs no port."""
 
     name: ClassVar[str] = "Chromium"
+    command: ClassVar[str] = "chromium"
+    fixture: ClassVar[str] = "chromium"
 
     @classmethod
     def install(cls) -> None:

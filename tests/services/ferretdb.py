@@ -29,6 +29,8 @@ class FerretDB(Service):
     """One server with a user; its files outlive it."""
 
     name: ClassVar[str] = "MongoDB (FerretDB)"
+    command: ClassVar[str] = "mongodb"
+    fixture: ClassVar[str] = "ferretdb"
     stop_seconds: ClassVar[float] = 0
     user: ClassVar[str] = "tests"
     password: ClassVar[str] = "only-for-tests"

@@ -49,6 +49,8 @@ class GcsServer(Service):
     """One bucket; whoever asks is let in."""
 
     name: ClassVar[str] = "Google Cloud Storage (a server of the tests')"
+    command: ClassVar[str] = "gcs"
+    fixture: ClassVar[str] = "gcs_server"
     bucket: ClassVar[str] = "tests"
 
     def __init__(self, directory: Path) -> None:

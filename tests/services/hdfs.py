@@ -27,6 +27,8 @@ class Hdfs(Service):
     """Every block is on both datanodes, each a process of its own, as the namenode is."""
 
     name: ClassVar[str] = "HDFS (Hadoop)"
+    command: ClassVar[str] = "hdfs"
+    fixture: ClassVar[str] = "hdfs"
     stop_seconds: ClassVar[float] = 0
 
     def __init__(self, directory: Path) -> None:

@@ -34,6 +34,8 @@ class KafkaBroker(Service):
     """One broker that is its own controller; `KafkaCluster` has more."""
 
     name: ClassVar[str] = "Kafka"
+    command: ClassVar[str] = "kafka"
+    fixture: ClassVar[str] = "kafka_broker"
     stop_seconds: ClassVar[float] = 0
     nodes: ClassVar[int] = 1
     protocol: ClassVar[str] = "PLAINTEXT"

@@ -36,6 +36,8 @@ class Kinesalite(Service):
     """The service, in memory."""
 
     name: ClassVar[str] = "Kinesis (kinesalite)"
+    command: ClassVar[str] = "kinesis"
+    fixture: ClassVar[str] = "kinesalite"
     stop_seconds: ClassVar[float] = 0
     region: ClassVar[str] = "eu-west-1"
 

@@ -16,6 +16,8 @@ class MariaDB(SqlServer):
     """One server; rows are lines with tabs between columns."""
 
     name: ClassVar[str] = "MariaDB"
+    command: ClassVar[str] = "mariadb"
+    fixture: ClassVar[str] = "mariadb"
     stop_seconds: ClassVar[float] = 0
     main_database: ClassVar[str] = "mysql"
     create_options: ClassVar[str] = "CHARACTER SET utf8mb4"

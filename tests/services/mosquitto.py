@@ -26,6 +26,8 @@ class Mosquitto(Service):
     """One server; sessions survive `restart`."""
 
     name: ClassVar[str] = "MQTT (Mosquitto)"
+    command: ClassVar[str] = "mqtt"
+    fixture: ClassVar[str] = "mosquitto"
 
     @classmethod
     def install(cls) -> None:

@@ -46,6 +46,8 @@ class OpenSearch(Service):
     """A cluster of one node that trusts everybody."""
 
     name: ClassVar[str] = "OpenSearch"
+    command: ClassVar[str] = "opensearch"
+    fixture: ClassVar[str] = "opensearch"
     stop_seconds: ClassVar[float] = 0
 
     @classmethod

@@ -27,6 +27,8 @@ class PostgreSQL(SqlServer):
     """One server; rows are lines with ``|`` between columns."""
 
     name: ClassVar[str] = "PostgreSQL"
+    command: ClassVar[str] = "postgresql"
+    fixture: ClassVar[str] = "postgresql"
     main_database: ClassVar[str] = "postgres"
 
     @classmethod

@@ -27,6 +27,8 @@ class PrometheusServer(Service):
     """One server without targets at first."""
 
     name: ClassVar[str] = "Prometheus"
+    command: ClassVar[str] = "prometheus"
+    fixture: ClassVar[str] = "prometheus_server"
 
     @classmethod
     def install(cls) -> None:

@@ -67,6 +67,8 @@ class PulsarStandalone(Service):
     """One broker that drops duplicates by their sequence ids, and makes no topics by itself."""
 
     name: ClassVar[str] = "Pulsar"
+    command: ClassVar[str] = "pulsar"
+    fixture: ClassVar[str] = "pulsar_standalone"
     stop_seconds: ClassVar[float] = 0
 
     def __init__(self, directory: Path) -> None:

@@ -23,6 +23,8 @@ class RabbitMQServer(Service):
     """One node, user and password ``guest``; what is durable survives `restart`."""
 
     name: ClassVar[str] = "RabbitMQ"
+    command: ClassVar[str] = "rabbitmq"
+    fixture: ClassVar[str] = "rabbitmq"
     stop_seconds: ClassVar[float] = 0
 
     @classmethod

@@ -15,6 +15,8 @@ class RedisServer(Service):
     """One server that writes each command to its disk before it answers."""
 
     name: ClassVar[str] = "Redis"
+    command: ClassVar[str] = "redis"
+    fixture: ClassVar[str] = "redis_server"
     stop_seconds: ClassVar[float] = 0
 
     @classmethod

@@ -16,6 +16,8 @@ class SeaweedFS(Service):
     """Master, volume server, filer and S3 gateway in one process."""
 
     name: ClassVar[str] = "S3 (SeaweedFS)"
+    command: ClassVar[str] = "s3"
+    fixture: ClassVar[str] = "s3_server"
     stop_seconds: ClassVar[float] = 0
     access_key: ClassVar[str] = "millrace-tests"
     secret_key: ClassVar[str] = "only-for-the-tests-of-millrace"

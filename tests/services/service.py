@@ -1,7 +1,8 @@
 """A real server that tests talk to: how it is installed, started on loopback and stopped.
 
-One module per server, named after it, has one class. Tests get a running one from a session fixture
-of `tests/conftest.py`, made with `running`; people get all of them with ``make services``.
+One module per server, named after it, has one class, and nothing else lists it. Tests get a running
+one from its session fixture, which `tests/conftest.py` makes; people get all of them with ``make
+services``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
+import importlib
 import os
 import signal
 import socket
@@ -46,6 +48,11 @@ class Service(ABC):
 
     name: ClassVar[str]
     """What people call it."""
+    command: ClassVar[str]
+    """Its name as an argument of ``make services``. Kinds with one of their own are found by
+    `all_services`."""
+    fixture: ClassVar[str]
+    """The name of the session fixture that gives tests a running one."""
     stop_seconds: ClassVar[float] = 10
     """How long it may take to end properly before it is killed; its data is thrown away."""
     port = 0
@@ -212,3 +219,15 @@ def free_ports(count: int) -> list[int]:
         for one in sockets:
             one.bind(("127.0.0.1", 0))
         return [one.getsockname()[1] for one in sockets]
+
+
+def all_services() -> list[type[Service]]:
+    """The kinds of servers that people and all tests can ask for, by their commands."""
+    kinds: dict[str, type[Service]] = {}
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if "    command: ClassVar[str] = " in path.read_text(encoding="utf-8"):
+            module = importlib.import_module(path.stem)
+            for kind in vars(module).values():
+                if isinstance(kind, type) and "command" in vars(kind):
+                    kinds[kind.command] = kind
+    return [kinds[command] for command in sorted(kinds)]

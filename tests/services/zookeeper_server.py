@@ -28,6 +28,8 @@ class ZooKeeperServer(Service):
     """An ensemble of one, which keeps its data when it is killed and started again."""
 
     name: ClassVar[str] = "ZooKeeper"
+    command: ClassVar[str] = "zookeeper"
+    fixture: ClassVar[str] = "zookeeper"
     stop_seconds: ClassVar[float] = 0
 
     def __init__(self, directory: Path) -> None:
