@@ -96,7 +96,7 @@ class Plugins(Mapping[str, T], Generic[T]):
     def _load(self, point: EntryPoint) -> T:
         where = f"the {self._noun} '{point.name}' of {_package(point)} ({point.value})"
         try:
-            plugin = point.load()()
+            plugin: T = point.load()()
         except Exception as error:
             raise self._error(
                 f"{where} cannot be loaded: {type(error).__name__}: {error}; update the package, "

@@ -46,8 +46,9 @@ class FileSystemFactory(TableFactory):
     def format_options(self, options: Mapping[str, str]) -> Iterable[ConfigOption[Any]]:
         _require_format(options.get(keys.FORMAT.key))
         name = options.get(keys.FORMAT.key)
-        bulk = {name: BULK_FORMATS[name].options} if name in BULK_FORMATS else {}
-        found = format_options(options, (keys.FORMAT.key,), bulk)
+        bulk = None if name is None else BULK_FORMATS.get(name)
+        known = {} if name is None or bulk is None else {name: bulk.options}
+        found = format_options(options, (keys.FORMAT.key,), known)
         if name is not None:
             found += keys.COMPACTING
         if name in MESSAGE_FORMATS and name not in BULK_FORMATS:

@@ -40,8 +40,7 @@ def chosen(name: str, key: str, known: Mapping[str, Any]) -> Any:
         CatalogError: it stands for nothing.
     """
     if name not in known:
-        plugins = isinstance(known, Plugins)
-        hint = plugin_hint(name, known) if plugins else name_hint(name, known)
+        hint = plugin_hint(name, known) if isinstance(known, Plugins) else name_hint(name, known)
         raise CatalogError(f"'{key}' = '{name}': there is no such value{hint}", name)
     return known[name]
 
