@@ -9,6 +9,7 @@ from millrace.common.config.config_options import ConfigOptions
 from millrace.common.sink import Sink
 from millrace.common.source import Boundedness, Source
 from millrace.common.types.row import ALL_ROW_KINDS, INSERT_ONLY, UPSERTS, RowKind
+from millrace.connectors.bucket_assigner import NO_VALUE
 from millrace.connectors.delta import DeltaSink, DeltaSource
 from millrace.connectors.delta.changed_rows import change_rows
 from millrace.connectors.delta.table import DeltaOptions
