@@ -1,1 +1,2 @@
-"""Operators of SQL: they take and emit columns, and are named as Flink names them."""
+"""Operators of SQL queries. They take and emit batches of columns and have the names of Flink's
+operators."""

@@ -1,4 +1,4 @@
-"""`BatchOverAggregateOperator`: functions over the rows around each row, once all rows are there.
+"""`BatchOverAggregateOperator`: OVER functions of a bounded input, computed at its end.
 
 Flink: ``BufferDataOverWindowOperator`` and its kin.
 """
@@ -20,7 +20,7 @@ __all__ = ["BatchOverAggregateOperator"]
 
 
 class BatchOverAggregateOperator(EndOfInput):
-    """Gives each row with the functions of its frame, at the end of the input.
+    """Emits each row with the values of its OVER functions, at the end of the input.
 
     Args:
         spec: what to compute.

@@ -1,4 +1,4 @@
-"""`CalcOperator`: filters rows and computes columns of those that are left. Flink: ``Calc``."""
+"""`CalcOperator`: filters rows and computes columns of the rows that pass. Flink: ``Calc``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["CalcOperator"]
 
 
 class CalcOperator(Operator):
-    """Filter and projection in one.
+    """Filter and projection in one operator.
 
     Args:
         projections: the columns to make, of rows of ``input_type``.

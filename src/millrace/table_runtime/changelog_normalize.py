@@ -1,8 +1,8 @@
-"""`ChangelogNormalizeOperator`: changes that tell what rows became, as net changes of rows.
+"""`ChangelogNormalizeOperator`: turns an upsert changelog into the net changes of rows.
 
-A source of upserts gives +U without what was there before, and -D with the key alone. The last row
-of each key is kept in a `RowLog`; what was there before the epoch is what that log noted for an
-abort. Flink: ``ChangelogNormalize``.
+An upsert source emits +U without the former row, and -D with the key alone. The last row of each
+key is kept in a `RowLog`. The row before the epoch comes from the log's undo information, which it
+keeps for an abort. Flink: ``ChangelogNormalize``.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _LAST_USED = 0
 
 @dataclass(frozen=True)
 class ChangelogNormalizeSpec:
-    """What to normalise.
+    """Settings of a changelog normalization.
 
     Attributes:
         row_type: columns of the rows.
         keys: positions of the primary key.
         emits_update_before: whether the consumer needs -U rows.
-        state_ttl: ms after which the row of a key that was not written is forgotten, without a
-            change in the result; 0: never.
+        state_ttl: ms without a write after which the row of a key is forgotten, without a change
+            in the result. 0 for never.
     """
 
     row_type: RowType
@@ -53,10 +53,10 @@ class ChangelogNormalizeSpec:
 
 
 class ChangelogNormalizeOperator(Operator):
-    """Keeps the last row of each key; an epoch gives the net change of each.
+    """Keeps the last row of each key, and emits the net change of each key per epoch.
 
-    Deletes of keys that are not there give nothing; nor do rows that are written again as they are,
-    unless state expires: then they renew what is kept of them downstream.
+    A deletion of an unknown key emits nothing. Nor does a row that is written again unchanged,
+    unless state expires: then the row is emitted, to renew the state downstream.
 
     Args:
         spec: what to normalise.
@@ -123,7 +123,7 @@ class ChangelogNormalizeOperator(Operator):
     def _same(
         self, old: Positions, old_places: Positions, new: Positions, new_places: Positions
     ) -> Positions:
-        """The places of keys whose row is what it was."""
+        """Positions of the keys whose row did not change."""
         if self._life or not old.size or not new.size:
             return np.empty(0, np.int64)
         before, after = self._log.take(old), self._log.take(new)

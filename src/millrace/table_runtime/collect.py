@@ -1,4 +1,4 @@
-"""`CollectColumnsOperator`: hands columns to the client with the acknowledgement of the epoch."""
+"""`CollectColumnsOperator`: sends columns to the client with the acknowledgement of the epoch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KIND_COLUMN = "$row_kind"
 
 
 class CollectColumnsOperator(Operator):
-    """The end of a query whose rows the client wants. Flink: ``CollectSinkFunction``."""
+    """Sink of a query whose rows the client reads. Flink: ``CollectSinkFunction``."""
 
     takes = BatchForm.COLUMNS
 
@@ -52,7 +52,7 @@ class CollectColumnsOperator(Operator):
 
 
 def collected_batch(payload: bytes) -> tuple[Any, Any]:
-    """The columns (by position) and row kinds of what was collected in one epoch and subtask."""
+    """Columns (by position) and row kinds that one subtask collected in one epoch."""
     import pyarrow as pa
 
     table = pa.ipc.open_stream(payload).read_all().combine_chunks()

@@ -1,4 +1,4 @@
-"""`ColumnConversion`: batches of any form as columns of exactly the types of a table.
+"""`ColumnConversion`: converts batches of any form to columns with exactly the types of a table.
 
 Sources give columns of types near to those declared, or Python objects: rows, dicts, tuples, or
 values of one column. Operators of SQL rely on the types that `arrow_type` tells.
@@ -21,19 +21,21 @@ __all__ = ["ColumnConversion", "column_of", "same_rows", "schema_of"]
 
 
 def schema_of(row_type: RowType) -> Any:
-    """The Arrow schema of rows between operators: nullability of a column is the planner's."""
+    """Arrow schema of rows between operators. All its columns are nullable: NOT NULL is checked by
+    the planner."""
     import pyarrow as pa
 
     return pa.schema([pa.field(each.name, arrow_type(each.type)) for each in row_type.fields])
 
 
 class ColumnConversion:
-    """Gives batches the columns of a row type, by name if theirs have names, else by position.
+    """Converts batches to the columns of a row type: by name if the batch's columns have names,
+    else by position.
 
     Args:
         row_type: the columns.
-        table: the names of all columns of the table, where they are some of them: records without
-            names may have all.
+        table: names of all columns of the table, if ``row_type`` has only some of them. Records
+            without names may have all columns.
 
     Example:
         >>> from millrace.common.types.batch import RowBatch
@@ -49,7 +51,7 @@ class ColumnConversion:
         self._schema = schema_of(row_type)
 
     def __call__(self, batch: Batch) -> ColumnBatch:
-        """The batch in columns.
+        """The batch in form of columns.
 
         Raises:
             JobExecutionError: a column is missing, or a value is not of its column's type.
@@ -168,7 +170,7 @@ def _cast(column: Any, field: RowField) -> Any:
 
 
 def same_rows(old: Sequence[Any], new: Sequence[Any], olds: Any, news: Any) -> Any:
-    """Whether all values of two rows are the same, null being null and NaN NaN.
+    """Whether all values of two rows are equal. NULL equals NULL, and NaN equals NaN.
 
     Args:
         olds, news: positions in the old and in the new columns.

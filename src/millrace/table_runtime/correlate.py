@@ -1,4 +1,5 @@
-"""`CorrelateOperator`: rows with the rows that a table function gives for them. It has no state.
+"""`CorrelateOperator`: joins each row with the rows that a table function returns for it. The
+operator has no state.
 
 Flink: ``Correlate``.
 """
@@ -44,16 +45,17 @@ input row that each of their rows belongs to, in order."""
 
 @dataclass(frozen=True)
 class CorrelateSpec:
-    """What is joined to each row.
+    """Settings of a correlated join with a table function.
 
     Attributes:
         input_type: columns of the rows.
-        function: what gives rows.
-        arguments: of the function, over the row.
-        ordinality: whether the last column has the number of the row.
-        pads: whether a row for which it gives none comes with nulls (LEFT).
-        output_type: columns of the row, then of the function or those that are made of them.
-        made: what is made of the function's rows before the padding; None: they come as they are.
+        function: the table function.
+        arguments: arguments of the function, as expressions over the row.
+        ordinality: whether the last column has the number of the function's row.
+        pads: whether a row without function rows is emitted, padded with NULL (LEFT).
+        output_type: columns of the row, then the function's columns, projected if `made` is set.
+        made: projection and filter of the function's rows before the padding. None if there is
+            none.
     """
 
     input_type: RowType
@@ -67,12 +69,12 @@ class CorrelateSpec:
 
 @dataclass(frozen=True)
 class MadeOfRows:
-    """What is made of a function's rows.
+    """Projection and filter of a table function's rows.
 
     Attributes:
         joined_type: columns of the row, then of the function.
-        columns: over them, in place of the function's.
-        condition: over them, of the rows that count; None: all do.
+        columns: expressions over ``joined_type``, in place of the function's columns.
+        condition: filter over ``joined_type``. None if all rows pass.
     """
 
     joined_type: RowType
@@ -81,7 +83,7 @@ class MadeOfRows:
 
 
 class CorrelateOperator(Operator):
-    """Joins rows with those of a function of them.
+    """Joins each row with the rows that a table function returns for it.
 
     Args:
         spec: what to join.
@@ -140,7 +142,7 @@ class CorrelateOperator(Operator):
     def _made(
         self, calc: CompiledCalc, data: pa.RecordBatch, places: Places, columns: list[Any]
     ) -> tuple[Places, list[Any]]:
-        """The function's rows that count, as the columns that are made of them."""
+        """The function's rows that satisfy the condition, as the projected columns."""
         rows = pa.array(places)
         both = [*(column.take(rows) for column in data.columns), *columns]
         joined = pa.RecordBatch.from_arrays(both, [f"f{number}" for number in range(len(both))])
@@ -151,7 +153,7 @@ class CorrelateOperator(Operator):
 def replicate_rows(
     arguments: list[pa.Array], types: tuple[LogicalType, ...], ordinality: bool
 ) -> tuple[Places, list[Any]]:
-    """Rows without columns, as many as the argument says."""
+    """Rows without columns; the argument is the number of rows."""
     times = arguments[0].fill_null(0).to_numpy(zero_copy_only=False)
     return np.repeat(np.arange(times.size), np.maximum(times, 0)), []
 
@@ -159,8 +161,8 @@ def replicate_rows(
 def unnest(
     arguments: list[pa.Array], types: tuple[LogicalType, ...], ordinality: bool
 ) -> tuple[Places, list[Any]]:
-    """A row per element of the arguments; where one has fewer than another, nulls stand for them.
-    A NULL among the rows of an only argument gives none.
+    """One row per element of the arguments. Shorter arguments are padded with NULL. If there is
+    only one argument, a NULL among its rows gives no row.
 
     With ordinality a column more, of the number of the element from 1 on.
     """
@@ -190,13 +192,13 @@ def unnest(
 
 
 def _columns(elements: pa.Array) -> list[pa.Array]:
-    """Elements as columns: those of rows are their fields."""
+    """Elements as columns. If the elements are rows, the columns are the fields of the rows."""
     made: list[pa.Array] = elements.flatten() if pa.types.is_struct(elements.type) else [elements]
     return made
 
 
 def _elements(array: pa.Array, kind: LogicalType) -> tuple[Places, pa.Array]:
-    """How many elements each row has, and all of them."""
+    """Number of elements of each row, and all elements."""
     if pa.types.is_map(array.type):
         lists = array.cast(
             pa.list_(pa.struct([("k", array.type.key_type), ("v", array.type.item_type)]))

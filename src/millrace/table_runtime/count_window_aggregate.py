@@ -1,4 +1,5 @@
-"""`CountWindowAggregateOperator`: aggregates of so many rows of each group, in the order they come.
+"""`CountWindowAggregateOperator`: aggregates a fixed number of rows of each group, in the order of
+arrival.
 
 A window is given when its last row has come; one that lacks rows is not. Flink:
 ``CountTumblingWindowAssigner``, ``CountSlidingWindowAssigner``.
@@ -34,10 +35,10 @@ _NUMBER = pa.int64()
 
 @dataclass(frozen=True)
 class CountWindowAggregateSpec:
-    """What is computed.
+    """Settings of an aggregation over count windows.
 
     Attributes:
-        input_type: columns of its rows, which are insert-only.
+        input_type: columns of the input rows, which are insert-only.
         groups: positions of the columns to group by.
         size: rows of a window.
         slide: rows from the first of one window to the first of the next.
@@ -53,7 +54,7 @@ class CountWindowAggregateSpec:
 
 
 class CountWindowAggregateOperator(Operator):
-    """Aggregates by group and number of the window.
+    """Aggregates rows by group and window number.
 
     Args:
         spec: what to compute.
@@ -99,7 +100,7 @@ class CountWindowAggregateOperator(Operator):
         self._give(slots[complete[np.argsort(rows[complete], kind="stable")]])
 
     def _numbered(self, keys: list[pa.Array], count: int) -> Positions:
-        """The number of each row in its group, from 0."""
+        """Number of each row within its group, from 0."""
         slots = self._groups.slots_of(keys, create=True, count=count)
         self._groups.touch(slots)
         order = np.argsort(slots, kind="stable")
@@ -117,7 +118,8 @@ class CountWindowAggregateOperator(Operator):
         return numbers
 
     def _windows_of(self, numbers: Positions) -> tuple[Positions, Positions, Positions]:
-        """The windows of rows: a place among the rows, a window, and whether it is its last row."""
+        """Windows of rows: position of the row, number of the window, and whether the row is the
+        last of the window."""
         size, slide = self._spec.size, self._spec.slide
         rows, windows = [], []
         for back in range(-(-size // slide)):

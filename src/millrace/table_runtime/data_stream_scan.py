@@ -26,7 +26,7 @@ Evaluate = Callable[[Any], Any]
 
 
 class DataStreamScanOperator(TimestampsOperator):
-    """Takes records of a stream as columns of exactly the types of a table.
+    """Converts the records of a stream to columns with exactly the types of a table.
 
     Args:
         row_type: of the columns.
@@ -81,7 +81,7 @@ class DataStreamScanOperator(TimestampsOperator):
             self._advance(self._tracker.watermark)
 
     def _with_rowtime(self, batch: ColumnBatch) -> ColumnBatch:
-        """With the columns that are the records' event times."""
+        """The batch with added columns of the records' event times."""
         if not self._rowtime:
             return batch
         if batch.timestamps is None:

@@ -1,8 +1,8 @@
-"""`EndOfInput`: what operators do that give their results once their input has ended.
+"""`EndOfInput`: base of operators that emit results at the end of their input.
 
-A batch may take any number of epochs: results of an epoch are not final. The last watermark is
-behind the last row and comes once, so what is given before it is passed on is complete, and whoever
-waits for that watermark gets the results before it. Flink: ``BoundedMultiInput``.
+A bounded job may take any number of epochs, so the results of one epoch are not final. The last
+watermark follows the last row and comes once. Results emitted before it is passed on are complete,
+and an operator that waits for that watermark has them by then. Flink: ``BoundedMultiInput``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ AT_ONCE = 65_536
 
 
 class EndOfInput(Operator):
-    """An operator that is told of the end of its input. It comes first among the bases."""
+    """An operator that is notified of the end of its input. Must be the first base class."""
 
     def end_input(self) -> None:
-        """All rows have come: give what waited for that. Called once, before the last watermark
-        is passed on."""
+        """Emit the results that waited for the end of the input. Called once, before the last
+        watermark is passed on."""
         raise NotImplementedError
 
     def process_watermark(self, timestamp: int) -> None:

@@ -1,4 +1,4 @@
-"""`ExpandOperator`: each row once per grouping set. Flink: ``Expand``."""
+"""`ExpandOperator`: emits each row once per grouping set. Flink: ``Expand``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["ExpandOperator", "expanded_type"]
 def expanded_type(
     input_type: RowType, groups: tuple[int, ...], flags: tuple[tuple[int, ...], ...] = ()
 ) -> RowType:
-    """The input's columns, those to group by once more, the number of the grouping set, and a
-    column for each GROUPING call."""
+    """The input's columns, a second copy of the grouping columns, the number of the grouping
+    set, and a column for each GROUPING call."""
     copies = [input_type.fields[index] for index in groups]
     nullable = [RowField(f"{each.name}$", each.type.with_nullable(True)) for each in copies]
     number = RowField("expand_id$", BigIntType(nullable=False))
@@ -25,8 +25,8 @@ def expanded_type(
 
 
 class ExpandOperator(Operator):
-    """Copies rows, with null in the columns that a grouping set lacks. The columns themselves stay
-    beside the copies, for aggregates of them.
+    """Copies rows, with NULL in the columns that a grouping set lacks. The original columns stay
+    beside the copies, for aggregates over them.
 
     Args:
         input_type: columns of the rows.
@@ -65,5 +65,5 @@ class ExpandOperator(Operator):
 
 
 def _bits(arguments: tuple[int, ...], members: tuple[int, ...]) -> int:
-    """The value of GROUPING: the first argument is the highest bit."""
+    """Value of GROUPING. The first argument is the highest bit."""
     return sum((index not in members) << n for n, index in enumerate(reversed(arguments)))

@@ -1,4 +1,4 @@
-"""`FullCache`: all rows of a looked-up table, which are read again from time to time.
+"""`FullCache`: all rows of a lookup table, which are reloaded from time to time.
 
 It is filled when the first keys are looked up, and read again by the first look-up of an epoch that
 begins when it is due; until then rows are as they were. Flink: ``LookupFullCache``, with
@@ -19,20 +19,21 @@ __all__ = ["CacheReload", "FullCache", "PeriodicReload", "TimedReload", "rows_by
 
 
 class CacheReload(Protocol):
-    """When a cache is read again."""
+    """Schedule of the reloads of a cache."""
 
     def next(self, now: int, due: int | None) -> int:
-        """The time from which it is, in ms since 1970.
+        """Time of the next reload, in ms since 1970.
 
         Args:
-            now: when it was read.
-            due: when it should have been; None: it was the first time.
+            now: time of the last reload.
+            due: time at which that reload was due. None for the first one.
         """
 
 
 @dataclass(frozen=True)
 class PeriodicReload:
-    """After an interval in ms: from when it was read, or with ``fixed_rate`` from when it was due.
+    """Reload after an interval in ms: counted from the last reload, or with ``fixed_rate`` from the
+    time at which the last reload was due.
 
     Example:
         >>> PeriodicReload(100).next(250, 200), PeriodicReload(100, True).next(250, 200)
@@ -51,7 +52,7 @@ class PeriodicReload:
 
 @dataclass(frozen=True)
 class TimedReload:
-    """At a time of the day, every so many days.
+    """Reload at a time of the day, every given number of days.
 
     Attributes:
         at: the time; one without an offset is in ``zone``.
@@ -81,7 +82,7 @@ def _millis(moment: datetime) -> int:
 
 
 class FullCache:
-    """The rows of a table by key.
+    """Rows of a table by key.
 
     Args:
         reload: when they are read again.
@@ -93,21 +94,21 @@ class FullCache:
         self._due: int | None = None
 
     def is_due(self, now: int) -> bool:
-        """Whether the table is to be read before anything is looked up."""
+        """Whether the table must be reloaded before the next lookup."""
         return self._due is None or now >= self._due
 
     def fill(self, rows: Rows, now: int) -> None:
-        """Take what was read in place of what there was."""
+        """Replace the cached rows with the rows just read."""
         self._rows = rows
         self._due = self._reload.next(now, self._due)
 
     def get(self, key: Key) -> Sequence[Sequence[Any]]:
-        """The rows of a key."""
+        """Rows of a key."""
         return self._rows.get(key, ())
 
 
 def rows_by_key(scanned: Iterable[tuple[Key, Sequence[Any]]]) -> Rows:
-    """Rows by key; those whose key has a null are found by none."""
+    """Rows by key. Rows with a NULL in their key are left out, since no lookup matches them."""
     found: dict[Key, list[Sequence[Any]]] = {}
     for key, row in scanned:
         if None not in key:

@@ -1,4 +1,4 @@
-"""`function_context`: what an operator tells the user's functions that it opens."""
+"""`function_context`: the context with which an operator opens the user's functions."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ __all__ = ["function_context"]
 
 
 def function_context(context: OperatorContext) -> FunctionContext:
-    """With the job's parameters and the operator's metrics."""
+    """Context of a function, with the job's parameters and the operator's metrics."""
     return FunctionContext(context.job_parameters, RegisteredGroup(context.metrics))

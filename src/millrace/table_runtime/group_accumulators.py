@@ -1,4 +1,4 @@
-"""`GroupAccumulators`: the aggregates of a query over the groups of a slot table.
+"""`GroupAccumulators`: the aggregates of a query for the groups of a slot table.
 
 An aggregate is a `ColumnAccumulator` with columns of the table. DISTINCT, and MIN and MAX of rows
 that may be taken back, have the values of each group with their counts beside it (`ValueCounts`):
@@ -38,7 +38,7 @@ _UPDATE_BEFORE, _DELETE = 1, 3
 
 
 def signs_of(row_kinds: pa.Array | None) -> Signs:
-    """-1 for rows that are taken back (-U and -D), else 1; None: all are 1."""
+    """-1 for retracted rows (-U and -D), else 1. None if all are 1."""
     if row_kinds is None:
         return None
     kinds = row_kinds.to_numpy(zero_copy_only=False)
@@ -48,7 +48,7 @@ def signs_of(row_kinds: pa.Array | None) -> Signs:
 
 @dataclass(slots=True)
 class _Aggregate:
-    """One call, with the columns that its accumulator has."""
+    """One aggregate call, and the columns of its accumulator."""
 
     call: AggregateCall
     accumulator: ColumnAccumulator
@@ -62,13 +62,13 @@ class _Aggregate:
         return tuple(table.space.values[self.start : self.end])
 
     def of(self, slots: Positions, columns: tuple[npt.NDArray[Any], ...]) -> pa.Array:
-        """A value for each of the slots."""
+        """Value of the aggregate for each of the slots."""
         made = self.accumulator.value(slots, columns)
         return of_length(made, len(slots), self.call.function.name)
 
 
 def _shown(call: AggregateCall, input_type: RowType, number: int) -> str:
-    """The name of a column of an aggregate, such as ``sum_price``, and ``sum_price_2``."""
+    """Name of an aggregate's state column, such as ``sum_price`` or ``sum_price_2``."""
     arguments = (input_type.fields[index].name for index in call.arguments)
     name = "_".join([call.function.name.lower(), *arguments])
     return f"{name}_{number + 1}" if number else name
@@ -80,7 +80,7 @@ class GroupAccumulators:
     Args:
         calls: the aggregates.
         input_type: columns of the rows.
-        retracts: whether rows may be taken back.
+        retracts: whether the input may have retractions.
         offset: how many columns of the table are before theirs.
         context: for functions of the user.
     """
@@ -107,7 +107,7 @@ class GroupAccumulators:
 
     @property
     def value_columns(self) -> list[ValueColumn]:
-        """The columns that the table needs for them."""
+        """Columns that the table needs for the aggregates."""
         return [
             ValueColumn(
                 dtype,
@@ -120,8 +120,8 @@ class GroupAccumulators:
 
     @property
     def unmergeable(self) -> bool:
-        """Whether some have the values of groups beside them, or depend on the order of rows, so
-        that they cannot be merged."""
+        """Whether some aggregates cannot be merged: they keep the values of groups in a table of
+        their own, or depend on the order of rows."""
         return any(each.by_value or each.accumulator.in_order for each in self._aggregates)
 
     def merge(
@@ -131,7 +131,7 @@ class GroupAccumulators:
         other_slots: Positions,
         other: SlotTable | RowLog,
     ) -> None:
-        """Add the accumulators of another table's slots."""
+        """Merge the accumulators of another table's slots into slots of this table."""
         for each in self._aggregates:
             each.accumulator.merge(slots, each.columns(table), other_slots, each.columns(other))
 
@@ -153,7 +153,7 @@ class GroupAccumulators:
             aggregate.values = ValueCounts(state, name, key, kind, groups, inner)
 
     def restore(self) -> None:
-        """The tables were changed by a restore."""
+        """Refresh after a restore has changed the tables."""
         for aggregate in self._aggregates:
             if aggregate.values is not None:
                 aggregate.values.restore()
@@ -165,7 +165,7 @@ class GroupAccumulators:
         batch: pa.RecordBatch,
         signs: Signs,
     ) -> None:
-        """Add a batch; its slots were touched."""
+        """Add a batch of rows. The caller has touched the slots."""
         for aggregate in self._aggregates:
             call = aggregate.call
             arguments = [batch.column(index) for index in call.arguments]
@@ -200,7 +200,8 @@ class GroupAccumulators:
             self._recompute(aggregate, columns, np.unique(slots[~came]))
 
     def running(self, table: SlotTable, slots: Positions, batch: pa.RecordBatch) -> list[pa.Array]:
-        """Add rows in turn, those of a slot together and in their order; its slots were touched.
+        """Add rows one after the other and return the aggregates after each row. Rows of a slot are
+        adjacent and in order; the caller has touched the slots.
 
         Returns:
             The aggregates after each row.
@@ -238,7 +239,7 @@ class GroupAccumulators:
     def _first_rows(
         aggregate: _Aggregate, slots: Positions, batch: pa.RecordBatch
     ) -> npt.NDArray[np.bool_]:
-        """Which rows have a value that their slot did not have yet."""
+        """Flags of the rows with a value that their slot did not have yet."""
         assert aggregate.values is not None
         arguments = [batch.column(index) for index in aggregate.call.arguments]
         mask = _mask(batch, aggregate.call, [] if aggregate.accumulator.takes_nulls else arguments)
@@ -260,7 +261,7 @@ class GroupAccumulators:
         begins: Positions,
         counted: npt.NDArray[np.bool_] | None,
     ) -> pa.Array:
-        """In each round one row of each slot."""
+        """Add rows in rounds: each round adds one row of each slot."""
         sizes = np.diff(begins, append=rows.slots.size)
         places = np.arange(rows.slots.size) - np.repeat(begins, sizes)
         order = np.argsort(places, kind="stable")
@@ -280,7 +281,8 @@ class GroupAccumulators:
     def _recompute(
         aggregate: _Aggregate, columns: tuple[npt.NDArray[Any], ...], groups: Positions
     ) -> None:
-        """Start over with all values of groups that lost one."""
+        """Recompute the aggregates of groups that lost a value, from all values that they still
+        have."""
         assert aggregate.values is not None
         for column in columns:
             column[groups] = None if column.dtype == np.object_ else 0
@@ -288,19 +290,19 @@ class GroupAccumulators:
         aggregate.accumulator.accumulate(owners, columns, [values], None)
 
     def forget(self, slots: Positions) -> None:
-        """Groups are removed: remove their values, too."""
+        """Remove the values of groups that are removed."""
         for aggregate in self._aggregates:
             if aggregate.values is not None:
                 aggregate.values.remove(slots)
 
     def values(self, slots: Positions, columns: Sequence[npt.NDArray[Any]]) -> list[pa.Array]:
-        """The aggregates of slots, given the table's columns (or former ones)."""
+        """Aggregates of slots, from the table's current (or former) columns."""
         return [each.of(slots, tuple(columns[each.start : each.end])) for each in self._aggregates]
 
 
 @dataclass(slots=True)
 class _Rows:
-    """Rows for an aggregate."""
+    """Rows to add to an aggregate."""
 
     slots: Positions
     arguments: list[pa.Array]
@@ -318,7 +320,7 @@ class _Rows:
 def _mask(
     batch: pa.RecordBatch, call: AggregateCall, values: list[pa.Array]
 ) -> npt.NDArray[np.bool_] | None:
-    """Rows that the FILTER admits, and whose values are not null; None: all."""
+    """Flags of the rows that pass the FILTER and have no NULL argument. None if all rows count."""
     masks = [pc.is_valid(value) for value in values if value.null_count]
     if call.filter is not None:
         masks.append(pc.fill_null(batch.column(call.filter), False))

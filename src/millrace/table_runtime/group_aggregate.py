@@ -1,4 +1,4 @@
-"""`GroupAggregateOperator`: GROUP BY over a stream, with the net changes of each epoch.
+"""`GroupAggregateOperator`: GROUP BY over a stream. It emits the net changes of each epoch.
 
 Rows only change accumulators; at the end of an epoch each group that was touched gives its change:
 +I, -U and +U, or -D when its last row was taken back. What it was before is what the table noted
@@ -41,18 +41,20 @@ _INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
 
 @dataclass(frozen=True)
 class GroupAggregateSpec:
-    """What a group aggregate computes.
+    """Settings of a group aggregation.
 
     Attributes:
-        input_type: columns of its rows.
-        groups: positions of the columns to group by; none: one group of all rows.
+        input_type: columns of the input rows.
+        groups: positions of the columns to group by. Empty for one group of all rows.
         calls: the aggregates.
         output_type: the group's columns, then the aggregates.
-        retracts: whether rows may be taken back.
+        retracts: whether the input may have retractions.
         emits_update_before: whether the consumer needs -U rows.
-        state_ttl: ms after which a group that got no row is forgotten; 0: never.
-        batch: whether groups are given once the input has ended only, a single one in any case.
-        hidden: how many of the last columns of ``groups`` are not shown: the grouping set.
+        state_ttl: ms without a new row after which a group is forgotten. 0 for never.
+        batch: whether groups are emitted only at the end of the input. A single group of all rows
+            is emitted even without input.
+        hidden: number of the last columns of ``groups`` that are not in the result, such as the
+            grouping set.
     """
 
     input_type: RowType
@@ -67,7 +69,7 @@ class GroupAggregateSpec:
 
 
 class GroupAggregateOperator(EndOfInput):
-    """Aggregates by group.
+    """Aggregates rows by group.
 
     Args:
         spec: what to compute.
@@ -137,7 +139,7 @@ class GroupAggregateOperator(EndOfInput):
     # -- time to live ------------------------------------------------------------------
 
     def _forget_expired(self, keys: list[pa.Array], count: int) -> npt.NDArray[np.bool_]:
-        """Forget groups that have expired; returns the rows whose groups have not."""
+        """Forget expired groups, and return the rows whose groups have not expired."""
         slots = self._table.slots_of(keys, create=False, count=count)
         known = slots >= 0
         known[known] = self._life.alive(slots[known])
@@ -147,8 +149,9 @@ class GroupAggregateOperator(EndOfInput):
     def _lasting(
         self, data: pa.RecordBatch, signs: npt.NDArray[np.int8], known: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.bool_]:
-        """Which rows count: not those that a group takes back before it has got any, as it had
-        them before it expired. Flink skips them as well."""
+        """Flags of the rows that count. A retraction does not count if it comes before any row
+        of its group: that row was in the group before the group expired. Flink skips them as
+        well."""
         groups = SlotTable()
         groups.bind(ColumnsOf(tuple(key.type for key in self._keys(data))))
         slots = groups.slots_of(self._keys(data), create=True, count=signs.size)

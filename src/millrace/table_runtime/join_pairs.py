@@ -1,4 +1,5 @@
-"""`JoinPairs`: what joins by time have in common: rows that match, and how results look."""
+"""`JoinPairs`: common parts of the joins by time: pairs of matching rows, and the form of the
+result."""
 
 from __future__ import annotations
 
@@ -34,16 +35,17 @@ Times = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class JoinSpec:
-    """What a join of two sides gives.
+    """Settings of a join of two sides.
 
     Attributes:
         types: columns of both sides.
-        keys: positions of the columns of each side that must be equal; null equals nothing.
-        condition: what else must be TRUE, over the left row followed by the right one.
-        padded: whether unmatched rows of each side show, with nulls for the other side.
-        pairs: whether pairs show; else rows of the left side alone.
-        matched: without pairs, whether the left rows with a match show, or those without.
-        output_type: of the result.
+        keys: positions of the columns of each side that must be equal. NULL equals nothing.
+        condition: the other join condition, over the left row followed by the right one.
+        padded: whether unmatched rows of each side are emitted, padded with NULL.
+        pairs: whether the result has pairs. Else it has rows of the left side alone.
+        matched: without pairs, whether the result has the left rows with a match, or the left rows
+            without one.
+        output_type: columns of the result.
     """
 
     types: tuple[RowType, RowType]
@@ -55,12 +57,12 @@ class JoinSpec:
     output_type: RowType
 
     def shows_unmatched(self, side: int) -> bool:
-        """Whether rows of a side without a match are part of the result."""
+        """Whether the result has the unmatched rows of a side."""
         return self.padded[side] or (side == 0 and not self.pairs and not self.matched)
 
 
 class JoinPairs:
-    """Makes pairs of rows, and emits inserts.
+    """Builds pairs of rows, and emits inserts.
 
     Args:
         session: for the condition.
@@ -78,18 +80,18 @@ class JoinPairs:
         self._schema = schema_of(spec.output_type)
 
     def log(self, state: SubtaskState, uid: str, side: int, *numbers: str) -> RowLog:
-        """The state of a side: its rows by key, with numbers per row."""
+        """State of a side: its rows by key, and numbers per row."""
         log: RowLog = state.table(TableId(uid, "@right" if side else "@left"), ROW_LOG)
         values = [ValueColumn(np.dtype(np.int64), name=name) for name in numbers]
         log.bind(logged_rows(self._spec.types[side], self._spec.keys[side], values))
         return log
 
     def keys(self, side: int, data: pa.RecordBatch) -> list[pa.Array]:
-        """The key columns of a side's rows."""
+        """Key columns of a side's rows."""
         return [data.column(index) for index in self._spec.keys[side]]
 
     def emit_pairs(self, left: pa.RecordBatch, right: pa.RecordBatch, now: int) -> Positions | None:
-        """Emit those of the pairs that satisfy the condition, if pairs show.
+        """Emit the pairs that satisfy the condition, if the result has pairs.
 
         Returns:
             Which do; None: all.
@@ -105,7 +107,7 @@ class JoinPairs:
         return kept
 
     def emit_alone(self, side: int, data: pa.RecordBatch) -> None:
-        """Emit rows of one side, padded with nulls if pairs show."""
+        """Emit rows of one side, padded with NULLs if the result has pairs."""
         columns = list(data.columns)
         if self._spec.pairs:
             fields = self._spec.types[1 - side].fields
@@ -120,7 +122,7 @@ class JoinPairs:
 
 
 def without_null(columns: Sequence[pa.Array], count: int) -> Flags:
-    """The rows in which no column is null."""
+    """Flags of the rows in which no column is NULL."""
     complete = np.ones(count, np.bool_)
     for column in columns:
         if column.null_count:
@@ -129,7 +131,7 @@ def without_null(columns: Sequence[pa.Array], count: int) -> Flags:
 
 
 def milliseconds_of(column: pa.Array) -> Times:
-    """Times as ms since 1970; 0 for null."""
+    """Times in ms since 1970. 0 for NULL."""
     times = column.cast(pa.timestamp("ms", column.type.tz), safe=False).view(pa.int64())
     found: Times = times.fill_null(0).to_numpy(zero_copy_only=False)
     return found

@@ -1,4 +1,4 @@
-"""`LookupJoinOperator`: joins rows with what a table has for their keys now.
+"""`LookupJoinOperator`: joins each row with the rows that a table has for its key at that moment.
 
 The distinct keys of a batch are looked up at once. It has no state. Flink: ``LookupJoin``.
 """
@@ -36,17 +36,17 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LookupJoinSpec:
-    """What a look-up join does.
+    """Settings of a lookup join.
 
     Attributes:
-        types: columns of the left rows, and of those that are looked up.
+        types: columns of the left rows, and of the looked-up rows.
         keys: positions of the keys in the left row.
-        shown: how many of the left row's first columns the result has.
-        columns: of the right side, over a row that was looked up.
-        there: which of these rows are there, over them; None: all.
-        condition: what else must be TRUE, over the shown columns and those of the right side.
-        padded: whether left rows without a match show, with nulls.
-        output_type: of the result.
+        shown: number of the left row's first columns that the result has.
+        columns: columns of the right side, as expressions over a looked-up row.
+        there: filter of the looked-up rows. None if all rows pass.
+        condition: the other join condition, over the shown columns and the right side's columns.
+        padded: whether left rows without a match are emitted, padded with NULL.
+        output_type: columns of the result.
     """
 
     types: tuple[RowType, RowType]
@@ -60,7 +60,7 @@ class LookupJoinSpec:
 
 
 class LookupJoinOperator(Operator):
-    """Joins a changelog with a table.
+    """Joins a changelog with a lookup table.
 
     Args:
         spec: what to do.
@@ -138,7 +138,7 @@ class LookupJoinOperator(Operator):
         self.output.emit(ColumnBatch(result, None, kinds, "row"))
 
     def _found(self, keys: list[tuple[Any, ...]]) -> tuple[list[pa.Array], Numbers]:
-        """The right side's columns of the rows of all keys, and how many rows each key has."""
+        """Columns of the right side's rows of all keys, and the number of rows of each key."""
         kind = self._spec.types[1]
         of_keys = self._lookups.rows(keys, self._now)
         rows = [row for found in of_keys for row in found]
@@ -156,7 +156,8 @@ class LookupJoinOperator(Operator):
 
 
 def _distinct(columns: Sequence[pa.Array]) -> tuple[list[tuple[Any, ...]], Positions]:
-    """The distinct rows of columns as Python values, and which of them each row is."""
+    """Distinct rows of columns as Python values, and for each row the position of its distinct
+    row."""
     table = SlotTable()
     table.bind(ColumnsOf(tuple(column.type for column in columns)))
     slots = table.slots_of(columns, create=True)

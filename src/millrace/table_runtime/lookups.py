@@ -1,4 +1,4 @@
-"""`Lookups`: rows by key, with a cache, repeated where they fail or find nothing.
+"""`Lookups`: rows by key, with a cache, and with retries if a lookup fails or finds no rows.
 
 Flink: ``LookupJoinRunner`` with ``CachingLookupFunction`` and ``RetryableLookupFunctionDelegator``.
 """
@@ -31,8 +31,8 @@ _FIRST_PAUSE_S = 0.1
 
 @dataclass(frozen=True)
 class CacheSettings:
-    """A cache of each subtask: rows, seconds from when they were found and last used, and whether
-    it keeps that a key has none."""
+    """Cache of each subtask: number of rows, seconds after a lookup and after the last use, and
+    whether keys without rows are cached as well."""
 
     max_rows: int
     ttl_s: float
@@ -42,16 +42,17 @@ class CacheSettings:
 
 @dataclass(frozen=True)
 class LookupBehaviour:
-    """How a table is looked up.
+    """Settings of the lookups in a table.
 
     Attributes:
-        table: its name, for messages.
-        cache: of what was found.
-        reload: when all rows are read again, which are then kept instead; None: they are not.
-        max_retries: how often what failed is tried again.
-        capacity: keys of an asynchronous function that are under way at a time.
-        timeout_s: of one call of such a function.
-        miss_attempts: how often a key without rows is looked up again, ``miss_delay_s`` apart.
+        table: name of the table, for messages.
+        cache: cache of the looked-up rows. None if there is none.
+        reload: schedule on which all rows are read into a full cache. None if there is no full
+            cache.
+        max_retries: number of retries of a failed lookup.
+        capacity: maximum number of concurrent requests of an asynchronous function.
+        timeout_s: timeout in seconds of one call of an asynchronous function.
+        miss_attempts: number of repeated lookups of a key without rows, ``miss_delay_s`` apart.
     """
 
     table: str
@@ -65,7 +66,7 @@ class LookupBehaviour:
 
 
 class Lookups:
-    """Looks keys up.
+    """Looks up keys in a table.
 
     Args:
         sleep: waits seconds.
@@ -93,7 +94,7 @@ class Lookups:
         self._opened = False
 
     def rows(self, keys: Sequence[Key], now: int = 0) -> list[Sequence[Sequence[Any]]]:
-        """The rows of each of distinct keys.
+        """Rows of each of some distinct keys.
 
         Args:
             now: when the epoch began, in ms since 1970.
@@ -150,7 +151,7 @@ class Lookups:
             self._function.open()
 
     def _loaded(self, keys: list[Key]) -> dict[Key, Sequence[Sequence[Any]]]:
-        """Rows from the table; what fails is tried again."""
+        """Rows of keys, read from the table. A failed lookup is retried."""
         if not keys:
             return {}
         self._open()
@@ -200,7 +201,7 @@ class Lookups:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _failed(self, attempt: int, error: Exception) -> None:
-        """Count a failure; the last one is the job's."""
+        """Count a failed attempt. After the last attempt, raise the error, which fails the job."""
         self._failures.inc()
         if attempt == self._settings.max_retries:
             reason = str(error) or type(error).__name__

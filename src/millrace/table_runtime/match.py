@@ -1,4 +1,4 @@
-"""`MatchOperator`: MATCH_RECOGNIZE, on the matcher of CEP.
+"""`MatchOperator`: MATCH_RECOGNIZE, built on the pattern matcher of CEP.
 
 Rows wait in columns until the watermark passes them. Then conditions on the row alone are computed
 for all of them at once, and only the rows of keys where a match can begin or has begun become
@@ -71,15 +71,15 @@ class MatchVariable:
 
 @dataclass(frozen=True)
 class MatchSpec:
-    """What to look for.
+    """Settings of a MATCH_RECOGNIZE.
 
     Attributes:
-        input_type: columns of its rows, which are insert-only.
-        partition: positions of the columns whose rows are apart.
-        order: the columns to order by beside processing time.
-        rowtime: position of the event time, the first key of the order; None: processing time.
+        input_type: columns of the input rows, which are insert-only.
+        partition: positions of the columns of PARTITION BY.
+        order: columns to order by. Processing time is not among them.
+        rowtime: position of the event time, the first key of the order. None for processing time.
         output_type: the partition's columns, then the measures.
-        within: a match takes less than so many ms; None: no limit.
+        within: ms that a match must stay below. None if there is no limit.
     """
 
     input_type: RowType
@@ -95,7 +95,7 @@ class MatchSpec:
 
 
 class MatchOperator(Operator):
-    """Gives a row per match.
+    """Emits a row per match.
 
     Args:
         spec: what to look for.
@@ -201,13 +201,13 @@ class MatchOperator(Operator):
         self._buffer.flush()
 
     def _match_arrived(self) -> None:
-        """In processing time, take the rows of this epoch as they came."""
+        """Match this epoch's rows in the order of arrival. For processing time."""
         if self._arrived:
             data, self._arrived = self._whole(self._arrived), []
             self._emit(self._matched(data))
 
     def _keep_arrived(self) -> None:
-        """Rows that the watermark has not passed wait in the state."""
+        """Keep rows in the state until the watermark passes them."""
         if self._arrived:
             data, self._arrived = self._whole(self._arrived), []
             keys = [data.column(index) for index in self._spec.partition]
@@ -217,7 +217,7 @@ class MatchOperator(Operator):
     # -- rows that wait --------------------------------------------------------------------------
 
     def _take_due(self, timestamp: int) -> pa.RecordBatch:
-        """The rows up to a time; they wait no longer."""
+        """Remove the rows up to a time from the state, and return them."""
         parts, rows = [], self._log.live_rows()
         self._due = MAX_WATERMARK
         if rows.size:
@@ -243,7 +243,7 @@ class MatchOperator(Operator):
         return due
 
     def _whole(self, parts: list[pa.RecordBatch]) -> pa.RecordBatch:
-        """Batches as one."""
+        """Several batches as one."""
         schema = self._input_schema
         columns = [
             pa.concat_arrays([part.column(number) for part in parts])
@@ -263,7 +263,7 @@ class MatchOperator(Operator):
     # -- matching --------------------------------------------------------------------------------
 
     def _matched(self, data: pa.RecordBatch) -> list[CompleteMatch]:
-        """The matches that rows complete."""
+        """Matches that rows complete."""
         results: list[CompleteMatch] = []
         if not data.num_rows:
             return results
@@ -293,7 +293,8 @@ class MatchOperator(Operator):
         return results
 
     def _in_order(self, data: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows by time and the other columns of the order; equal ones as they came."""
+        """Rows ordered by time and the other sort columns. Equal rows stay in the order of
+        arrival."""
         order = self._spec.order
         if self._spec.rowtime is not None and len(order) == 1:
             times = self._times(data)
@@ -312,7 +313,7 @@ class MatchOperator(Operator):
         return times
 
     def _keys(self, data: pa.RecordBatch) -> tuple[Numbers, list[Any]]:
-        """The number of each row's key, and the keys by number."""
+        """Number of each row's key, and the keys by number."""
         if not self._key_types:
             return np.zeros(data.num_rows, np.int64), [()]
         table = SlotTable()
@@ -340,7 +341,7 @@ class MatchOperator(Operator):
         self._leave(key, live)
 
     def _advanced(self, time: int) -> list[CompleteMatch]:
-        """The matches that the passing of time completes: those held back by what it ends."""
+        """Matches that the passing of time completes. They were held back until a deadline."""
         results: list[CompleteMatch] = []
         due = self._deadlines.take_due(time)
         self._buffer.prefetch(due)
@@ -352,7 +353,8 @@ class MatchOperator(Operator):
         return results
 
     def _leave(self, key: Any, live: KeyMatches) -> None:
-        """Done with a key for now."""
+        """Set the next deadline of a key, and drop the key from the buffer if it has no partial
+        matches."""
         deadline = self._matcher.next_deadline(live.of(_ONLY))
         if deadline is not None:
             self._deadlines.set(key, deadline)

@@ -1,4 +1,4 @@
-"""`MatchAggregate`: an aggregate over rows of a match."""
+"""`MatchAggregate`: an aggregate over the rows of a match."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ORDERED = (
 
 
 class MatchAggregate:
-    """Computes an aggregate, for one group of rows or for many.
+    """Computes an aggregate, for one group of rows or for many groups.
 
     Args:
         columns: where the rows' values are; those needed are added.
@@ -76,7 +76,7 @@ class MatchAggregate:
         """The same for rows that come one by one; None: only columns have it."""
 
     def values(self, groups: Sequence[list[MatchedRow]]) -> pa.Array:
-        """The aggregate of each group."""
+        """Aggregate of each group."""
         rows = [row for group in groups for row in group]
         numbers = np.arange(len(groups))
         frames, accumulators = SlotTable(), GroupAccumulators([self._aggregate], self._input, False)
@@ -99,7 +99,7 @@ class MatchAggregate:
         return [each(batch, self._columns.instant) for each in self._evaluators]
 
     def of_rows(self, rows: list[MatchedRow]) -> Any:
-        """The aggregate of one group, as a plain value."""
+        """Aggregate of one group, as a plain value."""
         return plain_values(self.values([rows]))[0]
 
     def _running(self) -> RunningAggregate | None:
@@ -114,7 +114,7 @@ class MatchAggregate:
 
 @dataclass(frozen=True, slots=True)
 class RunningAggregate:
-    """An aggregate of plain values that goes on from row to row, without columns.
+    """An aggregate of plain values that is updated row by row, without columns.
 
     Attributes:
         place: where the values are in a row; None: every row counts.
@@ -129,7 +129,7 @@ class RunningAggregate:
     result: Callable[[Any], Any]
 
     def added(self, state: Any, row: MatchedRow) -> Any:
-        """The state with one more row."""
+        """State after one more row."""
         if self.place is None:
             return self.step(state, None)
         value = row[self.place]
@@ -157,7 +157,7 @@ def _counted(state: int, value: Any) -> int:
 
 
 def _wrapped(number: int, bits: int) -> int:
-    """An integer as one of so many bits: it wraps as in Java."""
+    """An integer that overflows at a number of bits, as in Java."""
     half = 1 << (bits - 1)
     return (number + half) % (half + half) - half
 

@@ -1,4 +1,5 @@
-"""`condition_of`: the condition of a variable of MATCH_RECOGNIZE, for the matcher of patterns.
+"""`ConditionCompiler`: compiles the condition of a MATCH_RECOGNIZE variable for the pattern
+matcher.
 
 What looks at the row alone is computed for whole batches and found in the row's bits. So are parts
 that look at one row that was taken: ``LAST(B.price, 1) * 2`` is computed for every row as if it
@@ -58,7 +59,7 @@ _ARITHMETIC: dict[FunctionDefinition, Callable[[Any, Any], Any]] = {
 
 
 class ConditionCompiler:
-    """Makes conditions.
+    """Compiles conditions.
 
     Args:
         columns: where the rows' values are; those needed are added.
@@ -72,7 +73,7 @@ class ConditionCompiler:
     def condition(
         self, alone: ResolvedExpression | None, others: tuple[ResolvedExpression, ...]
     ) -> Condition | None:
-        """A condition of parts that all must be TRUE.
+        """A condition that holds if all its parts are TRUE.
 
         Args:
             alone: over the row alone, computed for every row; None: there is none.
@@ -115,7 +116,8 @@ class ConditionCompiler:
         return self._evaluated(expression)
 
     def _of_one_row(self, expression: ResolvedExpression, sources: set[Any]) -> Find | None:
-        """Of values of one row: computed for every row; None if that might fail."""
+        """Finder of an expression over one row, whose values are computed for every row. None if
+        the computation might fail."""
         of_row = rewritten(expression, _as_field)
         evaluator = compiled(of_row, self._columns.input_type, self._columns.session)
         if evaluator.may_fail or not is_deterministic(of_row):
@@ -139,7 +141,7 @@ class ConditionCompiler:
         return value
 
     def _finder(self, rows: RowsOf, first: bool, offset: int) -> Find:
-        """Finds one row among those that were taken; None: there is none."""
+        """Function that finds one of the matched rows, or None if there is no such row."""
         names = frozenset(rows.variables)
         if offset == 0 and rows.variables == (self._first,) and not rows.current:
             return lambda row, match: None if match is None else match.start.value
@@ -181,7 +183,8 @@ class ConditionCompiler:
     # -- operators -----------------------------------------------------------------------------
 
     def _operator(self, call: Call) -> Find | None:
-        """An operator that Python has, with the same result."""
+        """Finder of an operator that has the same result in Python. None if there is no such
+        operator."""
         function, arguments = call.function, call.arguments
         if function in (built_in.AND, built_in.OR):
             operands = [self._compiled(each) for each in arguments]
@@ -201,7 +204,8 @@ class ConditionCompiler:
         return None
 
     def _evaluated(self, expression: ResolvedExpression) -> Find:
-        """Anything: on a batch of one row, with a column per value that it is made of."""
+        """Finder of any other expression: it is evaluated on a batch of one row, with a column
+        per value that the expression needs."""
         leaves: dict[ResolvedExpression, int] = {}
 
         def leaf(each: ResolvedExpression) -> ResolvedExpression:
@@ -229,15 +233,15 @@ class ConditionCompiler:
 
 
 class _TakenSoFar:
-    """A running aggregate of what partial matches have taken: what was found for a match is where
-    it goes on from with its next row."""
+    """A running aggregate over the rows of partial matches. The state of a match is kept, and
+    the next row of the match continues from there."""
 
     def __init__(self, running: RunningAggregate, rows: RowsOf) -> None:
         self._running = running
         self._names = frozenset(rows.variables)
         self._current = rows.current
         self._known: dict[tuple[MatchedEntry, BufferedEvent], Any] = {}
-        """By the last and the first row of a match."""
+        """States by the last and the first row of a match."""
 
     def __call__(self, row: MatchedRow, match: PartialMatch | None) -> Any:
         running = self._running
@@ -285,7 +289,8 @@ def _as_field(expression: ResolvedExpression) -> ResolvedExpression:
 def _replaced(
     expression: ResolvedExpression, leaf: Callable[[ResolvedExpression], ResolvedExpression]
 ) -> ResolvedExpression:
-    """The expression with its leaves replaced; an aggregate is one, whatever its arguments."""
+    """The expression with its leaves replaced. An aggregate counts as one leaf, whatever its
+    arguments."""
     made = leaf(expression)
     children = () if isinstance(expression, PatternAggregate) else made.children()
     if made is not expression or not children:
@@ -294,7 +299,7 @@ def _replaced(
 
 
 def _sources(expression: ResolvedExpression) -> Iterator[Any]:
-    """The rows that an expression is of: None is the row that is looked at."""
+    """Sources of the rows that an expression reads. None stands for the current row."""
     if isinstance(expression, FieldReference):
         yield None
     elif isinstance(expression, PatternFieldReference):
@@ -311,7 +316,7 @@ def _looks_back(expression: ResolvedExpression) -> bool:
 
 
 def _rows_finder(rows: RowsOf) -> Callable[[MatchedRow, PartialMatch | None], list[MatchedRow]]:
-    """All rows of variables, in order."""
+    """Function that finds all matched rows of some variables, in order."""
     names, current = frozenset(rows.variables), rows.current
 
     def found(row: MatchedRow, match: PartialMatch | None) -> list[MatchedRow]:
@@ -325,7 +330,7 @@ def _rows_finder(rows: RowsOf) -> Callable[[MatchedRow, PartialMatch | None], li
 
 
 def _alike(left: logical.LogicalType, right: logical.LogicalType) -> bool:
-    """Whether Python compares the plain values of two types as SQL does."""
+    """Whether Python compares plain values of the two types as SQL does."""
     if isinstance(left, logical.IntegralType) and isinstance(right, logical.IntegralType):
         return True
     one, two = arrow_type(left), arrow_type(right)
@@ -378,7 +383,8 @@ _OF_ONE: dict[FunctionDefinition, Callable[[Find], Find]] = {
 
 
 def _connected(operands: list[Find], wins: bool) -> Find:
-    """AND, which FALSE decides, or OR, which TRUE does."""
+    """Finder of AND, which one FALSE decides, or of OR, which one TRUE decides. ``wins`` is the
+    deciding value."""
 
     def value(row: MatchedRow, match: PartialMatch | None) -> Any:
         found: bool | None = not wins

@@ -1,4 +1,4 @@
-"""`Measures`: the result rows of matches, all of a batch at once."""
+"""`Measures`: the result rows of all matches of a batch at once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CompleteMatch:
 
 
 class Measures:
-    """Computes measures.
+    """Computes the MEASURES of matches.
 
     Args:
         measures: their expressions.
@@ -65,7 +65,7 @@ class Measures:
         self._evaluators = [compiled(each, row_type, columns.session) for each in made]
 
     def __call__(self, matches: Sequence[CompleteMatch]) -> list[pa.Array]:
-        """A column per measure, a row per match."""
+        """One column per measure, with one row per match."""
         rows: dict[RowsOf, list[list[MatchedRow]]] = {}
         made = [self._leaf(leaf, matches, rows) for leaf in self._leaves]
         made = made or [pa.nulls(len(matches))]  # a batch needs a column to have rows
@@ -73,7 +73,7 @@ class Measures:
         return [each(batch, self._columns.instant) for each in self._evaluators]
 
     def _over_leaves(self, expression: ResolvedExpression) -> ResolvedExpression:
-        """An expression over columns of matches."""
+        """The expression, with its leaves replaced by columns of matches."""
         if isinstance(expression, PatternFieldReference | PatternAggregate | MatchRowtime):
             place = self._leaves.setdefault(expression, len(self._leaves))
             return FieldReference(place, expression.type)

@@ -1,4 +1,4 @@
-"""`RowColumns`: what is kept of the rows of a match, computed for whole batches.
+"""`RowColumns`: the values of rows that matches keep, computed for whole batches.
 
 A row that may be part of a match is a tuple: bits that say which conditions it satisfies by itself,
 then values of expressions over it. Values are plain Python objects; those of times are the numbers
@@ -27,14 +27,14 @@ MatchedRow = tuple[Any, ...]
 
 
 def plain_values(column: pa.Array) -> list[Any]:
-    """The values of a column; times as numbers."""
+    """Values of a column, with times as numbers."""
     number = _number_type(column.type)
     values: list[Any] = (column if number is None else column.view(number)).to_pylist()
     return values
 
 
 def column_of(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """The column of `plain_values`."""
+    """Column of the `plain_values`."""
     number = _number_type(kind)
     return pa.array(values, kind) if number is None else pa.array(values, number).view(kind)
 
@@ -46,7 +46,7 @@ def _number_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 class RowColumns:
-    """The conditions and values of rows.
+    """Conditions and values of rows.
 
     Args:
         input_type: columns of the rows.
@@ -75,7 +75,7 @@ class RowColumns:
         """Of what a row's tuple has."""
 
     def place(self, expression: ResolvedExpression) -> int:
-        """Where in a row's tuple the value of an expression is."""
+        """Position of an expression's value in a row's tuple."""
         if isinstance(expression, FieldReference):
             expression = FieldReference(expression.index, expression.type.with_nullable(True))
         known = self._places.get(expression)
@@ -89,14 +89,14 @@ class RowColumns:
         return known
 
     def condition(self, expression: ResolvedExpression) -> int:
-        """The bit of a condition."""
+        """Bit of a condition."""
         if expression not in self._conditions:
             evaluator = compiled(expression, self.input_type, self.session)
             self._conditions[expression] = evaluator
         return 1 << list(self._conditions).index(expression)
 
     def bits(self, batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
-        """Which conditions each row satisfies."""
+        """For each row, the bits of the conditions that it satisfies."""
         found = np.zeros(batch.num_rows, np.int64)
         for number, condition in enumerate(self._conditions.values()):
             true = pc.fill_null(condition(batch, self.instant), False)
@@ -104,7 +104,7 @@ class RowColumns:
         return found
 
     def tuples(self, batch: pa.RecordBatch, bits: npt.NDArray[np.int64]) -> list[MatchedRow]:
-        """The rows."""
+        """The batch's rows as `MatchedRow` tuples."""
         columns = [
             plain_values(batch.column(each) if isinstance(each, int) else each(batch, self.instant))
             for each in self._values

@@ -1,4 +1,4 @@
-"""`ModelPredictOperator`: adds to each row what a model says of it. Flink: ``MLPredictRunner``."""
+"""`ModelPredictOperator`: adds a model's predictions to each row. Flink: ``MLPredictRunner``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VERSIONS = OperatorStateDeclaration("model-versions", RedistributionMode.UNION)
 
 
 class ModelPredictOperator(Operator):
-    """Calls a model once for each batch.
+    """Calls a model once per batch.
 
     The versions of the model that the job has used, in their order, are state: they are in its
     savepoints, and a job that goes on with another model is seen to do so.

@@ -1,4 +1,4 @@
-"""`NonTimeOverAggregateOperator`: functions over the rows before each row, in any order.
+"""`NonTimeOverAggregateOperator`: OVER functions with an ORDER BY of any columns, over a changelog.
 
 A row that comes or goes changes what the rows behind it have: each epoch gives the net changes.
 Flink: ``NonTimeRangeUnboundedPrecedingFunction``, ``NonTimeRowsUnboundedPrecedingFunction``.
@@ -32,13 +32,13 @@ _INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
 
 @dataclass(frozen=True)
 class _Given:
-    """Rows of the log by their numbers, and the values of the functions."""
+    """Numbers of rows in the log, and the function values of these rows."""
 
     rows: Positions
     values: list[pa.Array]
 
     def places(self, others: Positions) -> Positions:
-        """Where rows are among these; -1: they are not."""
+        """Positions of other rows among these rows. -1 if a row is not among them."""
         if not self.rows.size:
             return np.full(others.size, -1)
         found = np.minimum(np.searchsorted(self.rows, others), self.rows.size - 1)
@@ -46,7 +46,7 @@ class _Given:
 
 
 class NonTimeOverAggregateOperator(Operator):
-    """Keeps all rows, and gives what is new, changed or gone at the end of each epoch.
+    """Keeps all rows, and emits new, changed and removed results at the end of each epoch.
 
     Args:
         spec: what to compute.
@@ -86,7 +86,7 @@ class NonTimeOverAggregateOperator(Operator):
         self._rows.end_epoch()
 
     def _given(self, rows: Positions, owners: Positions) -> _Given:
-        """Rows with the values that their frames have."""
+        """Rows with the function values of their frames."""
         if not rows.size:
             return _Given(rows, [])
         data = self._log.take(rows)

@@ -1,4 +1,4 @@
-"""`OverAggregateOperator`: aggregates over the rows around each row, in the order of time.
+"""`OverAggregateOperator`: OVER aggregates with an ORDER BY of a time attribute.
 
 Rows wait in a `RowLog` until the watermark passes them. A frame without lower bound has running
 accumulators and keeps no row that was given; a bounded one keeps the rows that frames to come may
@@ -52,20 +52,20 @@ _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
 
 @dataclass(frozen=True)
 class OverAggregateSpec:
-    """What to aggregate.
+    """Settings of an OVER aggregation.
 
     Attributes:
-        input_type: columns of its rows, which are insert-only.
-        partition: positions of the columns whose rows are apart.
+        input_type: columns of the input rows, which are insert-only.
+        partition: positions of the columns of PARTITION BY.
         order: the columns to order by.
-        rows: whether the bound counts rows, else it is of times in ms, and rows of equal order
-            are in each other's frames.
-        preceding: the lower bound; None: all rows before.
+        rows: whether the bound counts rows (ROWS). Else it is a time in ms (RANGE), and rows of
+            equal order are in each other's frames.
+        preceding: the lower bound. None if the frame begins with the partition.
         calls: the aggregates.
         output_type: the input's columns, then the aggregates.
         rowtime: whether the first column of the order is the event time.
-        state_ttl: ms after which a partition is forgotten that got no row and has none waiting;
-            0: never.
+        state_ttl: ms after which a partition without new or waiting rows is forgotten. 0 for
+            never.
     """
 
     input_type: RowType
@@ -84,7 +84,7 @@ class OverAggregateSpec:
 
 
 class OverAggregateOperator(Operator):
-    """Gives each row with the aggregates of its frame.
+    """Emits each row with the aggregates of its frame.
 
     Args:
         spec: what to aggregate.
@@ -184,7 +184,7 @@ class OverAggregateOperator(Operator):
     # -- time to live ------------------------------------------------------------------
 
     def _forget_expired(self, keys: list[pa.Array], count: int) -> None:
-        """Forget partitions that are about to get a row, but had none for too long."""
+        """Forget the partitions of new rows that have had no row for too long."""
         slots = np.unique(self._log.slots_of(keys, create=False, count=count))
         self._forget_rows(slots[slots >= 0])
         if self._spec.preceding is None:
@@ -193,14 +193,14 @@ class OverAggregateOperator(Operator):
             self._forget_running(slots[~self._running_life.alive(slots)])
 
     def _forget_rows(self, slots: Positions) -> None:
-        """Forget the rows of partitions all of whose rows were given and have expired."""
+        """Forget the rows of partitions whose rows were all emitted and have expired."""
         rows, owners = self._log.rows_of(slots)
         kept = self._life.alive(rows) | (self._log.column(_GIVEN).take(rows) == 0)
         used = np.bincount(owners[kept], minlength=slots.size) > 0
         self._log.remove(rows[~used.take(owners)])
 
     def _forget_running(self, slots: Positions) -> None:
-        """Forget aggregates of partitions without rows that wait."""
+        """Forget the aggregates of partitions without waiting rows."""
         if slots.size:
             waiting = self._log.slots_of(self._running.keys_at(slots), False, slots.size)
             slots = slots[self._log.counts(waiting) == 0]
@@ -210,7 +210,7 @@ class OverAggregateOperator(Operator):
     # -- results -----------------------------------------------------------------------
 
     def _give(self, timestamp: int) -> None:
-        """Give the rows up to a time."""
+        """Emit the rows up to a time."""
         log, spec = self._log, self._spec
         rows = log.live_rows()
         times, given = log.column(_TIME).take(rows), log.column(_GIVEN).take(rows)
@@ -229,7 +229,8 @@ class OverAggregateOperator(Operator):
             log.remove(rows[(given > 0) & (times < now - spec.preceding)])
 
     def _give_of(self, rows: Positions, owners: Numbers) -> None:
-        """Give the rows that were not yet, among all that their frames reach."""
+        """Emit the rows that were not emitted yet. The given rows include all rows of their
+        frames."""
         log, spec = self._log, self._spec
         data = log.take(rows)
         order = sorted_positions(data, spec.order, owners, log.sequence_at(rows))
@@ -267,7 +268,7 @@ class OverAggregateOperator(Operator):
         self.output.emit(ColumnBatch(result, None, None, "row"))
 
     def _run(self, data: pa.RecordBatch) -> list[pa.Array]:
-        """The running aggregates after each row; rows of a partition are together."""
+        """Running aggregates after each row. Rows of a partition are adjacent."""
         keys = [data.column(index) for index in self._spec.partition]
         slots = self._running.slots_of(keys, create=True, count=data.num_rows)
         self._running.touch(slots)
@@ -275,7 +276,7 @@ class OverAggregateOperator(Operator):
         return self._accumulators.running(self._running, slots, data)
 
     def _first(self, times: Numbers, owners: Numbers, numbers: Numbers) -> Numbers:
-        """Where each row's frame begins."""
+        """Position of the first row of each row's frame."""
         preceding = self._spec.preceding
         assert preceding is not None
         start = np.searchsorted(owners, owners, side="left")
@@ -288,7 +289,7 @@ class OverAggregateOperator(Operator):
         return found
 
     def _lagged(self, data: pa.RecordBatch, owners: Numbers, new: Numbers) -> list[pa.Array]:
-        """Values of rows before; where a partition has none the default, or null."""
+        """Values of LAG. If the partition has no row so far back, the default or NULL."""
         start = np.searchsorted(owners, owners.take(new), side="left")
         found = []
         for call, lag in zip(self._spec.calls, self._spec.lags, strict=True):
@@ -302,7 +303,7 @@ class OverAggregateOperator(Operator):
         return found
 
     def _framed(self, data: pa.RecordBatch, first: Numbers, last: Numbers) -> list[pa.Array]:
-        """The aggregates of frames, which are runs of rows."""
+        """Aggregates of frames, which are runs of adjacent rows."""
         sizes = last - first + 1
         cuts = np.cumsum(sizes) // _PAIRS
         parts = []
@@ -323,8 +324,8 @@ class OverAggregateOperator(Operator):
 
 
 def _marked(spec: OverAggregateSpec) -> tuple[tuple[AggregateCall, ...], RowType]:
-    """The calls, and columns of the rows that they get: of DISTINCT over frames that end, which
-    are aggregated each by itself, those with the mark that `once` makes."""
+    """The aggregate calls and the columns of their rows. Over bounded frames, a DISTINCT call
+    gets a column for the mark that `once` makes, since each frame is aggregated by itself."""
     if spec.preceding is None:
         return spec.calls, spec.input_type
     fields, calls = list(spec.input_type.fields), []

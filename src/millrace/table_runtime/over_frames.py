@@ -1,4 +1,4 @@
-"""`OverFrames`: the frame of each row, for rows in order, those of a partition together.
+"""`OverFrames`: the frame of each row. The rows are sorted by partition and order.
 
 A frame is a run of rows, given by its first and its last place; it is empty if the last one is
 before the first. Semantics: SQL's ROWS and RANGE; Flink: ``OverWindowFrame``.
@@ -20,12 +20,15 @@ __all__ = ["FrameBounds", "OverFrames"]
 
 @dataclass(frozen=True)
 class FrameBounds:
-    """Where frames begin and end.
+    """Bounds of OVER frames.
 
     Attributes:
-        rows: whether bounds count rows, else they are of the values of the order (ms of times).
-        preceding: so far before the row, or with a minus behind it; None: all before.
-        following: so far behind the row, or with a minus before it; None: all behind.
+        rows: whether the bounds count rows (ROWS). Else they are distances in the values of the
+            order (RANGE); for times in ms.
+        preceding: distance of the first row before the current row; negative if it is after it.
+            None if the frame begins with the partition.
+        following: distance of the last row after the current row; negative if it is before it.
+            None if the frame ends with the partition.
     """
 
     rows: bool
@@ -35,12 +38,12 @@ class FrameBounds:
 
 @dataclass(frozen=True)
 class OverFrames:
-    """Frames of rows, and what their numbers are made of.
+    """Frames of sorted rows, and the positions that rank numbers are computed from.
 
     Attributes:
-        starts: the place of the first row of each row's partition.
-        ends: that behind its last row.
-        peers: the first and the last row that is equal in the order.
+        starts: position of the first row of each row's partition.
+        ends: position after the last row of the partition.
+        peers: first and last row that are equal in the order.
     """
 
     starts: Numbers
@@ -49,8 +52,8 @@ class OverFrames:
 
     @classmethod
     def of(cls, owners: Numbers, differs: npt.NDArray[np.bool_]) -> OverFrames:
-        """Of rows with the numbers of their partitions, and whether they differ in the order from
-        the row before."""
+        """Frames of rows, from their partition numbers and flags of the rows that differ in the
+        order from the row before."""
         count = owners.size
         begins = np.ones(count, np.bool_)
         begins[1:] = owners[1:] != owners[:-1]
@@ -61,7 +64,8 @@ class OverFrames:
     def bounds(
         self, bounds: FrameBounds, order: pa.Array | None, ascending: bool
     ) -> tuple[Numbers, Numbers]:
-        """The first and the last row of each row's frame; the last before the first: none.
+        """First and last row of each row's frame. If the frame is empty, the last row is before the
+        first.
 
         Args:
             order: the only column of the order, for bounds of values.
@@ -84,8 +88,8 @@ class OverFrames:
         return first, np.maximum(last, first - 1)
 
     def _found(self, order: pa.Array | None, ascending: bool, distance: int, side: str) -> Numbers:
-        """Where in each row's partition a value would stand that is so far from its own; of rows
-        without a value, those without."""
+        """For each row, the position in its partition of the row's value plus a distance. Rows
+        without a value get the positions of the rows without a value."""
         values, valid = _numbers(order)
         values = values if ascending else -values
         # in one line of numbers: by partition, and within it those with a value apart
@@ -108,14 +112,14 @@ def _marks(count: int, places: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def _runs(begins: npt.NDArray[np.bool_]) -> tuple[Numbers, Numbers]:
-    """Of each row, the place where its run begins, and that behind its end."""
+    """Start of each row's run, and the position after its end."""
     first = np.flatnonzero(begins)
     sizes = np.diff(first, append=begins.size)
     return np.repeat(first, sizes), np.repeat(first + sizes, sizes)
 
 
 def _numbers(column: pa.Array | None) -> tuple[Numbers, npt.NDArray[np.bool_]]:
-    """The values of an order as numbers, of times in ms; 0 for null."""
+    """Values of the order column as numbers; times in ms. 0 for NULL."""
     if column is None:
         raise JobExecutionError("RANGE with a bound needs one column to order by")
     kind = column.type

@@ -1,4 +1,5 @@
-"""What functions of OVER that take no frame give, for all rows of sorted partitions at once."""
+"""OVER functions without a frame, such as rank numbers, for all rows of sorted partitions at
+once."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ def _cume_dist(frames: OverFrames, _: Arguments) -> Numbers:
 
 
 def _ntile(frames: OverFrames, arguments: Arguments) -> Numbers:
-    """Buckets of sizes that differ by one at most, the larger ones first."""
+    """Buckets whose sizes differ by at most one. The larger ones come first."""
     buckets = arguments[0].cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     if (buckets <= 0).any():
         raise JobExecutionError("NTILE takes a number of buckets above 0")
@@ -71,7 +72,7 @@ NUMBERING: dict[FunctionDefinition, Callable[[OverFrames, Arguments], Numbers]] 
 
 
 def shifted(frames: OverFrames, arguments: Arguments, behind: bool) -> pa.Array:
-    """LAG, or LEAD with ``behind``: the value so many rows away, or the default.
+    """LAG, or LEAD with ``behind``: the value a number of rows away, or the default.
 
     Args:
         arguments: the value, the number of rows (1 where it is left out), the default (null).

@@ -1,4 +1,4 @@
-"""`over_values`: functions over the rows around each row, of rows that are all there.
+"""`over_values`: OVER functions of a bounded set of rows.
 
 Any frame and every function of OVER.
 """
@@ -42,13 +42,13 @@ _MIRRORED = {
 
 @dataclass(frozen=True)
 class OverSpec:
-    """What to compute.
+    """Settings of OVER functions.
 
     Attributes:
-        input_type: columns of its rows.
-        partition: positions of the columns whose rows are apart.
-        order: the columns to order by; none: rows as they come.
-        bounds: of the frames of aggregates.
+        input_type: columns of the input rows.
+        partition: positions of the columns of PARTITION BY.
+        order: columns to order by. Empty if rows keep the order of arrival.
+        bounds: bounds of the aggregates' frames.
         calls: the functions.
         output_type: the input's columns, then the functions.
     """
@@ -64,7 +64,8 @@ class OverSpec:
 def over_values(
     spec: OverSpec, data: pa.RecordBatch, owners: Numbers, sequence: Numbers
 ) -> tuple[Positions, list[pa.Array]]:
-    """The places of the rows by partition and in order, and a column per function of rows so.
+    """Positions of the rows sorted by partition and order, and for each function the column of its
+    values in this order.
 
     Args:
         owners: a number per row, which rows of a partition share.
@@ -80,7 +81,7 @@ def over_values(
 
 
 class _Sorted:
-    """All rows by partition, then in order."""
+    """All rows, sorted by partition and order."""
 
     def __init__(
         self, spec: OverSpec, data: pa.RecordBatch, frames: OverFrames, owners: Numbers
@@ -90,7 +91,7 @@ class _Sorted:
         self._bounds: tuple[Numbers, Numbers] | None = None
 
     def value(self, call: AggregateCall) -> pa.Array:
-        """What a function gives for each row."""
+        """Value of a function for each row."""
         arguments = [self._data.column(index) for index in call.arguments]
         if call.function in NUMBERING:
             return pa.array(NUMBERING[call.function](self._frames, arguments))
@@ -119,7 +120,7 @@ class _Sorted:
         return self._frames.bounds(self._spec.bounds, column, order[0].ascending if order else True)
 
     def _whole(self, call: AggregateCall) -> pa.Array:
-        """Of whole partitions: one value of each."""
+        """Aggregate over whole partitions: one value per partition."""
         data, call = once(call, self._partitions, self._data)
         table, accumulators = self._accumulators(call, data)
         of = np.unique(self._partitions)
@@ -129,7 +130,7 @@ class _Sorted:
         return values.take(pa.array(self._partitions))
 
     def _running(self, call: AggregateCall, data: pa.RecordBatch, partitions: Numbers) -> pa.Array:
-        """Of all rows of the partition up to each one."""
+        """Aggregate over all rows of the partition up to each row."""
         data, call = once(call, partitions, data)
         table, accumulators = self._accumulators(call, data)
         slots = table.slots_of([pa.array(partitions)], create=True)
@@ -139,7 +140,7 @@ class _Sorted:
     def _picked(
         self, call: AggregateCall, values: pa.Array, places: Numbers, empty: npt.NDArray[np.bool_]
     ) -> pa.Array:
-        """Values of places, but where the frame is empty that of no row."""
+        """Values at the given positions. If the frame is empty, the value of an empty frame."""
         if not empty.any():
             return values.take(pa.array(places))
         (nothing,) = self._nothing(call)
@@ -147,7 +148,7 @@ class _Sorted:
         return pa.concat_arrays([values, nothing]).take(pa.array(places))
 
     def _framed(self, call: AggregateCall, first: Numbers, last: Numbers) -> pa.Array:
-        """Of frames, each by itself."""
+        """Aggregate over frames, each computed by itself."""
         sizes = np.maximum(last - first + 1, 0)
         cuts = np.cumsum(sizes) // _PAIRS
         parts = []
@@ -166,7 +167,7 @@ class _Sorted:
         return pa.concat_arrays(parts)
 
     def _nothing(self, call: AggregateCall) -> list[pa.Array]:
-        """The value of an empty frame."""
+        """Value of an empty frame."""
         call = replace(call, distinct=False)
         table, accumulators = self._accumulators(call, self._data)
         slots = table.slots_of([pa.array([0])], create=True)
@@ -187,7 +188,8 @@ class _Sorted:
 def once(
     call: AggregateCall, owners: Numbers, data: pa.RecordBatch
 ) -> tuple[pa.RecordBatch, AggregateCall]:
-    """Of DISTINCT, rows with a mark of those that have a value first, which is a FILTER.
+    """For DISTINCT, the rows with a mark of the first row of each value, and the call with this
+    mark as its FILTER.
 
     Args:
         owners: a number per row, which rows of a frame share.
@@ -209,7 +211,7 @@ def once(
 def _first_of_values(
     owners: Numbers, columns: Sequence[pa.Array], counted: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Which rows are the first of their owner with their values, of those that count."""
+    """Flags of the counted rows that are the first of their owner with their values."""
     rows = np.flatnonzero(counted)
     marks = np.zeros(owners.size, np.bool_)
     chosen = pa.array(rows)

@@ -1,4 +1,5 @@
-"""`PartitionRows`: the rows of partitions that come and go, as they are and as they were.
+"""`PartitionRows`: the rows of partitions of a changelog, as they are and as they were before the
+epoch.
 
 What a partition gave before the epoch is computed again from the rows that its log noted for an
 abort, so no result is kept beside the input.
@@ -20,7 +21,7 @@ __all__ = ["PartitionRows"]
 
 
 class PartitionRows:
-    """Adds and removes rows, and knows which partitions an epoch has touched.
+    """Adds and removes rows, and tracks which partitions an epoch has touched.
 
     Args:
         log: of the rows, by partition.
@@ -37,16 +38,16 @@ class PartitionRows:
         self._touched: list[Positions] = []
 
     def begin_epoch(self, now: int) -> None:
-        """A new epoch, in which nothing is touched yet."""
+        """Begin an epoch, with no touched partitions."""
         self._touched = []
         self._life.begin_epoch(now)
 
     def end_epoch(self) -> None:
-        """Remove what has expired."""
+        """Remove expired rows."""
         self._log.remove(self._life.swept())
 
     def change(self, data: pa.RecordBatch, signs: Signs) -> None:
-        """Rows come, or are taken back where their sign says so."""
+        """Add rows, or remove them if their sign is negative."""
         if signs is None:
             self._append(data)
             return
@@ -58,7 +59,7 @@ class PartitionRows:
         self._retract(data.filter(pa.array(signs < 0)))
 
     def _expired(self, data: pa.RecordBatch, signs: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
-        """Which rows are taken back after they have expired."""
+        """Flags of the retractions of rows that have expired."""
         slots = self._log.slots_of(self._keys(data), create=False, count=data.num_rows)
         rows, _ = self.rows_of(distinct(slots[slots >= 0]))
         return without_row(self._log.take(rows).columns, data.columns, signs)
@@ -81,23 +82,23 @@ class PartitionRows:
         return [data.column(index) for index in self._partition]
 
     def touched(self) -> Positions:
-        """The partitions that changed in this epoch."""
+        """Partitions that changed in this epoch."""
         if not self._touched:
             return np.empty(0, np.int64)
         return distinct(np.concatenate(self._touched))
 
     def renew(self, rows: Positions) -> None:
-        """Rows count as written now."""
+        """Set the last write time of rows to now."""
         if self._life:
             self._log.touch(rows)
             self._life.renew(rows)
 
     def rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
-        """Rows of partitions that have not expired, and for each the place of its partition."""
+        """Unexpired rows of partitions, and for each row the position of its partition."""
         return self._alive(*self._log.rows_of(slots))
 
     def former_rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
-        """`rows_of` as they were before the epoch."""
+        """Result of `rows_of` before the epoch."""
         return self._alive(*self._log.former_rows_of(slots))
 
     def _alive(self, rows: Positions, owners: Positions) -> tuple[Positions, Positions]:

@@ -1,4 +1,4 @@
-"""What a process table function asks: its tables, time and timers.
+"""Contexts of a process table function: its tables, time and timers.
 
 Flink: ``ProcessTableFunction.Context``, ``OnTimerContext``, ``TimeContext``, ``TableSemantics``.
 """
@@ -31,7 +31,7 @@ TIME_TYPES = (datetime, int, Instant)
 
 @dataclass(frozen=True)
 class TableSemantics:
-    """A table that a process table function was called with.
+    """A table argument of a call of a process table function.
 
     Attributes:
         row_type: its columns.
@@ -46,7 +46,7 @@ class TableSemantics:
     time: int | None = None
 
     def data_type(self) -> RowType:
-        """Its columns."""
+        """Columns of the table."""
         return self.row_type
 
     def partition_by_columns(self) -> list[int]:
@@ -58,13 +58,13 @@ class TableSemantics:
         return list(self.order)
 
     def time_column(self) -> int:
-        """Position of the column of ``on_time``; -1: there is none."""
+        """Position of the column of ``on_time``. -1 if there is none."""
         return -1 if self.time is None else self.time
 
 
 @dataclass
 class ProcessedEvent:
-    """The row or the timer that is processed: times in ms.
+    """The row or timer that is being processed, with times in ms.
 
     Attributes:
         time: of the row or timer; None: there is no ``on_time``.
@@ -79,7 +79,8 @@ class ProcessedEvent:
 
 
 class TimeContext:
-    """Event time and timers, in the form that `ProcessTableContext.time_context` was asked for."""
+    """Event time and timers, in the time type that was passed to
+    `ProcessTableContext.time_context`."""
 
     def __init__(
         self, kind: type, zoned: bool, event: ProcessedEvent, timers: PartitionTimers | None
@@ -88,22 +89,23 @@ class TimeContext:
         self._event, self._timers = event, timers
 
     def time(self) -> Any:
-        """Of the row, the value of its column of ``on_time``, or None without one; of a timer, the
-        time that it was set for."""
+        """For a row, the value of its ``on_time`` column, or None if there is none. For a timer,
+        the time for which it was set."""
         return self._shown(self._event.time)
 
     def current_watermark(self) -> Any:
-        """The watermark; None: there is none yet."""
+        """Current watermark. None if there is none yet."""
         watermark = self._event.watermark
         return None if watermark == MIN_WATERMARK else self._shown(watermark)
 
     def table_watermark(self) -> Any:
-        """That of the table whose row is processed, which here is that of all tables."""
+        """Watermark of the table whose row is processed. In millrace, all tables of the call
+        share one watermark."""
         return self.current_watermark()
 
     def register_on_time(self, name_or_time: Any, time: Any = None) -> None:
-        """Set a timer of the partition: ``register_on_time(time)``, or with a name, by which it is
-        replaced and cleared: ``register_on_time("timeout", time)``.
+        """Set a timer of the partition: ``register_on_time(time)``. With a name, a later call
+        replaces it, and `clear_timer` finds it: ``register_on_time("timeout", time)``.
 
         Raises:
             JobExecutionError: there are no timers here.
@@ -115,7 +117,7 @@ class TimeContext:
             timers.register(_millis(time), str(name_or_time))
 
     def clear_timer(self, name_or_time: Any) -> None:
-        """Remove a timer of the partition, by its name or, of one without, by its time."""
+        """Remove a timer of the partition, by its name, or by its time if it has no name."""
         timer = name_or_time if isinstance(name_or_time, str) else _millis(name_or_time)
         self._known_timers().clear(timer)
 
@@ -157,7 +159,7 @@ def _millis(time: Any) -> int:
 
 
 class ProcessTableContext:
-    """What ``eval`` may ask.
+    """Context of ``eval``.
 
     Args:
         tables: by the names of their arguments.
@@ -179,7 +181,7 @@ class ProcessTableContext:
         self._times: dict[type, TimeContext] = {}
 
     def table_semantics_for(self, arg_name: str) -> TableSemantics:
-        """What is known of a table argument.
+        """Columns and partitioning of a table argument.
 
         Raises:
             JobExecutionError: there is no such table.
@@ -191,7 +193,7 @@ class ProcessTableContext:
         return self._tables[arg_name]
 
     def time_context(self, time_type: type = datetime) -> TimeContext:
-        """Event time and timers.
+        """Event time and timers, with times of the given type.
 
         Args:
             time_type: `datetime` (with a zone where ``on_time`` is a TIMESTAMP_LTZ), `int` (ms
@@ -208,7 +210,8 @@ class ProcessTableContext:
         return found
 
     def clear_state(self, state_name: str) -> None:
-        """Forget a state entry of the partition, whatever is changed in its object afterwards.
+        """Forget a state entry of the partition, and ignore later changes of its object in this
+        call.
 
         Raises:
             JobExecutionError: there is no such state.
@@ -237,8 +240,8 @@ class ProcessTableContext:
 
 
 class ProcessTimerContext(ProcessTableContext):
-    """What ``on_timer`` may ask."""
+    """Context of ``on_timer``."""
 
     def current_timer(self) -> str | None:
-        """The name of the timer; None: it has none."""
+        """Name of the timer. None if it has no name."""
         return self._event.timer

@@ -1,4 +1,4 @@
-"""`OrderedRows`: rows that wait until the watermark passes them, and then come in an order.
+"""`OrderedRows`: rows that wait until the watermark passes them, and are then processed in order.
 
 Flink docs: "Process Table Functions", ORDER BY; Flink: ``InputSortBuffer``.
 """
@@ -24,7 +24,7 @@ __all__ = ["OrderedRows"]
 
 
 class OrderedRows:
-    """Rows of one table. Those behind the watermark are dropped and counted.
+    """Waiting rows of one table. Rows behind the watermark are dropped and counted.
 
     Args:
         context: of the operator, whose keyed state they are.
@@ -51,13 +51,13 @@ class OrderedRows:
         """Rows of this epoch."""
 
     def restore(self) -> None:
-        """The state was changed."""
+        """Refresh after a restore has changed the state."""
         self._arrived.clear()
         rows = self._log.live_rows()
         self._due = int(self.times(self._log.take(rows)).min()) if rows.size else MAX_WATERMARK
 
     def add(self, data: pa.RecordBatch, watermark: int) -> None:
-        """Rows that come while the watermark is there."""
+        """Add rows that arrive at the given watermark."""
         times = self.times(data)
         late = times <= watermark
         if watermark != MIN_WATERMARK and late.any():
@@ -68,7 +68,7 @@ class OrderedRows:
             self._arrived.append(data)
 
     def take(self, timestamp: int) -> pa.RecordBatch | None:
-        """The rows up to a time in their order; they wait no longer. None: there are none."""
+        """Remove the rows up to a time, and return them in order. None if there are none."""
         if timestamp < self._due:
             return None
         parts, rows = [], self._log.live_rows()
@@ -92,7 +92,7 @@ class OrderedRows:
         return self._sorted(parts) if parts else None
 
     def end_epoch(self) -> None:
-        """Keep what waits."""
+        """Store the waiting rows in the state."""
         arrived, self._arrived = self._arrived, []
         for data in arrived:
             keys = [data.column(index) for index in self._partition]
@@ -110,7 +110,7 @@ class OrderedRows:
         return data.take(pa.array(order))
 
     def times(self, data: pa.RecordBatch) -> Numbers:
-        """The event times of rows, in ms."""
+        """Event times of rows, in ms."""
         column = data.column(self._order[0].index)
         times = column.cast(pa.timestamp("ms", column.type.tz), safe=False).view(pa.int64())
         found: Numbers = times.fill_null(MIN_WATERMARK).to_numpy(zero_copy_only=False)

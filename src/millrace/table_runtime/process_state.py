@@ -1,4 +1,5 @@
-"""State of process table functions: what ``eval`` gets for each entry, and how it is kept."""
+"""State of process table functions: the object that ``eval`` gets for each entry, and its
+storage."""
 
 from __future__ import annotations
 
@@ -24,20 +25,20 @@ __all__ = ["ProcessState", "StateListView", "StateMapView", "process_state"]
 
 
 class ProcessState(Protocol):
-    """A state entry, at the current key."""
+    """A state entry of the current key."""
 
     def load(self) -> Any:
-        """What the function gets."""
+        """Object that the function gets."""
 
     def store(self, value: Any) -> None:
-        """Keep it after a call."""
+        """Store the object after a call."""
 
     def clear(self) -> None:
-        """Forget it."""
+        """Clear the entry."""
 
 
 class _Value:
-    """An object, which the function changes in place.
+    """An object that the function changes in place.
 
     Args:
         expires: whether each write must be told.
@@ -63,7 +64,7 @@ class _Value:
 
 
 class StateListView:
-    """A `ListView` of the state of the current partition: elements are added without reading the
+    """A `ListView` of the state of the current partition. It adds elements without reading the
     others."""
 
     def __init__(self, state: ListState[Any]) -> None:
@@ -92,11 +93,11 @@ class StateListView:
         return self
 
     def store(self, value: Any) -> None:
-        """Each change was kept when it was made."""
+        """Does nothing: each change was stored at once."""
 
 
 class StateMapView:
-    """A `MapView` of the state of the current partition: entries are read one by one."""
+    """A `MapView` of the state of the current partition. It reads entries one by one."""
 
     def __init__(self, state: MapState[Any, Any]) -> None:
         self._state = state
@@ -148,11 +149,11 @@ class StateMapView:
         return self
 
     def store(self, value: Any) -> None:
-        """Each change was kept when it was made."""
+        """Does nothing: each change was stored at once."""
 
 
 def process_state(entry: StateEntry, states: KeyedStates, session_ttl: int) -> ProcessState:
-    """The state of an entry.
+    """State of an entry.
 
     Args:
         session_ttl: ms that state lives which says nothing itself; 0: for ever.

@@ -1,4 +1,4 @@
-"""`ProcessTableOperator`: a process table function of the user, with keyed state and timers.
+"""`ProcessTableOperator`: runs a process table function of the user, with keyed state and timers.
 
 Flink: ``ProcessTableOperator`` and its ``ProcessTableRunner``.
 """
@@ -61,12 +61,13 @@ _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
 
 @dataclass(frozen=True)
 class ProcessedTable:
-    """A table that the function is called with.
+    """A table argument of the function.
 
     Attributes:
-        argument: place among the arguments; None: there is no table, and one call.
-        name: of the argument.
-        passes: whether all its columns are passed through.
+        argument: position among the arguments. None if the function has no table argument and is
+            called once.
+        name: name of the argument.
+        passes: whether all columns of the table are passed through.
     """
 
     argument: int | None
@@ -80,20 +81,21 @@ class ProcessedTable:
 
     @property
     def prefix(self) -> tuple[int, ...]:
-        """Positions of the columns that stand before those of the function."""
+        """Positions of the table's columns that come before the function's columns in the
+        result."""
         return tuple(range(len(self.row_type))) if self.passes else self.partition
 
 
 @dataclass(frozen=True)
 class ProcessTableSpec:
-    """What is called, and how.
+    """Settings of a call of a process table function.
 
     Attributes:
-        name: of the function, for errors.
-        tables: by number of input.
-        values: of the arguments that are no tables, in the places of all.
-        output_type: passed columns, those of the function, and ``rowtime`` where there is on_time.
-        state_ttl: of the session, in ms.
+        name: name of the function, for errors.
+        tables: the table arguments, by number of the input.
+        values: values of the scalar arguments, at their positions among all arguments.
+        output_type: passed columns, the function's columns, and ``rowtime`` if there is on_time.
+        state_ttl: time to live of the session's state, in ms.
     """
 
     name: str
@@ -114,7 +116,7 @@ class ProcessTableSpec:
 
 
 class ProcessTableOperator(Operator):
-    """Calls the function for each row, and for each timer.
+    """Calls the function for each row and each timer.
 
     Args:
         spec: what to call.
@@ -177,7 +179,7 @@ class ProcessTableOperator(Operator):
         self._values = [one.default if each is None else self._value(each) for each, one in pairs]
 
     def _value(self, expression: ResolvedExpression) -> Any:
-        """A constant argument."""
+        """Value of a constant argument."""
         one = pa.RecordBatch.from_struct_array(pa.array([{}], pa.struct([])))
         made = compiled(expression, RowType(()), self._spec.session)(one, self.context.clock())
         return python_values(made, expression.output_type)[0]
@@ -229,8 +231,8 @@ class ProcessTableOperator(Operator):
             self._passed.put(self.watermark)
 
     def _ordered(self, timestamp: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """The rows that waited for a watermark, in the order of their time: number of the table,
-        and rows of it that follow each other."""
+        """Rows that waited for the watermark, in the order of time: number of the table, and a
+        run of its rows."""
         found = [
             (number, due)
             for number, waiting in enumerate(self._waiting)
@@ -254,7 +256,8 @@ class ProcessTableOperator(Operator):
     # -- calls -----------------------------------------------------------------------------------
 
     def _process(self, number: int, data: pa.RecordBatch, kinds: Any, until: int | None) -> None:
-        """Call for each row of a batch; ``until``: rows in the order of time, up to this one."""
+        """Call the function for each row of a batch. ``until``: the rows are in the order of
+        time, up to this time."""
         table, event = self._spec.tables[number], self._event
         columns = [
             python_values(column, part.type)
@@ -280,7 +283,7 @@ class ProcessTableOperator(Operator):
             self._call(self._body, self._eval_context, arguments, values, index)
 
     def _fire_before(self, time: int | None, key: Any) -> None:
-        """Timers of the time before an ordered row go before it."""
+        """Fire the timers that are due before an ordered row."""
         assert self._timers is not None
         earliest = self._timers.earliest()
         if time is not None and earliest is not None and earliest < time:
@@ -322,8 +325,8 @@ class ProcessTableOperator(Operator):
                 entry.store(value)
 
     def _take(self, made: Any, index: int | None) -> None:
-        """Keep the rows that a call gave until the end of the batch; what the function may change
-        later, such as its state, is copied."""
+        """Keep the result rows of a call until the end of the batch. Values that the function
+        may change later, such as its state, are copied."""
         if made is None:
             return
         kind = type(made)
@@ -359,7 +362,7 @@ class ProcessTableOperator(Operator):
     # -- results ---------------------------------------------------------------------------------
 
     def _emit(self, table: ProcessedTable, data: pa.RecordBatch | None) -> None:
-        """Emit the rows of a batch, or of timers."""
+        """Emit the result rows of a batch, or of timers."""
         results, self._results = self._results, []
         if not results:
             return
@@ -403,7 +406,7 @@ class ProcessTableOperator(Operator):
         return columns
 
     def _of_rows(self, results: list[tuple[Any, ...]]) -> bool:
-        """Whether all were made by rows of the batch, none by a timer between them."""
+        """Whether rows of the batch made all results, with no timer between them."""
         return self._timers is None or not any(self._waiting)
 
     def _column(self, values: list[Any], kind: LogicalType, name: str) -> Any:

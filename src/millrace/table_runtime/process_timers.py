@@ -1,4 +1,4 @@
-"""`PartitionTimers`: the timers of a process table function, with names and without.
+"""`PartitionTimers`: named and unnamed timers of a process table function.
 
 A timer is an entry of a `TimerQueue`; which ones a partition has is kept beside it, by name, or by
 time for those without.
@@ -21,7 +21,7 @@ __all__ = ["PartitionTimers"]
 
 
 class PartitionTimers:
-    """Timers in event time, of the current partition.
+    """Event-time timers of the current partition.
 
     Args:
         state: where they are kept.
@@ -35,11 +35,11 @@ class PartitionTimers:
         self._current = current
 
     def refresh(self) -> None:
-        """The state was restored."""
+        """Refresh after a restore has changed the state."""
         self._queue.refresh()
 
     def register(self, time: int, name: str | None = None) -> None:
-        """Set a timer; one of the same name is replaced."""
+        """Set a timer. It replaces a timer of the same name."""
         key = self._current.key
         timer = time if name is None else name
         former = self._set.data.get(key, {}).get(timer)
@@ -51,7 +51,7 @@ class PartitionTimers:
         self._set.put(key, timer, time)
 
     def clear(self, timer: str | int) -> None:
-        """Remove a timer, by its name, or by its time where it has none."""
+        """Remove a timer, by its name, or by its time if it has no name."""
         key = self._current.key
         time = self._set.data.get(key, {}).get(timer)
         if time is not None:
@@ -64,11 +64,12 @@ class PartitionTimers:
             self.clear(timer)
 
     def earliest(self) -> int | None:
-        """When the next timer of any partition is due, or None."""
+        """Time of the next timer of any partition. None if there is no timer."""
         return self._queue.earliest()
 
     def fire(self, until: int, on_timer: Callable[[int, str | None], None]) -> None:
-        """Call for the timers up to a time, the earliest first; each is gone when it fires."""
+        """Call ``on_timer`` for the timers up to a time, the earliest first. Each timer is
+        removed before its call."""
 
         def fired(time: int, key: Any, name: str | None) -> None:
             self._current.key = key

@@ -1,4 +1,5 @@
-"""`RankOperator`: the first rows of each partition in an order, with the net changes of each epoch.
+"""`RankOperator`: Top-N, the first rows of each partition in an order. It emits the net changes of
+each epoch.
 
 Rows of a partition are in a `RowLog`. What was ranked before the epoch is found from the rows that
 the log noted for an abort, so no result is kept beside the input. Of input that is never taken
@@ -43,25 +44,25 @@ _LAST_USED = 0
 
 @dataclass(frozen=True)
 class RankSpec:
-    """What to rank.
+    """Settings of a ranking.
 
     Attributes:
-        input_type: columns of its rows.
-        partition: positions of the columns whose values have a rank each; none: all rows.
-        order: the columns to order by; none: rows as they came.
-        start: the first rank that is given, from 1.
-        end: the last one.
-        output_type: the input's columns, and the rank if it is asked for.
-        kind: ROW_NUMBER, RANK or DENSE_RANK: how rows equal in the order are numbered.
-        latest_first: whether of rows equal in the order the one that came last is the first.
-        updates: whether a row that takes another one's rank is an update of it (-U and +U).
-        retracts: whether rows may be taken back.
+        input_type: columns of the input rows.
+        partition: positions of the columns of PARTITION BY. Empty if all rows are one partition.
+        order: columns to order by. Empty if rows keep the order of arrival.
+        start: first rank of the result, from 1.
+        end: last rank of the result.
+        output_type: the input's columns, and the rank if the query selects it.
+        kind: ROW_NUMBER, RANK or DENSE_RANK.
+        latest_first: whether the latest of rows with equal order comes first.
+        updates: whether a row that takes another row's rank is emitted as an update (-U and +U).
+        retracts: whether the input may have retractions.
         emits_update_before: whether the consumer needs -U rows.
-        window_end: position of the end of a window whose rows are given once it is complete.
-        state_ttl: ms after which a row that was not written is forgotten, without a change in the
-            result; 0: never. Rows of windows are freed with them.
-        clock: by which windows are complete.
-        batch: whether rows are given once the input has ended only.
+        window_end: position of the window's end, if rows are emitted when their window is complete.
+        state_ttl: ms without a write after which a row is forgotten, without a change in the
+            result. 0 for never. Rows of windows are freed with them.
+        clock: clock by which windows are complete.
+        batch: whether rows are emitted only at the end of the input.
     """
 
     input_type: RowType
@@ -82,13 +83,13 @@ class RankSpec:
 
     @property
     def numbered(self) -> bool:
-        """Whether the result has the rank."""
+        """Whether the result has the rank as a column."""
         return len(self.output_type.fields) > len(self.input_type.fields)
 
 
 @dataclass(frozen=True)
 class _Ranked:
-    """Rows of the log that have a rank that is given."""
+    """Rows of the log whose rank is in the range of the result."""
 
     rows: Positions
     slots: Positions
@@ -175,7 +176,7 @@ class RankOperator(EndOfInput, WindowingOperator):
             self._give(self._log.live_rows())
 
     def _give(self, rows: Positions) -> None:
-        """Give the ranked ones of rows that are all of their partitions, and forget all."""
+        """Emit the ranked rows of partitions, given all their rows, and forget these rows."""
         slots, owners = np.unique(self._log.slots_at(rows), return_inverse=True)
         ranked = self._ranked(rows, owners, slots)
         for start in range(0, ranked.rows.size, AT_ONCE):
@@ -184,7 +185,8 @@ class RankOperator(EndOfInput, WindowingOperator):
         self._log.remove(rows)
 
     def _evicted(self, slots: Positions) -> _Ranked:
-        """The ranked rows; those that never will be are removed where no row can go."""
+        """The ranked rows. If the input has no retractions, rows whose rank is too high for ever
+        are removed."""
         rows, owners = self._rows.rows_of(slots)
         if self._spec.retracts:
             return self._ranked(rows, owners, slots)
@@ -197,7 +199,7 @@ class RankOperator(EndOfInput, WindowingOperator):
     def _ranked(
         self, rows: Positions, owners: Positions, slots: Positions, start: int | None = None
     ) -> _Ranked:
-        """The rows from a rank on, partition by partition, in order."""
+        """Rows from a rank on, by partition and in order."""
         if not rows.size:
             return _Ranked(rows, owners)
         spec, data = self._spec, self._log.take(rows)
@@ -261,7 +263,7 @@ class RankOperator(EndOfInput, WindowingOperator):
 
 
 def _among(ones: list[Positions], others: list[Positions]) -> npt.NDArray[np.bool_]:
-    """Which of some distinct tuples of numbers are among others."""
+    """Flags of the distinct tuples of numbers that are among other tuples."""
     if not ones[0].size or not others[0].size:
         return np.zeros(ones[0].size, np.bool_)
     if len(ones) == 1:

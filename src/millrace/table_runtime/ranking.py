@@ -1,4 +1,5 @@
-"""Rows in an order by partition, and their numbers in it: what ranks and sorts have in common."""
+"""Ranks of rows: sorting by partition and order, and rank numbers. Used by rank and sort
+operators."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ Numbers = npt.NDArray[np.int64]
 def sorted_positions(
     data: pa.RecordBatch, keys: Sequence[SortKey], owners: Numbers, ties: Numbers
 ) -> Positions:
-    """The rows by owner, then by the keys, then by ``ties``.
+    """Positions of the rows, sorted by owner, then by the keys, then by ``ties``.
 
     Example:
         >>> rows = pa.record_batch({"x": [2, None, 1]})
@@ -48,8 +49,8 @@ def sorted_positions(
 
 
 def orderable(column: pa.Array) -> pa.Array:
-    """A column whose order Arrow knows: of arrays and rows numbers in the place of values, and
-    likewise where there are NaN, which are equal and the greatest, as in Java.
+    """A column that Arrow can sort. Arrays and rows are replaced by numbers, and so are columns
+    with NaN: all NaN are equal and the greatest value, as in Java.
 
     They are ordered by their first part that differs, nulls first; of two arrays of which one is
     the beginning of the other, the shorter one comes first.
@@ -89,7 +90,7 @@ def _parts(value: Any) -> tuple[Any, ...]:
 
 
 def ranks_of(kind: str, owners: Numbers, columns: Sequence[pa.Array], order: Positions) -> Numbers:
-    """The rank of each row, given the owners of the rows in order.
+    """Rank of each row. ``owners`` are those of the sorted rows.
 
     Args:
         columns: those of the order, of rows that are not sorted yet.
@@ -112,7 +113,7 @@ def ranks_of(kind: str, owners: Numbers, columns: Sequence[pa.Array], order: Pos
 
 
 def _steps(column: pa.Array) -> npt.NDArray[np.bool_]:
-    """Whether a value is another one than that before it, null being null."""
+    """Flags of the values that differ from the value before. NULL equals NULL."""
     left, right = column.slice(0, len(column) - 1), column.slice(1)
     differ = pc.fill_null(pc.not_equal(left, right), False)
     nulls = pc.not_equal(left.is_null(), right.is_null())
@@ -123,8 +124,8 @@ def _steps(column: pa.Array) -> npt.NDArray[np.bool_]:
 def equal_pairs(
     held: Sequence[pa.Array], held_slots: Numbers, gone: Sequence[pa.Array], gone_slots: Numbers
 ) -> Positions:
-    """The places of those among ``held`` that are taken back: for each row of ``gone`` one row
-    with equal values and slot, as long as there is one."""
+    """Positions of the ``held`` rows to retract: for each row of ``gone``, one row with equal
+    values and slot, if there is one left."""
     count = held_slots.size
     if not count or not gone_slots.size:
         return np.zeros(0, np.int64)
@@ -143,7 +144,8 @@ def equal_pairs(
 def without_row(
     held: Sequence[pa.Array], changes: Sequence[pa.Array], signs: npt.NDArray[np.int8]
 ) -> npt.NDArray[np.bool_]:
-    """Which changes take a row back that there is none of, neither held nor added before them.
+    """Flags of the retractions without a row to retract, neither among the held rows nor among the
+    changes before.
 
     Args:
         signs: of the changes in their order: 1 adds, -1 takes back.
@@ -165,7 +167,8 @@ def without_row(
 
 
 def _runs(columns: Sequence[pa.Array], count: int) -> tuple[Positions, npt.NDArray[np.bool_]]:
-    """Rows with equal ones side by side, else in their order, and where each run begins."""
+    """Order that puts equal rows side by side and otherwise keeps the order, and flags of the
+    first row of each run."""
     seeds = (secrets.randbits(64), secrets.randbits(64))
     words = fingerprints(columns, count, seeds)
     order = np.lexsort(words[::-1])

@@ -1,4 +1,4 @@
-"""`RecordBatchSource`: a bounded source of an Arrow table that travels with the program."""
+"""`RecordBatchSource`: a bounded source of an Arrow table that is shipped with the program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Range(SourceSplit):
 
 
 class RecordBatchSource(SplitSource[Any]):
-    """Rows of a record batch: VALUES, and tables made of Python objects. They keep their order.
+    """Rows of a record batch, for VALUES and tables of Python objects. The rows keep their order.
 
     Args:
         data: the rows.

@@ -1,4 +1,4 @@
-"""`SessionAggregateOperator`: aggregates per session and key, given once the session has ended.
+"""`SessionAggregateOperator`: aggregates per session and key, emitted when the session has ended.
 
 State has accumulators per session (`Sessions`), which are merged when a row joins two of them. Rows
 that touch no open session and are late are dropped and counted. Flink: ``WindowAggregate`` over
@@ -34,17 +34,17 @@ __all__ = ["SessionAggregateOperator", "SessionAggregateSpec"]
 
 @dataclass(frozen=True)
 class SessionAggregateSpec:
-    """What a session aggregate computes.
+    """Settings of a session aggregation.
 
     Attributes:
-        input_type: columns of its rows, which are inserts.
+        input_type: columns of the input rows, which are inserts.
         groups: positions of the columns to group by.
-        calls: the aggregates; each can be merged.
-        gap: of the sessions, in ms.
+        calls: the aggregates, all of which can be merged.
+        gap: gap of the sessions, in ms.
         time: position of the time.
-        properties: of "start", "end", "time", what the result has behind the aggregates.
+        properties: window columns after the aggregates: any of "start", "end", "time".
         output_type: groups, aggregates, properties.
-        clock: by which sessions are cut and end.
+        clock: clock by which rows are assigned to sessions and sessions end.
     """
 
     input_type: RowType
@@ -58,7 +58,7 @@ class SessionAggregateSpec:
 
 
 class SessionAggregateOperator(WindowingOperator):
-    """Aggregates by session.
+    """Aggregates rows by session.
 
     Args:
         spec: what to compute.

@@ -1,4 +1,5 @@
-"""`SessionWindowTableFunctionOperator`: rows with their sessions, given once the session has ended.
+"""`SessionWindowTableFunctionOperator`: emits rows with their session windows when the session has
+ended.
 
 Rows wait in the state until the watermark has passed the end of their session. Rows that touch no
 open session and are late are dropped and counted. Flink: ``UnalignedWindowTableFunctionOperator``.
@@ -35,15 +36,15 @@ _TIME = 0
 
 @dataclass(frozen=True)
 class SessionWindowSpec:
-    """How rows are put into sessions.
+    """Settings of session windows.
 
     Attributes:
         input_type: columns of the rows, which are inserts.
-        partition: positions of the columns that keep sessions apart.
-        gap: in ms.
+        partition: positions of the columns of PARTITION BY.
+        gap: gap of the sessions, in ms.
         time: position of the time.
         output_type: the input's columns, window_start, window_end, window_time.
-        clock: by which sessions are cut and end.
+        clock: clock by which rows are assigned to sessions and sessions end.
     """
 
     input_type: RowType
@@ -55,8 +56,8 @@ class SessionWindowSpec:
 
 
 class SessionWindowTableFunctionOperator(WindowingOperator):
-    """Adds window_start, window_end and window_time. Rows whose time is null are in no session:
-    they are dropped and counted.
+    """Adds window_start, window_end and window_time. Rows whose time is NULL are dropped and
+    counted, since they belong to no session.
 
     Args:
         spec: what to do.
@@ -114,7 +115,7 @@ class SessionWindowTableFunctionOperator(WindowingOperator):
         self._emit(self._sessions.due(reached))
 
     def _emit(self, sessions: Positions) -> None:
-        """Give the rows of sessions, in the order of these."""
+        """Emit the rows of sessions, in the order of the sessions."""
         if not sessions.size:
             return
         keys = self._log.keys.keys_at(self._log.slots_at(sessions))
@@ -134,4 +135,5 @@ class SessionWindowTableFunctionOperator(WindowingOperator):
 
 
 def _nothing_else(_into: Positions, _merged: Positions) -> None:
-    """Rows are found by their times, whichever session they are in."""
+    """Does nothing when sessions merge: rows are found by their times, in whichever session they
+    are."""

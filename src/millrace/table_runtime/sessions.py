@@ -1,4 +1,4 @@
-"""`Sessions`: the open sessions of each key, merged a batch at a time.
+"""`Sessions`: the open sessions of each key, merged batch by batch.
 
 A row's own session ends a gap after it; sessions that overlap or touch are one. Sessions are rows
 of a `RowLog` whose first two numbers are their start and end, in ms. Flink: ``MergingWindowSet``.
@@ -33,7 +33,7 @@ Merge = Callable[[Positions, Positions], None]
 
 
 class Sessions:
-    """Sessions by key.
+    """Open sessions by key.
 
     Args:
         log: where they are kept, without columns of rows.
@@ -46,19 +46,19 @@ class Sessions:
         self.restore()
 
     def restore(self) -> None:
-        """The log was changed by a restore."""
+        """Refresh after a restore has changed the log."""
         self._queue = ExpiryQueue()
         rows = self._log.live_rows()
         if rows.size:
             self._queue.add(rows, self.ends(rows) - 1)
 
     def starts(self, sessions: Positions) -> Times:
-        """The times of the first rows of sessions."""
+        """Times of the first rows of sessions."""
         found: Times = self._log.column(_START).take(sessions)
         return found
 
     def ends(self, sessions: Positions) -> Times:
-        """The ends of sessions: a gap after their last rows."""
+        """Ends of sessions: the times of their last rows plus the gap."""
         found: Times = self._log.column(_END).take(sessions)
         return found
 
@@ -67,7 +67,7 @@ class Sessions:
     def add(
         self, keys: Sequence[pa.Array], times: Times, watermark: int
     ) -> tuple[Positions, Positions | None]:
-        """Put rows into sessions, extending and merging those there are.
+        """Put rows into sessions: create, extend and merge sessions.
 
         A row that is late by itself belongs to a session that is still open, if it touches one.
 
@@ -100,7 +100,7 @@ class Sessions:
         return found
 
     def _put(self, keys: Sequence[pa.Array], times: Times) -> Positions:
-        """The session of each row."""
+        """Session of each row."""
         if not times.size:
             return np.zeros(0, np.int64)
         slots = self._log.slots_of(keys, True, times.size)
@@ -118,7 +118,8 @@ class Sessions:
         return found
 
     def _united(self, slots: Positions, starts: Times, ends: Times) -> Positions:
-        """The sessions that new ones, which do not touch one another, become (part of)."""
+        """For each new interval, the session that it becomes or is merged into. The new
+        intervals do not touch one another."""
         known, _ = self._log.rows_of(np.unique(slots))
         if not known.size:
             return self._append(slots, starts, ends)
@@ -163,7 +164,7 @@ class Sessions:
     # -- time --------------------------------------------------------------------------
 
     def due(self, watermark: int) -> Positions:
-        """The sessions that the watermark has passed, in the order of their ends."""
+        """Sessions that the watermark has passed, ordered by their ends."""
         rows = np.unique(self._queue.due(watermark))
         rows = rows[self._log.space.live.take(rows)] if rows.size else rows
         ends = self.ends(rows)
@@ -173,7 +174,7 @@ class Sessions:
         return rows.take(np.argsort(ends, kind="stable"))
 
     def earliest_end(self, default: int) -> int:
-        """The last time of the first session that ends, or before."""
+        """Last time of the session that ends first, or a time before that."""
         earliest = self._queue.earliest()
         return default if earliest is None else earliest
 
@@ -188,7 +189,8 @@ def _taken(keys: Sequence[pa.Array], rows: Positions) -> list[pa.Array]:
 
 
 def _touching(slots: Positions, starts: Times, ends: Times) -> Positions:
-    """A number per interval, the same for those of a slot that overlap or touch, in order."""
+    """Number of a group for each interval. Intervals of a slot that overlap or touch have the
+    same number; numbers are in order."""
     order = np.lexsort((starts, slots))
     slots, starts, ends = slots.take(order), starts.take(order), ends.take(order)
     # as ranks, the running maximum of ends cannot run from one slot into the next, nor overflow

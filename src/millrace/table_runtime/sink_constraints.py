@@ -1,4 +1,4 @@
-"""`SinkConstraints`: what the columns of a table say about the rows that are written into it.
+"""`SinkConstraints`: checks rows against the column types of the table into which they are written.
 
 Flink: ``ConstraintEnforcer``; Flink docs, "Configuration", ``table.exec.sink.*-enforcer``.
 """
@@ -33,7 +33,7 @@ _UNBOUNDED = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class SinkConstraints:
-    """What rows for a table must be.
+    """Constraints on the rows of a sink table: NOT NULL and lengths.
 
     Attributes:
         table: its name, for errors.
@@ -54,7 +54,7 @@ class SinkConstraints:
     keys: frozenset[str] = frozenset()
 
     def enforced(self, batch: ColumnBatch) -> ColumnBatch:
-        """The batch with rows that keep to the table's types.
+        """The batch with the rows that satisfy the table's types.
 
         Raises:
             JobExecutionError: it has others, and they are not to be left out or cut.
@@ -71,11 +71,12 @@ class SinkConstraints:
         return batch if bad is None else _filtered(batch, pc.invert(bad))
 
     def _checked(self, column: Any, kind: LogicalType, name: str, there: Any) -> tuple[Any, Any]:
-        """A column, perhaps with other lengths, and which of its values have NULL where there is
-        none; None: none has.
+        """The column, perhaps with trimmed or padded values, and flags of the rows with a forbidden
+        NULL. The flags are None if there is no such row.
 
         Args:
-            there: for which of them a value is wanted: not within a row that is NULL; None: all.
+            there: flags of the values that must not be NULL; values within a row that is NULL may
+                be. None if all must not be.
         """
         missing = None
         if not kind.is_nullable and column.null_count:
@@ -109,7 +110,7 @@ class SinkConstraints:
         )
 
     def _of_length(self, column: Any, kind: LogicalType, name: str) -> Any:
-        """Texts and bytes of a column with the length of its type."""
+        """The column, with texts and bytes trimmed or padded to the length of its type."""
         if not isinstance(kind, CharType | VarCharType | VarBinaryType):
             return column
         if kind.length is None or kind.length >= _UNBOUNDED:
@@ -136,7 +137,8 @@ class SinkConstraints:
 
 
 def _elements(column: Any, kind: LogicalType) -> Iterator[tuple[Any, Any, LogicalType, str]]:
-    """The elements of a column of collections, of which row each is, their type and place."""
+    """Elements of a column of collections, the row of each element, the element type, and its
+    place in messages."""
     if isinstance(kind, ArrayType):
         owners = pc.list_parent_indices(column)
         yield pc.list_flatten(column), owners, kind.element_type, "[element]"
@@ -149,7 +151,7 @@ def _elements(column: Any, kind: LogicalType) -> Iterator[tuple[Any, Any, Logica
 
 
 def _of_owners(missing: Any, owners: Any, count: int) -> Any:
-    """Which rows have an element that is missing."""
+    """Flags of the rows with a missing element."""
     if missing is None:
         return None
     rows = np.zeros(count, np.bool_)
@@ -164,7 +166,7 @@ def _either(one: Any, other: Any) -> Any:
 
 
 def _with_field(column: Any, number: int, values: Any) -> Any:
-    """A column of rows with other values of a field."""
+    """The column of rows with new values of one field."""
     fields = list(column.type)
     arrays = [pc.struct_field(column, index) for index in range(len(fields))]
     arrays[number] = values
@@ -172,7 +174,8 @@ def _with_field(column: Any, number: int, values: Any) -> Any:
 
 
 def _written(batch: ColumnBatch) -> Any:
-    """The rows that have more than their key: what is deleted by key has NULL beside it."""
+    """Flags of the rows that are written in full. Deletions by key have NULL in the other
+    columns."""
     return None if batch.row_kinds is None else pc.not_equal(batch.row_kinds, _DELETE)
 
 

@@ -1,4 +1,4 @@
-"""`SortLimitOperator`: all rows in an order, or the first of them, once the input has ended.
+"""`SortLimitOperator`: all rows in an order, or the first of them, at the end of the input.
 
 Rows of the running epoch are kept as they came, those of epochs before in a `RowLog`: a batch of
 one epoch is sorted without touching state. Flink: ``Sort``, ``SortLimit`` and ``Limit`` of batch
@@ -90,7 +90,7 @@ class SortLimitOperator(EndOfInput):
             self.output.emit(ColumnBatch(data, None, None, "row"))
 
     def _first(self, data: Any) -> Any:
-        """The rows that may be given, as far as these tell."""
+        """The rows of this batch that may be part of the result."""
         if self._most is None:
             return data
         return sorted_rows(data, self._keys).slice(0, self._most)
@@ -99,7 +99,8 @@ class SortLimitOperator(EndOfInput):
         self._log.append(self._log.slots_of([], True, data.num_rows), data)
 
     def _taken(self) -> Any:
-        """The rows of epochs before, in the order in which they came; they are kept no more."""
+        """Remove the rows of earlier epochs from the state, and return them in the order of
+        arrival."""
         import numpy as np
         import pyarrow as pa
 
@@ -112,7 +113,7 @@ class SortLimitOperator(EndOfInput):
 
 
 def sorted_rows(data: Any, keys: tuple[SortKey, ...]) -> Any:
-    """The rows in the order of the keys; equal ones stay as they were.
+    """Rows sorted by the keys. Equal rows keep their order.
 
     Example:
         >>> import pyarrow as pa

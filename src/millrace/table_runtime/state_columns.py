@@ -1,4 +1,4 @@
-"""The columns that operators keep of their rows, with the names that the query has for them."""
+"""State columns of operators, with the column names of the query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def logged_rows(
     values: Sequence[ValueColumn] = (),
     kept: Sequence[int] | None = None,
 ) -> ColumnsOf:
-    """The columns of a `RowLog` of rows.
+    """Columns of a `RowLog` of rows.
 
     Args:
         row_type: of the rows.
@@ -47,7 +47,7 @@ def values_by_key(
     values: Sequence[ValueColumn],
     inner: Sequence[pa.DataType] = (),
 ) -> ColumnsOf:
-    """The columns of a `SlotTable` with values per key.
+    """Columns of a `SlotTable` with values per key.
 
     Args:
         row_type: of the rows that have the key.

@@ -1,4 +1,4 @@
-"""`StreamingJoinOperator`: the regular join, with all rows of both sides as state.
+"""`StreamingJoinOperator`: the regular join, which keeps all rows of both sides as state.
 
 A batch of one side is probed against the rows of the other. Rows of a side whose unmatched rows
 show (outer, semi and anti joins) know how many matches they have, and give a change when that
@@ -40,17 +40,17 @@ __all__ = ["StreamingJoinOperator", "StreamingJoinSpec"]
 Flags = npt.NDArray[np.bool_]
 _INSERT, _DELETE = 0, 3
 _MATCHES, _LAST_USED = 0, 1
-"""Numbers per row: of its matches, and the time of its last write."""
+"""Numbers per row: number of its matches, and time of its last write."""
 
 
 @dataclass(frozen=True)
 class StreamingJoinSpec(JoinSpec):
-    """What a regular join does.
+    """Settings of a regular join.
 
     Attributes:
-        batch: whether final rows are emitted only.
-        state_ttl: of each side, ms after which a row that was not written is forgotten, without
-            a change in the result; 0: never.
+        batch: whether only final rows are emitted.
+        state_ttl: per side, ms without a write after which a row is forgotten, without a change in
+            the result. 0 for never.
     """
 
     batch: bool = False
@@ -156,7 +156,7 @@ class StreamingJoinOperator(EndOfInput):
         signs: npt.NDArray[np.int8],
         unknown: Flags | None,
     ) -> Positions:
-        """Emit what a batch changes; returns the number of matches of each row."""
+        """Emit the changes that a batch causes, and return the number of matches of each row."""
         spec, other = self._spec, self._logs[1 - side]
         slots = other.slots_of(keys, False, data.num_rows)
         for key in keys:
@@ -192,8 +192,8 @@ class StreamingJoinOperator(EndOfInput):
     def _met(
         self, side: int, data: pa.RecordBatch, owners: Positions, rows: Positions
     ) -> Positions | None:
-        """Of pairs of a batch's rows and the other side's, those that meet the condition; None:
-        all. Only the columns that it reads are put together."""
+        """The pairs of a batch's rows and the other side's rows that satisfy the condition. None if
+        all do. Only the columns that the condition reads are paired."""
         width, where = len(self._spec.types[0].fields), pa.array(owners)
         columns = [pa.nulls(rows.size)] * (width + len(self._spec.types[1].fields))
         for index in self._read:
@@ -208,19 +208,19 @@ class StreamingJoinOperator(EndOfInput):
     def _given(
         self, side: int, rows: Positions, owners: Positions, unknown: Flags
     ) -> tuple[Positions, Positions]:
-        """Pairs without those that the result does not have: of a row that had expired when a row
-        without matches came."""
+        """The pairs that are part of the result. A pair is not if its row had expired and a
+        stored row without matches came later."""
         never = unknown[owners] & (self._logs[side].column(_MATCHES)[rows] == 0)
         return rows[~never], owners[~never]
 
     def _changed(
         self, side: int, rows: Positions, signs: npt.NDArray[np.int8], unknown: Flags | None
     ) -> tuple[Positions, Positions]:
-        """The rows that lost their last match, and those that got their first.
+        """The rows that lost their last match, and the rows that got their first match.
 
         Args:
-            unknown: which signs are of rows that had expired: whether they were counted in a row
-                nobody knows, and a number that fell below 0 would hide the next first match.
+            unknown: flags of the signs of expired rows. It is unknown whether these were counted in
+                a row's matches, and a count below 0 would hide the next first match.
         """
         none = np.zeros(0, np.int64)
         if not self._counted[side] or not rows.size:
@@ -242,7 +242,7 @@ class StreamingJoinOperator(EndOfInput):
     # -- rows --------------------------------------------------------------------------
 
     def _rows_of(self, side: int, slots: Positions) -> tuple[Positions, Positions]:
-        """The rows of slots that have not expired, and which slot each is of."""
+        """Unexpired rows of slots, and the slot position of each row."""
         rows, owners = self._logs[side].rows_of(slots)
         if self._lives[side]:
             alive = self._lives[side].alive(rows)
@@ -252,7 +252,7 @@ class StreamingJoinOperator(EndOfInput):
     def _remove(
         self, side: int, data: pa.RecordBatch, keys: list[pa.Array], removed: Positions
     ) -> None:
-        """Remove a stored row for each row taken back."""
+        """Remove one stored row for each retraction."""
         log = self._logs[side]
         gone = data.take(pa.array(removed))
         slots = log.slots_of([key.take(pa.array(removed)) for key in keys], False, removed.size)
@@ -264,7 +264,7 @@ class StreamingJoinOperator(EndOfInput):
     def _expired(
         self, side: int, data: pa.RecordBatch, keys: list[pa.Array], signs: npt.NDArray[np.int8]
     ) -> Flags:
-        """Which rows are taken back after they have expired."""
+        """Flags of the retractions of rows that have expired."""
         slots = self._logs[side].slots_of(keys, False, data.num_rows)
         rows, _ = self._rows_of(side, distinct(slots[slots >= 0]))
         return without_row(self._logs[side].take(rows).columns, data.columns, signs)

@@ -1,4 +1,4 @@
-"""`TableSinkOperator`: writes columns under the names that the table of a sink gives them."""
+"""`TableSinkOperator`: writes columns to a sink under the column names of the table."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["TableSinkOperator"]
 
 
 class TableSinkOperator(SinkOperator):
-    """Columns have a query's names until here, such as ``EXPR$0``; files and messages get the
-    table's.
+    """Renames the query's columns, such as ``EXPR$0``, to the table's columns for files and
+    messages.
 
     Args:
         names: of the columns, in their order.

@@ -30,7 +30,7 @@ as much as some thousand values in it."""
 
 
 class TableSourceOperator(SourceOperator):
-    """Reads splits as columns of exactly the types of a table.
+    """Reads splits as columns with exactly the types of a table.
 
     Args:
         row_type: of the columns that the source gives.
@@ -81,7 +81,7 @@ class TableSourceOperator(SourceOperator):
 
 
 def strategy_of_watermarks(watermark: bool, idle_timeout: int | None) -> WatermarkStrategy[Any]:
-    """The strategy of a table with a watermark, or without; ``idle_timeout`` in ms."""
+    """Watermark strategy of a table, with or without a watermark. ``idle_timeout`` is in ms."""
     strategy: WatermarkStrategy[Any]
     if watermark:
         strategy = WatermarkStrategy.for_monotonous_timestamps()
@@ -95,9 +95,9 @@ def strategy_of_watermarks(watermark: bool, idle_timeout: int | None) -> Waterma
 
 
 def watermark_times(times: Any) -> Any:
-    """Event times of which a strategy of ascending timestamps, whose watermark is 1 ms behind the
-    highest, makes the watermarks of an expression: those are inclusive, as in Flink. Null says
-    nothing."""
+    """Event times for the strategy of ascending timestamps, so that it emits the watermarks of
+    an expression. Its watermark is 1 ms behind the highest time, while the expression's
+    watermarks are inclusive, as in Flink. NULL has no effect."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

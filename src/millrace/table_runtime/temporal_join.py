@@ -1,4 +1,5 @@
-"""`TemporalJoinOperator`: joins each left row with the version of its partner at its time.
+"""`TemporalJoinOperator`: joins each left row with the version of the right row that was valid at
+its time.
 
 In event time left rows wait until the watermark passes them. Versions are kept by key and time;
 those that another one replaced before the watermark are freed. A deletion is a version, too:
@@ -49,18 +50,18 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TemporalJoinSpec:
-    """What a temporal join does.
+    """Settings of a temporal join.
 
     Attributes:
         types: columns of both sides.
         keys: positions of the columns of each side that must be equal: the versions' primary key.
-        times: positions of the times, in the row of each side; None: processing time.
-        shown: how many of each side's first columns the result has, and the condition is over.
-        condition: what else must be TRUE.
-        padded: whether left rows without a version show, with nulls.
-        output_type: of the result.
-        state_ttl: ms after which the versions of a key are forgotten that had no row of either
-            side; 0: never.
+        times: positions of the times, in the row of each side. None for processing time.
+        shown: number of each side's first columns that the result and the condition have.
+        condition: the other join condition.
+        padded: whether left rows without a version are emitted, padded with NULL.
+        output_type: columns of the result.
+        state_ttl: ms without a row of either side after which the versions of a key are forgotten.
+            0 for never.
     """
 
     types: tuple[RowType, RowType]
@@ -163,7 +164,7 @@ class TemporalJoinOperator(Operator):
             self._renew([key.take(where) for key in keys], stored.size)
 
     def _renew(self, keys: list[pa.Array], count: int) -> None:
-        """The versions of these keys are in use; those that have expired stay so."""
+        """Mark the versions of the keys as used now. Expired versions stay expired."""
         slots = self._logs[1].slots_of(keys, False, count)
         rows, _ = self._logs[1].rows_of(np.unique(slots[slots >= 0]))
         rows = rows[self._life.alive(rows)]
@@ -173,7 +174,8 @@ class TemporalJoinOperator(Operator):
     # -- processing time ---------------------------------------------------------------
 
     def _replace(self, data: pa.RecordBatch, keys: list[pa.Array], kinds: Numbers) -> None:
-        """The last change of each key says what its version is now, if there is any."""
+        """Set the version of each key to the last change of the key, or remove it if that is a
+        deletion."""
         stored = np.flatnonzero(without_null(keys, data.num_rows))
         if not stored.size:
             return
@@ -191,7 +193,8 @@ class TemporalJoinOperator(Operator):
         self._life.renew(rows)
 
     def _join_now(self, data: pa.RecordBatch, keys: list[pa.Array], kinds: Numbers) -> None:
-        """Give left rows with what their keys have now; no version has a NULL in its key."""
+        """Emit left rows with the current versions of their keys. A NULL in the key matches no
+        version."""
         slots = self._logs[1].slots_of(keys, False, data.num_rows)
         times: Numbers = np.full(data.num_rows, _NO_TIME)
         self._emit(data, self._versions_at(slots, times), kinds)
@@ -215,7 +218,7 @@ class TemporalJoinOperator(Operator):
         self._logs[1].remove(self._life.swept())
 
     def _join(self, rows: Positions) -> None:
-        """Give left rows, in the order in which they came."""
+        """Emit left rows, in the order of arrival."""
         log, spec = self._logs[0], self._spec
         rows = rows.take(np.argsort(log.sequence_at(rows)))
         data = log.take(rows)
@@ -226,7 +229,7 @@ class TemporalJoinOperator(Operator):
         log.remove(rows)
 
     def _versions_at(self, slots: Positions, times: Numbers) -> Positions:
-        """The version of each key at a time, by row number; -1: there is none."""
+        """Row number of each key's version at a time. -1 if there is none."""
         log = self._logs[1]
         rows, _ = log.rows_of(np.unique(slots[slots >= 0]))
         rows = rows[self._life.alive(rows)]
@@ -251,7 +254,7 @@ class TemporalJoinOperator(Operator):
         return wanted
 
     def _forget(self, slots: Positions, until: int) -> None:
-        """Free the versions that others have replaced by a time."""
+        """Free the versions that were replaced by a newer version up to a time."""
         log = self._logs[1]
         rows, owners = log.rows_of(slots)
         passed = log.column(_TIME).take(rows) <= until
@@ -265,7 +268,7 @@ class TemporalJoinOperator(Operator):
     # -- results -----------------------------------------------------------------------
 
     def _emit(self, data: pa.RecordBatch, versions: Positions, kinds: Numbers) -> None:
-        """Emit left rows with their versions (-1: none)."""
+        """Emit left rows with their versions. -1 stands for no version."""
         spec = self._spec
         left, right = spec.shown
         mine = data.columns[:left]

@@ -1,4 +1,4 @@
-"""`TemporalSortOperator`: rows in the order of their time, as far as time has come.
+"""`TemporalSortOperator`: emits rows in the order of their time, up to the watermark.
 
 Flink: ``RowTimeSortOperator``, ``ProcTimeSortOperator``.
 """
@@ -32,7 +32,8 @@ _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
 
 
 class TemporalSortOperator(Operator):
-    """Keeps rows until the watermark passes them; rows behind it are dropped and counted.
+    """Keeps rows until the watermark passes them. Rows behind the watermark are dropped and
+    counted.
 
     Args:
         input_type: columns of the rows, which are insert-only.

@@ -1,4 +1,4 @@
-"""`TimeIntervalJoinOperator`: joins rows whose times are not too far apart.
+"""`TimeIntervalJoinOperator`: joins rows whose times are within an interval of each other.
 
 A row is kept until time has passed all rows that it may match; an unmatched row of an outer or
 anti join is given then. Rows that come late still find what is kept. The watermark is held back by
@@ -40,13 +40,13 @@ _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
 
 @dataclass(frozen=True)
 class TimeIntervalJoinSpec:
-    """What an interval join does.
+    """Settings of an interval join.
 
     Attributes:
-        join: what it gives; the condition is without the bounds.
+        join: settings of the join. Its condition is without the time bounds.
         times: positions of the times, in the row of each side.
         lower, upper: rows match if ``right + lower <= left <= right + upper``, in ms.
-        rowtime: whether times are event times, else those at which rows come.
+        rowtime: whether the times are event times. Else they are the times of arrival.
     """
 
     join: JoinSpec
@@ -120,7 +120,7 @@ class TimeIntervalJoinOperator(Operator):
     def _match(
         self, side: int, data: pa.RecordBatch, keys: list[pa.Array], times: Times, able: Flags
     ) -> Flags:
-        """Emit the pairs of new rows of a side; returns which of them have a match."""
+        """Emit the pairs of new rows of a side, and return flags of the rows with a match."""
         spec, other = self._spec, self._logs[1 - side]
         slots = other.slots_of(keys, False, data.num_rows)
         rows, owners = other.rows_of(np.where(able, slots, -1))
@@ -139,7 +139,7 @@ class TimeIntervalJoinOperator(Operator):
         return matched
 
     def _note_matches(self, side: int, rows: Positions) -> None:
-        """Stored rows have got a match."""
+        """Record that stored rows have a match."""
         join, log = self._spec.join, self._logs[side]
         gives_matched = side == 0 and not join.pairs and join.matched
         if not rows.size or not (join.shows_unmatched(side) or gives_matched):
@@ -184,7 +184,7 @@ class TimeIntervalJoinOperator(Operator):
         return min(waiting) + 1 if waiting else None
 
     def _expire(self, until: int) -> None:
-        """Free the rows whose last match may have come by a time; those without any are given."""
+        """Free the rows that can have no match after a time. Rows without any match are emitted."""
         for side, (log, queue) in enumerate(zip(self._logs, self._queues, strict=True)):
             rows = queue.due(until)
             if not rows.size:

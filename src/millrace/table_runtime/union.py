@@ -9,7 +9,7 @@ __all__ = ["UnionOperator"]
 
 
 class UnionOperator(Operator):
-    """Hands on what it gets; watermarks of the inputs are brought together before it."""
+    """Passes on its input. The watermarks of the inputs are combined before this operator."""
 
     takes = BatchForm.COLUMNS
 

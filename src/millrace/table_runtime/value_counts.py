@@ -1,5 +1,5 @@
-"""`ValueCounts`: how often each group has each value: for DISTINCT, and for MIN and MAX of rows
-that may be taken back. Flink: ``DistinctViewAggregate``, ``MinWithRetractAggFunction``."""
+"""`ValueCounts`: number of occurrences of each value in each group. Used for DISTINCT, and for
+MIN and MAX with retractions. Flink: ``DistinctViewAggregate``, ``MinWithRetractAggFunction``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COUNT = ValueColumn(np.dtype(np.int64), name="count")
 
 
 class Transitions(NamedTuple):
-    """Values that a group has now and had not, or the other way round.
+    """Values that a group has gained or lost.
 
     Attributes:
         rows: a row of the batch for each.
@@ -37,7 +37,7 @@ class Transitions(NamedTuple):
 
 
 class ValueCounts:
-    """The values of groups with their counts, in state by (key, value).
+    """Values of groups and their counts, in state by (key, value).
 
     Args:
         state: of the subtask.
@@ -63,7 +63,7 @@ class ValueCounts:
         self._index = MultiIndex()
 
     def restore(self) -> None:
-        """Find out which values each group has: the tables were changed by a restore."""
+        """Rebuild the values of each group after a restore has changed the tables."""
         self._index = MultiIndex()
         slots = self._table.live_slots()
         if slots.size:
@@ -95,7 +95,7 @@ class ValueCounts:
         return Transitions(firsts[changed], np.where(now[changed], 1, -1).astype(np.int8))
 
     def _keys(self, groups: Positions) -> list[pa.Array]:
-        """The keys of a batch's groups, each group's once."""
+        """Keys of a batch's groups, once per group."""
         distinct_ = distinct(groups)
         places = np.empty(int(distinct_[-1]) + 1, np.int64)
         places[distinct_] = np.arange(distinct_.size)
@@ -104,7 +104,7 @@ class ValueCounts:
         return [pa.DictionaryArray.from_arrays(of_rows, key) for key in keys]
 
     def of_groups(self, groups: Positions) -> tuple[Positions, pa.Array]:
-        """The values of distinct groups, and for each value its group."""
+        """Values of distinct groups, and the group of each value."""
         slots = self._index.rows(groups)
         owners = np.repeat(groups, self._index.counts(groups))
         return owners, self._table.keys_at(slots)[-1]

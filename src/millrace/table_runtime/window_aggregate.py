@@ -1,4 +1,4 @@
-"""`WindowAggregateOperator`: aggregates per window and group, given once the window is complete.
+"""`WindowAggregateOperator`: aggregates per window and group, emitted when the window is complete.
 
 State has accumulators per group and slice (`WindowSlices`), or per window where an aggregate cannot
 be put together of slices (DISTINCT) and where windows are attached to the rows already. When time
@@ -43,19 +43,19 @@ _SLICE = pa.int64()
 
 @dataclass(frozen=True)
 class WindowAggregateSpec:
-    """What a window aggregate computes.
+    """Settings of a window aggregation.
 
     Attributes:
-        input_type: columns of its rows.
+        input_type: columns of the input rows.
         groups: positions of the columns to group by.
         calls: the aggregates.
-        window: its windows.
-        time: position of the time, or where ``attached`` of window_end.
-        attached: whether rows have their window already.
-        properties: of "start", "end", "time", what the result has behind the aggregates.
+        window: the windows.
+        time: position of the time, or of window_end if ``attached``.
+        attached: whether the input rows already have window columns.
+        properties: window columns after the aggregates: any of "start", "end", "time".
         output_type: groups, aggregates, properties.
-        retracts: whether rows may be taken back.
-        clock: by which windows are cut and fire.
+        retracts: whether the input may have retractions.
+        clock: clock by which rows are assigned to windows and windows fire.
     """
 
     input_type: RowType
@@ -71,7 +71,7 @@ class WindowAggregateSpec:
 
 
 class WindowAggregateOperator(WindowingOperator):
-    """Aggregates by window and group.
+    """Aggregates rows by window and group.
 
     Args:
         spec: what to compute.
@@ -136,13 +136,13 @@ class WindowAggregateOperator(WindowingOperator):
         self._accumulators.accumulate(table, slots, data, signs)
 
     def _slices(self, column: pa.Array) -> Times:
-        """The end of each row's slice."""
+        """End of each row's slice."""
         if self._spec.attached:
             return required_times(column, self.context.name)
         return self._spec.window.slice_ends(self.row_times(column))
 
     def _in_time(self, ends: Times) -> tuple[Positions | None, Times]:
-        """The rows, of which some window is still to come; None: all."""
+        """Rows with at least one window that has not fired. None if all rows have one."""
         last, window = self._windows.last_ends(ends), self._spec.window
         late = last - 1 <= self.closed
         out = late
@@ -156,7 +156,7 @@ class WindowAggregateOperator(WindowingOperator):
         return rows, ends.take(rows)
 
     def _exploded(self, slices: Times) -> tuple[Positions | None, Times]:
-        """A row for each window that is still to come."""
+        """One row for each window that has not fired."""
         window = self._spec.window
         first, last = window.first_ends(slices), window.last_ends(slices)
         rows, ends = [], []
@@ -170,7 +170,7 @@ class WindowAggregateOperator(WindowingOperator):
         return np.concatenate(rows), np.concatenate(ends)
 
     def _note(self, slots: Positions, ends: Times) -> None:
-        """Keep the end of each slot's slice at hand."""
+        """Record the end of each slot's slice."""
         self._ends = grown(self._ends, self._table.space.end)
         self._ends[slots] = ends
         first = np.maximum(self._windows.first_ends(ends).min(), self.closed + 1)
@@ -205,7 +205,7 @@ class WindowAggregateOperator(WindowingOperator):
         return int((first + np.maximum(behind, 0) * slide).min())
 
     def _fire_merged(self, slots: Positions, slices: Times, reached: int) -> None:
-        """Put windows together of their slices."""
+        """Merge slices into windows, and emit these."""
         windows, merged = self._windows, SlotTable()
         merged.bind(self._columns)
         first, last = windows.first_ends(slices), windows.last_ends(slices)
@@ -227,7 +227,7 @@ class WindowAggregateOperator(WindowingOperator):
             self._emit(merged, found, ends)
 
     def _emit(self, table: SlotTable, slots: Positions, ends: Times) -> None:
-        """Give windows in the order of their ends; those whose rows were all taken back not."""
+        """Emit windows in the order of their ends, except windows whose rows were all retracted."""
         kept = table.column(_ROWS).take(slots) > 0
         slots, ends = slots[kept], ends[kept]
         if not slots.size:
@@ -251,5 +251,5 @@ def _same(ends: Times) -> Times:
 
 
 def _before(ends: Times) -> Times:
-    """The greatest time in a window."""
+    """Greatest time within a window."""
     return ends - 1

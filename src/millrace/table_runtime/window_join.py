@@ -1,4 +1,4 @@
-"""`WindowJoinOperator`: joins the rows of a window, once the window is over.
+"""`WindowJoinOperator`: joins the rows of a window when the window is complete.
 
 Rows of both sides wait until the watermark passes the end of their window; then the window's
 results are given and its rows are freed. Late rows are dropped and counted. Flink: ``WindowJoin``.
@@ -37,12 +37,12 @@ _PAIRS = 1 << 20
 
 @dataclass(frozen=True)
 class WindowJoinSpec:
-    """What a window join does.
+    """Settings of a window join.
 
     Attributes:
-        join: what it gives; the starts and ends of windows are among its keys.
+        join: settings of the join. Its keys include the starts and ends of windows.
         ends: positions of window_end, in the row of each side.
-        clock: by which windows are complete.
+        clock: clock by which windows are complete.
     """
 
     join: JoinSpec
@@ -106,7 +106,7 @@ class WindowJoinOperator(WindowingOperator):
             self._queues[number].add(log.append(slots, data), times)
 
     def _last_times(self, side: int, data: pa.RecordBatch) -> Times:
-        """The greatest time in the window of each row."""
+        """Greatest time in the window of each row."""
         return milliseconds_of(data.column(self._spec.ends[side])) - 1
 
     # -- windows -----------------------------------------------------------------------
@@ -121,7 +121,7 @@ class WindowJoinOperator(WindowingOperator):
             self._give(left, right)
 
     def _give(self, left: Positions, right: Positions) -> None:
-        """Give the results of windows whose rows these are."""
+        """Emit the results of complete windows, given the rows of these windows."""
         join, (lefts, rights) = self._spec.join, self._logs
         data = lefts.take(left)
         keys = self._pairs.keys(0, data)
@@ -140,7 +140,7 @@ class WindowJoinOperator(WindowingOperator):
             self._logs[side].remove(rows)
 
     def _match(self, left: Positions, slots: Positions) -> None:
-        """Emit the pairs of left rows with those of slots, and note which rows have one."""
+        """Emit the pairs of left rows and the rows of slots, and record which rows have a match."""
         lefts, rights = self._logs
         rows, owners = rights.rows_of(slots)
         mine = left.take(owners)

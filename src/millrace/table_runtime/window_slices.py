@@ -1,4 +1,4 @@
-"""`WindowSlices`: windows as runs of slices that do not overlap, for whole columns of times.
+"""`WindowSlices`: windows as runs of non-overlapping slices, computed for whole columns of times.
 
 A row belongs to one slice, whatever the number of its windows; a window's result is made of its
 slices when it fires. Slices and windows are known by their ends, in ms. Flink: ``SliceAssigner``.
@@ -19,7 +19,7 @@ Times = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class WindowSlices:
-    """TUMBLE, HOP or CUMULATE.
+    """TUMBLE, HOP or CUMULATE windows.
 
     Attributes:
         size: of a window, of CUMULATE the greatest.
@@ -42,31 +42,31 @@ class WindowSlices:
 
     @property
     def step(self) -> int:
-        """The size of a slice."""
+        """Size of a slice."""
         return self.slide if self.cumulates else gcd(self.size, self.slide)
 
     @property
     def most(self) -> int:
-        """In how many windows a slice can be."""
+        """Maximum number of windows that share a slice."""
         return -(-self.size // self.slide)
 
     def slice_ends(self, times: Times) -> Times:
-        """The ends of the slices that times are in."""
+        """Ends of the slices that contain the times."""
         return self._floor(times, self.step) + self.step
 
     def first_ends(self, slices: Times) -> Times:
-        """The end of the first window with a slice, given its end."""
+        """End of the first window with a slice, given the slice's end."""
         return self._floor(slices + self.slide - 1, self.slide)
 
     def last_ends(self, slices: Times) -> Times:
-        """The end of the last window with a slice, given its end; before its first one if it is in
-        no window at all (HOP with gaps)."""
+        """End of the last window with a slice, given the slice's end. If no window has the slice
+        (HOP with gaps), it is before `first_ends`."""
         if self.cumulates:
             return self._floor(slices - 1, self.size) + self.size
         return self._floor(slices - self.step + self.size, self.slide)
 
     def starts(self, ends: Times) -> Times:
-        """The starts of windows, given their ends."""
+        """Starts of windows, given their ends."""
         return self._floor(ends - 1, self.size) if self.cumulates else ends - self.size
 
     def _floor(self, times: Times, unit: int) -> Times:

@@ -1,4 +1,4 @@
-"""`WindowTableFunctionOperator`: rows with their windows, once per window. It has no state.
+"""`WindowTableFunctionOperator`: emits each row once per window. The operator has no state.
 
 Flink: ``AlignedWindowTableFunctionOperator``.
 """
@@ -21,8 +21,8 @@ __all__ = ["WindowTableFunctionOperator"]
 
 
 class WindowTableFunctionOperator(Operator):
-    """Adds window_start, window_end and window_time. Rows whose time is null are in no window:
-    they are dropped and counted.
+    """Adds window_start, window_end and window_time. Rows whose time is NULL are dropped and
+    counted, since they belong to no window.
 
     Args:
         window: TUMBLE, HOP or CUMULATE.

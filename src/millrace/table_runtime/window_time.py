@@ -1,4 +1,4 @@
-"""`WindowTime`: the clock by which windows are cut and fire.
+"""`WindowTime`: the clock that assigns rows to windows and fires windows.
 
 Windows over TIMESTAMP are cut by its values. Windows over TIMESTAMP_LTZ, as those by processing
 time, are cut by the wall clock of the session's zone: where clocks are put back an hour is in the
@@ -29,7 +29,8 @@ _FIRST = int(datetime(1, 1, 2, tzinfo=UTC).timestamp() * 1000)
 
 @dataclass(frozen=True)
 class WindowTime:
-    """How windows follow time. All times are in ms; those of a wall clock as if it were in UTC.
+    """Relation of windows to time. All times are in ms; wall clock times are expressed as if they
+    were UTC.
 
     Attributes:
         zone: whose wall clock cuts them; None: rows have wall clock times already.
@@ -47,7 +48,7 @@ class WindowTime:
     processing: bool = False
 
     def wall(self, instants: Times) -> Times:
-        """The wall clock at some points in time."""
+        """Wall clock times of instants."""
         if self.zone is None:
             return instants
         stamps = pa.array(instants).cast(pa.timestamp("ms", self.zone))
@@ -56,8 +57,8 @@ class WindowTime:
         return times
 
     def instants(self, walls: Times) -> Times:
-        """The last points in time at which the wall clock shows some times; of times that it leaves
-        out, as in Java, those as much later as it is put forward."""
+        """Last instants at which the wall clock shows the times. Times that the wall clock skips
+        are moved forward by the length of the gap, as in Java."""
         if self.zone is None:
             return walls
         stamps = pa.array(walls).cast(pa.timestamp("ms"))
@@ -76,7 +77,7 @@ class WindowTime:
         return found
 
     def reached(self, instant: int) -> int:
-        """The greatest wall clock time that has passed for good at a point in time."""
+        """Greatest wall clock time that has passed for good at an instant."""
         if self.zone is None or not _FIRST < instant < _LAST:
             return instant
         zone = ZoneInfo(self.zone)
@@ -96,7 +97,8 @@ class WindowTime:
         return _wall(_at(high, zone)) - 1
 
     def wakeup(self, wall: int) -> int | None:
-        """When processing time has passed a wall clock time for good; None: no need to wake up."""
+        """Processing time at which a wall clock time has passed for good. None if no wake-up is
+        needed."""
         if not self.processing or not _FIRST < wall < _LAST:
             return None
         return int(self.instants(np.array([wall]))[0]) + 1

@@ -1,4 +1,4 @@
-"""Times of rows, and properties of windows, in ms and as columns."""
+"""Times of rows and bounds of windows, in ms and as columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["required_times", "window_property"]
 
 
 def required_times(column: pa.Array, operator: str) -> npt.NDArray[np.int64]:
-    """The times of rows, each of which has one.
+    """Times of rows. Every row must have one.
 
     Raises:
         JobExecutionError: one is null.
@@ -31,5 +31,5 @@ def required_times(column: pa.Array, operator: str) -> npt.NDArray[np.int64]:
 
 
 def window_property(times: npt.NDArray[np.int64]) -> pa.Array:
-    """Bounds of windows as a column."""
+    """Column of window bounds."""
     return pa.array(times).cast(pa.timestamp("ms"))

@@ -1,4 +1,4 @@
-"""`WindowingOperator`: the base of operators that give a window once it is complete."""
+"""`WindowingOperator`: base of operators that emit a window when it is complete."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
 
 
 class WindowingOperator(Operator):
-    """Calls `fire` as time passes: by the watermark, or at the beginning of epochs by processing
-    time. At the end of the input all windows are complete.
+    """Calls `fire` as time passes: by the watermark, or by processing time at the beginning of
+    epochs. At the end of the input all windows are complete.
 
     Args:
         time: of the windows.
@@ -46,25 +46,25 @@ class WindowingOperator(Operator):
 
     @property
     def closed(self) -> int:
-        """The wall clock time up to which windows take no more rows."""
+        """Wall clock time up to which windows take no more rows."""
         # by processing time rows are never late; windows made before this one may come as it fires
         return MIN_WATERMARK if self.window_time.processing else self.reached
 
     def row_times(self, column: pa.Array) -> Times:
-        """The wall clock times of rows."""
+        """Wall clock times of rows."""
         time = self.window_time
         if time.processing:
             return time.wall(np.full(len(column), self._instant + 1))
         return time.wall(required_times(column, self.context.name))
 
     def fire(self, reached: int) -> None:
-        """Give the windows whose last wall clock time is after `reached` of before, and not after
-        this one."""
+        """Emit the windows whose last wall clock time is after the former `reached`, and not
+        after the new one."""
         raise NotImplementedError
 
     def earliest_end(self) -> int:
-        """The last wall clock time of the first window that waits, or before; MAX_WATERMARK: none
-        does."""
+        """Last wall clock time of the first waiting window, or a time before that. MAX_WATERMARK
+        if no window waits."""
         raise NotImplementedError
 
     def advance_processing_time(self, now: int) -> None:
