@@ -1,1 +1,1 @@
-"""The planner: from a query's typed relational tree to the transformations that run it."""
+"""The planner: translates a query's typed relational tree into transformations."""

@@ -1,4 +1,4 @@
-"""`CatalogReader`: what the binder asks of catalogs, and the resolved tables it gets.
+"""`CatalogReader`: the binder's interface to catalogs, and the resolved tables it returns.
 
 The catalogs themselves are in `millrace.table`; the planner sees this protocol only. Semantics:
 Flink docs, "CREATE TABLE" (columns) and "Catalogs" (how names are found).
@@ -52,7 +52,7 @@ SOURCE_WATERMARK = FunctionDefinition(
 
 
 class ColumnKind(Enum):
-    """Where a column's values come from."""
+    """Origin of a column's values."""
 
     PHYSICAL = "PHYSICAL"
     METADATA = "METADATA"
@@ -60,7 +60,7 @@ class ColumnKind(Enum):
 
 
 class NameKind(Enum):
-    """What a name can be of."""
+    """Kinds of objects that a name can refer to."""
 
     CATALOG = "catalog"
     DATABASE = "database"
@@ -90,7 +90,7 @@ class ResolvedColumn:
 
     @property
     def persisted(self) -> bool:
-        """Whether rows that are written have it."""
+        """Whether the column is part of rows that are written."""
         return self.kind is ColumnKind.PHYSICAL or (
             self.kind is ColumnKind.METADATA and not self.virtual
         )
@@ -98,7 +98,7 @@ class ResolvedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedWatermark:
-    """``WATERMARK FOR column AS expression``.
+    """The declaration ``WATERMARK FOR column AS expression``.
 
     Attributes:
         rowtime: position of the column among all of the table's columns.
@@ -111,7 +111,7 @@ class ResolvedWatermark:
 
 @dataclass(frozen=True)
 class ResolvedTable:
-    """A table of a catalog, its types and expressions resolved.
+    """A table of a catalog, with resolved types and expressions.
 
     Attributes:
         path: catalog, database and name.
@@ -140,22 +140,22 @@ class ResolvedTable:
 
     @property
     def row_type(self) -> RowType:
-        """All columns: what ``SELECT *`` gives."""
+        """Row type of all columns, as ``SELECT *`` returns them."""
         return _row_type(self.columns)
 
     @property
     def scan_type(self) -> RowType:
-        """Physical and metadata columns: what the source gives."""
+        """Row type of the source: physical and metadata columns."""
         return _row_type([each for each in self.columns if each.kind is not ColumnKind.COMPUTED])
 
     @property
     def sink_type(self) -> RowType:
-        """Columns that are written: physical ones, and metadata that is not virtual."""
+        """Row type of the sink: physical columns, and metadata columns that are not virtual."""
         return _row_type([each for each in self.columns if each.persisted])
 
     @property
     def key_positions(self) -> tuple[int, ...]:
-        """The primary key as positions among all columns."""
+        """Positions of the primary key's columns among all columns."""
         names = self.row_type.names
         return tuple(names.index(name) for name in self.primary_key)
 
@@ -194,34 +194,34 @@ class ResolvedModel:
 
 
 class CatalogReader(Protocol):
-    """What names mean. Names are given as written: one, two or three parts."""
+    """Resolves names, as written in a query: with one, two or three parts."""
 
     @property
     def current_catalog(self) -> str:
-        """The catalog that names without one are of."""
+        """Catalog of names that have no catalog part."""
         ...
 
     @property
     def current_database(self) -> str:
-        """The database that names without one are of."""
+        """Database of names that have no database part."""
         ...
 
     def resolve_table(self, name: Sequence[str]) -> ResolvedTable | ResolvedView | None:
-        """The table or view of a name, or None; temporary ones first."""
+        """The table or view with a name, or None; temporary ones take precedence."""
         ...
 
     def resolve_function(self, name: Sequence[str]) -> FunctionDefinition | None:
-        """The definition of a function of the user in a catalog (a temporary one, too), or None:
-        then the registry of system functions is asked."""
+        """Definition of a user function of a catalog, temporary ones included, or None: the
+        registry of system functions is searched then."""
         ...
 
     def resolve_model(self, name: Sequence[str]) -> ResolvedModel | None:
-        """The model of a name, or None; temporary ones first."""
+        """The model with a name, or None; temporary ones take precedence."""
         ...
 
     def names(self, kind: NameKind) -> Sequence[str]:
-        """Names there are, as one would write them from the current database: for errors that
-        propose the nearest."""
+        """Names of a kind, as written from the current database, for errors that suggest the
+        nearest name."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The binder: from a query's syntax to the relational tree, with names found and types known.
+"""The binder: turns a query's syntax into the relational tree, with resolved names and types.
 
 `millrace.planner.binder.query.bind_query` binds queries, `millrace.planner.binder.insert` an INSERT
 to its table, `millrace.planner.binder.expression.bind_expression` an expression over a row. Errors

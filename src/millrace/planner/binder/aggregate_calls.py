@@ -1,4 +1,5 @@
-"""Calls of aggregate functions, of OVER and of GROUPING: placeholders that a SELECT takes out."""
+"""Calls of aggregate functions, of OVER and of GROUPING, bound to placeholders that a SELECT
+later replaces."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ Frame = tuple[bool, int | None, int | None]
 
 
 class CallBinder(Protocol):
-    """What is asked of the binder of expressions."""
+    """Interface of the expression binder, as far as calls of aggregates need it."""
 
     context: BindingContext
     clause: str
@@ -83,7 +84,8 @@ class CallBinder(Protocol):
 
 
 def bind_order(binder: CallBinder, items: Sequence[exp.Expr] | None) -> tuple[OrderItem, ...]:
-    """Expressions of ORDER BY; nulls are the smallest values unless the query says otherwise."""
+    """Bound expressions of ORDER BY; NULLs sort as the smallest values unless the query says
+    otherwise."""
     made = []
     for item in items or ():
         ascending = not item.args.get("desc")
@@ -95,7 +97,8 @@ def bind_order(binder: CallBinder, items: Sequence[exp.Expr] | None) -> tuple[Or
 
 
 def bind_aggregate(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
-    """``SUM(DISTINCT x) FILTER (WHERE y)`` over the rows of FROM."""
+    """Placeholder for an aggregate such as ``SUM(DISTINCT x) FILTER (WHERE y)`` over the rows of
+    FROM."""
     function = called_function(binder.context, node)
     if function in WHOLE_PARTITION:
         raise binder.context.refusal(
@@ -150,7 +153,8 @@ def _resolved(
 def _null_treatment(
     binder: CallBinder, node: nodes.FunctionCall, function: FunctionDefinition
 ) -> str | None:
-    """IGNORE or RESPECT, where the function does it."""
+    """The null treatment of the call, IGNORE or RESPECT, or None; refused if the function does
+    not support it."""
     given = node.args.get("null_treatment")
     if given is None or given in _NULL_TREATMENTS.get(function, ()):
         return None if given is None else str(given)
@@ -168,7 +172,8 @@ def _refuse_arguments(
     function: FunctionDefinition,
     arguments: tuple[ResolvedExpression, ...],
 ) -> None:
-    """As Flink does: COUNT counts one thing, and LISTAGG has one separator for all rows."""
+    """Refuse arguments that Flink refuses: a COUNT of several nullable arguments, and a LISTAGG
+    separator that varies."""
     distinct = bool(node.args.get("distinct"))
     # what is never NULL does not decide whether a row counts
     counted = [i for i, each in enumerate(arguments) if distinct or each.output_type.is_nullable]
@@ -191,7 +196,8 @@ def _refuse_arguments(
 def _refuse_order(
     binder: CallBinder, node: nodes.FunctionCall, function: FunctionDefinition
 ) -> None:
-    """As Flink does: rows are aggregated in the order in which they come."""
+    """Refuse an ORDER BY in the call, as Flink does: rows are aggregated in the order of
+    arrival."""
     if order := node.args.get("order"):
         raise binder.context.refusal(
             order[0],
@@ -201,7 +207,7 @@ def _refuse_order(
 
 
 def bind_grouping(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
-    """``GROUPING(a, b)``."""
+    """Placeholder for ``GROUPING(a, b)``."""
     if not binder.aggregates:
         raise binder.context.refusal(node, f"GROUPING cannot stand in {binder.clause}")
     columns = tuple(binder.bind(argument) for argument in node.arguments)
@@ -209,7 +215,7 @@ def bind_grouping(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpre
 
 
 def bind_over(binder: CallBinder, node: nodes.FunctionCall) -> ResolvedExpression:
-    """``SUM(x) OVER w``."""
+    """Placeholder for ``SUM(x) OVER w``."""
     if binder.windows is None:
         raise binder.context.refusal(node, f"OVER cannot stand in {binder.clause}")
     if function_kind(binder.context, node) is not FunctionKind.AGGREGATE:
@@ -253,7 +259,7 @@ def bind_specification(
 def _specification(
     binder: CallBinder, given: exp.Expr, named: Mapping[str, nodes.WindowSpecification]
 ) -> tuple[list[exp.Expr], list[exp.Expr], exp.Expr | None]:
-    """PARTITION BY, ORDER BY and frame of a window, and of the one it extends."""
+    """PARTITION BY, ORDER BY and frame of a window, including those of the window it extends."""
     reference = given if isinstance(given, exp.Identifier) else given.this
     partition: list[exp.Expr] = []
     order: list[exp.Expr] = []
@@ -273,7 +279,8 @@ def _specification(
 
 
 def _frame(binder: CallBinder, frame: exp.Expr | None, orders: tuple[OrderItem, ...]) -> Frame:
-    """ROWS or RANGE, and the bounds: as in SQL, up to the current row if there is an order."""
+    """Kind (ROWS or RANGE) and bounds of a frame; by default the frame ends at the current row
+    if there is an order, as in SQL."""
     if frame is None:
         return False, None, 0 if orders else None
     rows = str(frame.args["unit"]).upper() == "ROWS"
@@ -285,7 +292,7 @@ def _frame(binder: CallBinder, frame: exp.Expr | None, orders: tuple[OrderItem, 
 
 
 def _bound(binder: CallBinder, bound: exp.Expr, ordered: LogicalType | None) -> int | None:
-    """Rows or milliseconds after the current row; None: unbounded.
+    """Bound of a frame as rows or milliseconds after the current row; None if it is unbounded.
 
     Args:
         ordered: the type of what a RANGE is ordered by; None: bounds count rows.

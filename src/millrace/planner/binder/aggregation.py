@@ -1,4 +1,4 @@
-"""`Aggregation`: takes aggregates and keys out of bound expressions into an Aggregate node."""
+"""`Aggregation`: moves aggregates and keys from bound expressions into an Aggregate node."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _Position = Callable[[ResolvedExpression], int]
 
 
 class UngroupedError(Exception):
-    """A column is neither a key nor in an aggregate."""
+    """A column is neither a grouping key nor inside an aggregate."""
 
 
 class Aggregation:
-    """The Aggregate of a SELECT: keys first, then each different aggregate once."""
+    """The Aggregate node of a SELECT: the keys first, then each distinct aggregate once."""
 
     def __init__(self, keys: GroupKeys) -> None:
         self.keys = keys
@@ -41,7 +41,7 @@ class Aggregation:
         self.sets = None if simple else tuple(keys.sets)
 
     def over(self, expression: ResolvedExpression) -> ResolvedExpression:
-        """An expression over the rows of FROM as one over the aggregate's rows.
+        """Rewrite an expression over the rows of FROM into one over the aggregate's rows.
 
         Raises:
             UngroupedError: a column is neither a key nor in an aggregate.
@@ -71,7 +71,7 @@ class Aggregation:
         return expression
 
     def _subquery(self, relation: RelNode) -> RelNode:
-        """A correlated query in SELECT or HAVING sees the aggregate's rows."""
+        """Let a correlated query in SELECT or HAVING refer to the aggregate's rows."""
 
         def change(reference: OuterReference) -> ResolvedExpression:
             field = FieldReference(reference.index, reference.type, reference.name)
@@ -87,7 +87,8 @@ class Aggregation:
         return kind.with_nullable(True) if missing else kind
 
     def _value_type(self, each: AggregatePlaceholder | GroupingPlaceholder) -> LogicalType:
-        """Of an aggregate: a group always has a row, all rows together may be none."""
+        """Type of an aggregate's value: nullable without GROUP BY, since the input may have no
+        rows, but a group always has one."""
         kind = each.output_type
         if isinstance(each, GroupingPlaceholder):
             return kind
@@ -97,7 +98,8 @@ class Aggregation:
         return kind.not_null() if whole and _never_null(each) else kind
 
     def node(self, rows: RelNode, state_ttl: int | None = None) -> RelNode:
-        """The Aggregate over a projection of what it needs; after all expressions are rewritten."""
+        """The Aggregate over a projection of the columns it reads; call it after all expressions
+        are rewritten."""
         keys = len(self.keys.expressions)
         needed = list(self.keys.expressions)
         positions = {each: index for index, each in reversed(list(enumerate(needed)))}

@@ -1,4 +1,4 @@
-"""Calls of scalar functions: from the syntax of their arguments to arguments and options.
+"""Calls of scalar functions: turns the syntax of their arguments into arguments and options.
 
 What is no expression is an option: ``EXTRACT(YEAR FROM x)`` is ``EXTRACT(x)`` with `TemporalUnit`,
 ``TRIM(BOTH x FROM y)`` is ``TRIM(x, y)`` with `TrimSide`, clauses of JSON functions are
@@ -35,7 +35,8 @@ __all__ = ["called_function", "definition_of", "function_kind", "resolved_call",
 def split_arguments(
     arguments: list[exp.Expr], bind: Callable[[exp.Expr], ResolvedExpression]
 ) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None]:
-    """Arguments that are expressions, bound, and the options that the others make."""
+    """The bound arguments that are expressions, and the call options made of the other
+    arguments."""
     bound: list[ResolvedExpression] = []
     clauses: list[JsonClause] = []
     options: CallOptions | None = None
@@ -61,18 +62,18 @@ def _clause(node: nodes.JsonBehavior, bind: Callable[[exp.Expr], ResolvedExpress
 
 
 def definition_of(context: BindingContext, call: nodes.FunctionCall) -> FunctionDefinition | None:
-    """The definition of a function of the user; None: it is built in, or there is none."""
+    """Definition of a user function; None if the function is built in or unknown."""
     own: FunctionDefinition | None = call.args.get("definition")
     return own or context.catalog.resolve_function(call.path)
 
 
 def called_function(context: BindingContext, call: nodes.FunctionCall) -> FunctionDefinition:
-    """The function that is called, of which is known that there is one (`function_kind`)."""
+    """The called function; `function_kind` has already made sure that it exists."""
     return definition_of(context, call) or function(call.name)
 
 
 def function_kind(context: BindingContext, call: nodes.FunctionCall) -> FunctionKind:
-    """What kind of function is called.
+    """Kind of the called function.
 
     Raises:
         SqlValidationError: there is no such function.
@@ -96,7 +97,7 @@ def resolved_call(
     arguments: tuple[ResolvedExpression, ...],
     options: CallOptions | None = None,
 ) -> ResolvedExpression:
-    """A call with implicit casts and its type.
+    """A call with its type, and with implicit casts of its arguments.
 
     Raises:
         SqlValidationError: the function does not take such arguments.

@@ -1,4 +1,4 @@
-"""Casts that the language makes by itself: where columns of several queries meet."""
+"""Implicit casts, made where the columns of several queries meet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["cast_rows", "cast_to"]
 
 
 def cast_to(expression: ResolvedExpression, kind: LogicalType) -> ResolvedExpression:
-    """An expression as a type; as it is if it has the type but for nullability."""
+    """The expression cast to a type; unchanged if only the nullability differs."""
     given = expression.output_type
     if given.with_nullable(True) == kind.with_nullable(True):
         return expression
@@ -23,7 +23,7 @@ def cast_to(expression: ResolvedExpression, kind: LogicalType) -> ResolvedExpres
 
 
 def cast_rows(rows: RelNode, kinds: Sequence[LogicalType]) -> RelNode:
-    """Rows with each column as a type."""
+    """The rows with each column cast to a type."""
     if isinstance(rows, Project):  # casts of constants become constants of the type
         cast = tuple(map(cast_to, rows.expressions, kinds))
         return rows if cast == rows.expressions else replace(rows, expressions=cast)

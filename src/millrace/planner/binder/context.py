@@ -1,4 +1,4 @@
-"""`BindingContext`: what all parts of the binder share for one statement."""
+"""`BindingContext`: state that all parts of the binder share for one statement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CommonTables = Mapping[str, RelNode]
 
 @dataclass(frozen=True)
 class BindingContext:
-    """What all parts of the binder share.
+    """State that all parts of the binder share for one statement.
 
     Attributes:
         text: that was parsed, for errors.
@@ -41,15 +41,15 @@ class BindingContext:
     written_names: dict[RelNode, tuple[str, ...]] = field(default_factory=dict)
 
     def refusal(self, node: exp.Expr | None, reason: str) -> SqlValidationError:
-        """The error about a piece of the text."""
+        """The error to raise about a piece of the statement's text."""
         return SqlValidationError(reason, self.text, None if node is None else position_of(node))
 
     def place(self, node: exp.Expr) -> StatementPlace | None:
-        """Where a piece of the text stands; None: there is no text."""
+        """Position of a syntax node in the statement's text; None if there is no text."""
         position = position_of(node)
         return StatementPlace(self.text, position) if self.text and position is not None else None
 
     def placed(self, rows: N, node: exp.Expr) -> N:
-        """A relational node that knows by which piece of the text it is asked for."""
+        """The relational node, with the position of the text that asks for it."""
         place = self.place(node)
         return rows if place is None else replace(rows, place=place)

@@ -1,4 +1,4 @@
-"""Errors of queries that can be read but mean nothing: unknown names, types that do not fit."""
+"""Errors of queries that parse but are not valid: unknown names, types that do not fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["SqlValidationError", "nearest_name"]
 
 
 class SqlValidationError(JobDefinitionError):
-    """A query is grammatical and wrong. Flink: ``ValidationException``.
+    """A query is grammatical but not valid. Flink: ``ValidationException``.
 
     Args:
         reason: what is wrong, and what to write instead.
@@ -35,7 +35,7 @@ class SqlValidationError(JobDefinitionError):
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` if one of the names is near, else nothing.
+    """The text ``; did you mean 'x'?`` if one of the names is similar, else an empty text.
 
     >>> nearest_name("prise", ["price", "bidder"])
     "; did you mean 'price'?"

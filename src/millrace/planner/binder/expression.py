@@ -1,4 +1,5 @@
-"""`ExpressionBinder`: syntax of expressions to resolved expressions over the rows of a scope."""
+"""`ExpressionBinder`: turns the syntax of expressions into resolved expressions over the rows of
+a scope."""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ class ExpressionBinder:
         self._special = special
 
     def bind(self, node: exp.Expr) -> ResolvedExpression:
-        """The resolved expression.
+        """The resolved expression of a syntax node.
 
         Raises:
             SqlValidationError: a name is unknown, or types do not fit.
@@ -88,14 +89,14 @@ class ExpressionBinder:
         raise self.context.refusal(node, f"{type(node).__name__} cannot stand in {self.clause}")
 
     def _placed(self, node: exp.Expr, bound: ResolvedExpression) -> ResolvedExpression:
-        """With its place, which errors at run time tell."""
+        """The expression with its position in the statement, which errors at run time show."""
         if not isinstance(bound, Call | Cast) or bound.place is not None:
             return bound
         place = self.context.place(node)
         return bound if place is None else replace(bound, place=place)
 
     def condition(self, node: exp.Expr) -> ResolvedExpression:
-        """A condition: its type is BOOLEAN."""
+        """The resolved condition, whose type must be BOOLEAN."""
         bound = self.bind(node)
         kind = bound.output_type
         if isinstance(kind, logical.NullType):
@@ -108,11 +109,11 @@ class ExpressionBinder:
     def call(
         self, node: exp.Expr, function: FunctionDefinition, *arguments: ResolvedExpression
     ) -> ResolvedExpression:
-        """A call of a function that the language itself needs."""
+        """A call of a function that the language itself uses."""
         return resolved_call(self.context, node, function, arguments)
 
     def query(self, node: exp.Expr) -> RelNode:
-        """A query inside this expression."""
+        """The bound tree of a query inside this expression."""
         return self.context.bind_query(node, self.scope, self.common)
 
     # names
@@ -148,7 +149,7 @@ class ExpressionBinder:
         return reduce(lambda row, name: self.field(node, row, name), found.fields, found.expression)
 
     def field(self, node: exp.Expr, row: ResolvedExpression, name: str) -> ResolvedExpression:
-        """A field of a nested row."""
+        """A reference to a field of a nested row."""
         kind = row.output_type
         if not isinstance(kind, RowType):
             raise self.context.refusal(node, f"{row} has no field {name!r}: it is of type {kind}")
@@ -197,8 +198,8 @@ class ExpressionBinder:
         left: ResolvedExpression,
         right: ResolvedExpression,
     ) -> ResolvedExpression:
-        """A binary operator. Rows that are written out are compared field by field: with a NULL
-        in one of them it may be unknown whether they are equal."""
+        """The call of a comparison operator. Row constructors are compared field by field: with
+        a NULL in one of them the result may be unknown."""
         pair = (left, right)
         if function not in (built_in.EQUALS, built_in.NOT_EQUALS) or not all(map(_is_row, pair)):
             return self.call(node, function, *pair)
@@ -397,7 +398,8 @@ class ExpressionBinder:
         return resolved_call(self.context, node, definition, arguments, options)
 
     def _require_json_constructor(self, node: nodes.FunctionCall) -> None:
-        """JSON(...) says that a text is not to be quoted, which means something there only."""
+        """Refuse JSON(...) outside of a JSON constructor: it marks text that must not be quoted,
+        which has a meaning only there."""
         parent = node.parent
         if isinstance(parent, nodes.JsonEntry):
             parent = parent.parent
@@ -411,7 +413,7 @@ class ExpressionBinder:
     def arguments(
         self, given: Sequence[exp.Expr]
     ) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None]:
-        """Arguments of a call, and its options."""
+        """The bound arguments of a call, and its options."""
         return split_arguments(list(given), self.bind)
 
     def _scalar_query(self, node: exp.Expr) -> ResolvedExpression:
@@ -462,5 +464,5 @@ class ExpressionBinder:
 
 
 def _is_row(expression: ResolvedExpression) -> bool:
-    """Whether it is a row that is written out."""
+    """Whether the expression is a row constructor."""
     return isinstance(expression, Call) and expression.function is built_in.ROW

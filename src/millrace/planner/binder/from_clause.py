@@ -40,23 +40,23 @@ Bound = tuple[RelNode, Scope]
 
 
 def _sees_left(node: exp.Expr) -> bool:
-    """Whether a table on the right of a join is bound with the left one in sight."""
+    """Whether the right table of a join is bound with the left table's columns in scope."""
     lateral = isinstance(node, exp.Lateral | nodes.TableFunctionCall | nodes.CollectionTable)
     return lateral or node.args.get("version") is not None
 
 
 def _is_lateral(node: exp.Expr, rows: RelNode) -> bool:
-    """Whether a table on the right of a join is another one for each left row."""
+    """Whether the right table of a join depends on the left row."""
     return node.args.get("version") is not None or (_sees_left(node) and has_any_outer(rows))
 
 
 def true() -> ValueLiteral:
-    """The condition of a join without one."""
+    """The condition of a join that is written without one: TRUE."""
     return ValueLiteral(True, BooleanType(nullable=False))
 
 
 class FromBinder:
-    """Binds the table tree of FROM to rows and the scope of names over them.
+    """Binds the table tree of FROM to rows and to a scope of their names.
 
     Args:
         outer: scope of the query around this one.
@@ -79,7 +79,8 @@ class FromBinder:
         self._state_ttl = state_ttl or StateTtlHint()
 
     def bind(self, node: exp.Expr, left: Scope | None = None) -> Bound:
-        """Rows and scope; ``left`` is what a lateral table may name: the tables before it."""
+        """The rows and the scope of a table tree; ``left`` holds the tables before it, which a
+        lateral table may refer to."""
         if isinstance(node, nodes.JoinedTables):
             return self._join(node)
         if isinstance(node, exp.Table):
@@ -98,7 +99,7 @@ class FromBinder:
         raise self.context.refusal(node, f"{type(node).__name__} cannot stand in FROM")
 
     def expressions(self, scope: Scope, clause: str) -> ExpressionBinder:
-        """A binder of expressions over a scope."""
+        """An expression binder over a scope."""
         return ExpressionBinder(self.context, scope, self.common, clause)
 
     def _aliased(self, node: exp.Expr, rows: RelNode, path: tuple[str, ...]) -> Bound:
@@ -188,7 +189,7 @@ class FromBinder:
         return self.context.placed(join, node.expression), scope
 
     def _shared(self, node: nodes.JoinedTables, left: Scope, right: Scope) -> list[str]:
-        """Columns of USING and NATURAL."""
+        """Names of the columns joined by USING or NATURAL."""
         rights = {column.name for table in right.tables for column in table.columns}
         if node.args.get("natural"):
             return [name for name, _ in left.star() if name in rights]
@@ -222,7 +223,8 @@ class FromBinder:
     def _merged(
         self, node: exp.Expr, kind: JoinKind, shared: list[str], scope: Scope, lefts: int
     ) -> dict[str, ResolvedExpression]:
-        """The one column for two: of the side that is never missing."""
+        """Merged columns of USING by name: the column of the side that is never missing, or
+        COALESCE of both."""
         left, right = Scope(scope.tables[:lefts], scope.merged), Scope(scope.tables[lefts:])
         made: dict[str, ResolvedExpression] = {}
         for name in shared:

@@ -1,4 +1,4 @@
-"""GROUP BY: its expressions, and the grouping sets that ROLLUP, CUBE and GROUPING SETS make."""
+"""GROUP BY: its expressions, and the grouping sets of ROLLUP, CUBE and GROUPING SETS."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ PROPERTIES = {"START": 0, "END": 1, "ROWTIME": 2, "PROCTIME": 2}
 
 
 class GroupKeys:
-    """Distinct expressions of GROUP BY in their order, and the sets of them."""
+    """Distinct expressions of GROUP BY in their order, and the grouping sets over them."""
 
     def __init__(self) -> None:
         self.expressions: list[ResolvedExpression] = []
         self.sets: list[tuple[int, ...]] = [()]
 
     def position(self, expression: ResolvedExpression) -> int:
-        """Of an expression, which is added if it is new."""
+        """Position of an expression among the keys; a new expression is added."""
         if expression not in self.expressions:
             self.expressions.append(expression)
         return self.expressions.index(expression)
 
     def multiply(self, sets: list[tuple[int, ...]]) -> None:
-        """Items of GROUP BY beside each other: each set of the one with each of the other."""
+        """Combine each grouping set so far with each set of the next GROUP BY item."""
         pairs = product(self.sets, sets)
         self.sets = [tuple(dict.fromkeys((*one, *two))) for one, two in pairs]
 
@@ -75,7 +75,8 @@ def _columns(item: exp.Expr, keys: GroupKeys, bind: Bind) -> tuple[int, ...]:
 def group_window(
     context: BindingContext, node: exp.Group, rows: RelNode, bind: Bind
 ) -> tuple[RelNode, exp.Expr | None]:
-    """Rows with windows for ``GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)``, and its node.
+    """The rows with the window columns of ``GROUP BY TUMBLE(ts, INTERVAL '1' HOUR)``, and the
+    syntax node of the window.
 
     Flink's group windows of old are the same as a window table function over the input, grouped by
     its columns.
@@ -125,7 +126,8 @@ def group_window(
 def window_property(
     context: BindingContext, node: exp.Expr, call: exp.Expr, rows: RelNode, bind: Bind
 ) -> ResolvedExpression | None:
-    """The column of the window that ``TUMBLE_END(ts, INTERVAL '1' HOUR)`` means, or None.
+    """The window column that a call such as ``TUMBLE_END(ts, INTERVAL '1' HOUR)`` refers to, or
+    None.
 
     Raises:
         SqlValidationError: it is of another window than that of GROUP BY.

@@ -1,4 +1,4 @@
-"""The hints of a SELECT and of a table: which there are, and the tables that they name.
+"""Hints of a SELECT and of a table: the known hints, and the tables they name.
 
 Flink docs, "Hints": a hint that is not known, or whose table is not in the query, is an error.
 """
@@ -26,13 +26,13 @@ _OF_TABLES = ("OPTIONS",)
 
 
 def written_hints(select: exp.Select) -> Sequence[Any]:
-    """The nodes of the hints behind SELECT."""
+    """Syntax nodes of the hints behind SELECT."""
     hint = select.args.get("hint")
     return [] if hint is None else hint.expressions
 
 
 def query_hints(context: BindingContext, select: exp.Select) -> tuple[tuple[str, Any], ...]:
-    """The hints behind SELECT: names, with what they give.
+    """The hints behind SELECT as pairs of a name and its options.
 
     Raises:
         SqlValidationError: there is no such hint.
@@ -48,7 +48,7 @@ def query_hints(context: BindingContext, select: exp.Select) -> tuple[tuple[str,
 
 
 def require_tables(context: BindingContext, select: exp.Select, scope: Scope) -> None:
-    """A hint that names a table which is not in FROM is refused.
+    """Refuse a hint that names a table which is not in FROM.
 
     Raises:
         SqlValidationError: there is one.
@@ -64,7 +64,7 @@ def require_tables(context: BindingContext, select: exp.Select, scope: Scope) ->
 
 
 def table_options(context: BindingContext, table: exp.Expr) -> tuple[tuple[str, str], ...]:
-    """The options that a hint behind a table gives it.
+    """Options that the hint behind a table sets for the table.
 
     Raises:
         SqlValidationError: there is no such hint.

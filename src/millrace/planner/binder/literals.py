@@ -1,4 +1,4 @@
-"""Literals: the constant, and Flink's type of it, that a text in a query means.
+"""Literals: the constant and the Flink type of a literal in a query.
 
 Types as in Flink: ``1`` is INT, or BIGINT, or DECIMAL if it has more digits; ``1.5`` is
 DECIMAL(2, 1); ``1E0`` is DOUBLE; ``'abc'`` is CHAR(3). None is nullable.
@@ -37,11 +37,11 @@ _TIME_DIGITS = 3
 
 
 class LiteralError(Exception):
-    """A text is no constant of the type that stands before it."""
+    """A text is not a valid constant of the type written before it."""
 
 
 def bind_literal(node: exp.Expr) -> ValueLiteral:
-    """The constant of a literal's node.
+    """The constant of a literal's syntax node.
 
     Raises:
         LiteralError: the text is none of that type.
@@ -63,13 +63,13 @@ def bind_literal(node: exp.Expr) -> ValueLiteral:
 
 
 def _bytes_literal(value: bytes) -> ValueLiteral:
-    """Constant bytes; none at all are a VARBINARY, as an empty text is a VARCHAR."""
+    """A bytes constant; empty bytes have the type VARBINARY, as an empty text is a VARCHAR."""
     kind: LogicalType = logical.BinaryType(len(value)) if value else logical.VarBinaryType(1)
     return ValueLiteral(value, kind.not_null())
 
 
 def text_literal(text: str) -> ValueLiteral:
-    """A constant text; Flink's CHAR of no characters is a VARCHAR here.
+    """A text constant; an empty text has the type VARCHAR, since there is no CHAR of length 0 here.
 
     >>> text_literal("abc").type
     CHAR(3) NOT NULL
@@ -79,7 +79,7 @@ def text_literal(text: str) -> ValueLiteral:
 
 
 def number_literal(text: str) -> ValueLiteral:
-    """A constant number.
+    """A numeric constant.
 
     >>> number_literal("3000000000").type, number_literal("1.50").type, number_literal("1e3").type
     (BIGINT NOT NULL, DECIMAL(3, 2) NOT NULL, DOUBLE NOT NULL)
@@ -102,7 +102,7 @@ def number_literal(text: str) -> ValueLiteral:
 
 
 def negative_literal(text: str) -> ValueLiteral:
-    """A constant number behind a minus: the least INT is one.
+    """A negative numeric constant; parsed with its sign, so that the smallest INT is an INT.
 
     >>> negative_literal("2147483648").type, number_literal("2147483648").type
     (INT NOT NULL, BIGINT NOT NULL)
@@ -116,7 +116,7 @@ def negative_literal(text: str) -> ValueLiteral:
 
 
 def typed_literal(kind: str, text: str) -> ValueLiteral:
-    """``DATE '...'``, ``TIME '...'``, ``TIMESTAMP '...'``."""
+    """The constant of ``DATE '...'``, ``TIME '...'`` or ``TIMESTAMP '...'``."""
     try:
         if kind == "DATE" and (found := _DATE.fullmatch(text)):
             return ValueLiteral(
@@ -145,7 +145,7 @@ def _micros(fraction: str) -> int:
 
 
 def interval_literal(node: nodes.IntervalLiteral) -> ValueLiteral:
-    """``INTERVAL '1 10:00' DAY TO MINUTE``: months, or a span of time."""
+    """The constant of ``INTERVAL '1 10:00' DAY TO MINUTE``, as months or as a time span."""
     text, first = str(node.this).strip(), str(node.args["unit"])
     last = str(node.args.get("to") or first)
     sign = -1 if node.args.get("negative") else 1

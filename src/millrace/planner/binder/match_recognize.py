@@ -27,7 +27,7 @@ __all__ = ["bind_match"]
 
 
 class TableBinder(Protocol):
-    """What is asked of the binder of FROM."""
+    """Interface of the FROM binder, as far as MATCH_RECOGNIZE needs it."""
 
     context: BindingContext
     common: CommonTables
@@ -38,7 +38,7 @@ class TableBinder(Protocol):
 
 
 def bind_match(binder: TableBinder, node: nodes.MatchRecognize) -> Match:
-    """The matches in the rows of a table.
+    """The bound node of MATCH_RECOGNIZE over a table.
 
     Raises:
         SqlValidationError: the clause is wrong, or has what Flink refuses.
@@ -70,7 +70,7 @@ def bind_match(binder: TableBinder, node: nodes.MatchRecognize) -> Match:
 def _positions(
     binder: TableBinder, scope: Scope, given: Sequence[exp.Expr], clause: str
 ) -> tuple[int, ...]:
-    """The positions of columns."""
+    """Positions of the columns that a clause names."""
     made = []
     for each in given:
         bound = binder.expressions(scope, clause).bind(each)
@@ -117,7 +117,7 @@ def _measures(
 def _check_names(
     binder: TableBinder, rows: RelNode, node: nodes.MatchRecognize, partition: tuple[int, ...]
 ) -> None:
-    """Refuses a measure that is called as a column of the partition or another measure."""
+    """Refuse a measure with the name of a partition column or of another measure."""
     names = [rows.row_type.names[index] for index in partition]
     for each in node.args["measures"]:
         if each.alias in names:

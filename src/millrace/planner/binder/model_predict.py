@@ -29,7 +29,7 @@ _EXPECTED = "ML_PREDICT(TABLE t, MODEL m, DESCRIPTOR(a, b))"
 
 
 def bind_model_predict(binder: FromContext, call: nodes.FunctionCall) -> RelNode:
-    """The rows of the table, with the columns of the model's output.
+    """The table's rows, followed by the columns of the model's output.
 
     Raises:
         SqlValidationError: there is no such model or column, or a type does not fit.
@@ -75,7 +75,7 @@ def _model(binder: FromContext, node: nodes.ModelArgument) -> ResolvedModel:
 
 
 def predicted(rows: RelNode, model: ResolvedModel, columns: list[str]) -> RelNode:
-    """Rows with what a model says of some of their columns, which must be there.
+    """The rows with a model's output for some of their columns; raises if a column does not exist.
 
     Raises:
         ValueError: they are too many or too few, or of types that do not fit; the text says so.
@@ -117,7 +117,7 @@ def predicted(rows: RelNode, model: ResolvedModel, columns: list[str]) -> RelNod
 
 
 def _cast(source: ResolvedExpression, wanted: LogicalType) -> ResolvedExpression | None:
-    """The expression as a value of the wanted type; None: that could lose something."""
+    """The expression cast to the wanted type; None if the cast could lose information."""
     given = source.output_type
     kind = wanted.with_nullable(given.is_nullable)
     if given == kind:

@@ -1,4 +1,4 @@
-"""`NamedWindows`: the WINDOW clause, whose windows are checked whether a call uses them or not."""
+"""The WINDOW clause, whose windows are checked even if no call uses them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["check_windows", "named_windows"]
 def named_windows(
     context: BindingContext, clauses: Sequence[exp.Expr]
 ) -> dict[str, nodes.WindowSpecification]:
-    """The windows of a WINDOW clause by their names.
+    """Windows of a WINDOW clause by name.
 
     Raises:
         SqlValidationError: two have the same name, or are the same.
@@ -37,7 +37,7 @@ def named_windows(
 
 
 def check_windows(binder: CallBinder, windows: dict[str, nodes.WindowSpecification]) -> None:
-    """Bind each window, which may extend those before it.
+    """Bind each window of a WINDOW clause; a window may extend earlier ones.
 
     Raises:
         SqlValidationError: one has a column, function or window that does not exist.

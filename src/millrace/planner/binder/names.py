@@ -1,4 +1,4 @@
-"""Names of a query's columns: unique, as Flink makes them."""
+"""Unique names of a query's columns, as Flink makes them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ __all__ = ["unique_names"]
 
 
 def unique_names(names: Iterable[str | None]) -> tuple[str, ...]:
-    """Names in order: what has none is EXPR$ and its position, a second ``id`` is ``id0``.
+    """Unique names in order: a column without a name becomes EXPR$ and its position, a second
+    ``id`` becomes ``id0``.
 
     >>> unique_names(["id", None, "id", "id"])
     ('id', 'EXPR$1', 'id0', 'id1')

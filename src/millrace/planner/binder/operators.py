@@ -1,4 +1,4 @@
-"""Operators of the language: the built-in function that a node of syntax means."""
+"""Operators of the language: the built-in function of each operator's syntax node."""
 
 from __future__ import annotations
 

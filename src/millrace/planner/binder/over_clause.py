@@ -1,4 +1,4 @@
-"""OVER: takes windowed aggregates out of bound expressions into an OverAggregate node."""
+"""OVER: moves windowed aggregates from bound expressions into an OverAggregate node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ Frame = tuple[tuple[ResolvedExpression, ...], tuple[object, ...], bool, int | No
 def over_aggregate(
     rows: RelNode, expressions: Sequence[ResolvedExpression]
 ) -> tuple[RelNode, tuple[ResolvedExpression, ...]]:
-    """Rows with a column per windowed aggregate, and the expressions that read those columns."""
+    """The rows with a column per windowed aggregate, and the expressions that read those
+    columns."""
     frames: dict[Frame, list[OverPlaceholder]] = {}
     for expression in expressions:
         for each in _placeholders(expression):

@@ -44,7 +44,7 @@ _Special = Callable[["PatternExpressionBinder", nodes.FunctionCall], ResolvedExp
 
 
 class PatternExpressionBinder:
-    """Binds the expressions of one measure or condition.
+    """Binds the expressions of one measure, or of one condition.
 
     Args:
         row_type: columns of the rows.
@@ -75,11 +75,11 @@ class PatternExpressionBinder:
         """The rows that the arguments of an aggregate or navigation function are of."""
 
     def bind(self, node: exp.Expr) -> ResolvedExpression:
-        """The expression of a measure."""
+        """The resolved expression of a measure."""
         return self._binder.bind(node)
 
     def condition(self, node: exp.Expr) -> ResolvedExpression:
-        """The condition of a variable."""
+        """The resolved condition of a pattern variable."""
         return self._binder.condition(node)
 
     # -- columns -------------------------------------------------------------------------
@@ -133,7 +133,8 @@ class PatternExpressionBinder:
     # -- calls ---------------------------------------------------------------------------
 
     def _semantics(self, node: nodes.MatchSemantics) -> ResolvedExpression:
-        """FINAL and RUNNING mean the same in the one row of a match."""
+        """The expression behind FINAL or RUNNING, which mean the same for the one row of a
+        match."""
         if self._variable is not None:
             kind = node.args["kind"]
             raise self._context.refusal(node, f"Cannot use RUNNING/FINAL in DEFINE: {kind}")
@@ -151,7 +152,7 @@ class PatternExpressionBinder:
         return None
 
     def _navigation(self, node: nodes.FunctionCall) -> ResolvedExpression:
-        """FIRST and LAST."""
+        """The expression of FIRST or LAST."""
         name = node.name.upper()
         self._enter(node, name)
         given, offset = self._with_offset(node, 0)
@@ -165,7 +166,7 @@ class PatternExpressionBinder:
         return made
 
     def _physical(self, node: nodes.FunctionCall) -> ResolvedExpression:
-        """PREV and NEXT, which Flink takes with an offset of 0 only."""
+        """The expression of PREV or NEXT, which Flink supports only with offset 0."""
         given, offset = self._with_offset(node, 1)
         if offset:
             raise self._context.refusal(
@@ -221,7 +222,8 @@ class PatternExpressionBinder:
     def _arguments(
         self, node: nodes.FunctionCall
     ) -> tuple[tuple[ResolvedExpression, ...], CallOptions | None]:
-        """The arguments; of ``COUNT(*)`` and ``COUNT(A.*)`` there are none."""
+        """The arguments and options of a call; ``COUNT(*)`` and ``COUNT(A.*)`` have no
+        arguments."""
         given = []
         for argument in node.arguments:
             names = names_of(argument) if isinstance(argument, exp.Column) else None
@@ -241,7 +243,7 @@ class PatternExpressionBinder:
             raise self._context.refusal(node, f"Cannot nest {name} under {self._inside}")
 
     def _one_variable(self, node: exp.Expr) -> RowsOf:
-        """The rows that arguments are of: those of one variable."""
+        """The rows that the arguments read; refused if they belong to several variables."""
         if len(self._used) == 1:
             return next(iter(self._used))
         if self._used:

@@ -35,12 +35,12 @@ _CONDITIONS = {
 
 
 class PeriodBinder(Protocol):
-    """What is needed of the binder of expressions."""
+    """Interface of the expression binder, as far as predicates of periods need it."""
 
     context: BindingContext
 
     def bind(self, node: exp.Expr) -> ResolvedExpression:
-        """An expression with its type."""
+        """A resolved expression."""
         ...
 
     def call(
@@ -51,7 +51,7 @@ class PeriodBinder(Protocol):
 
 
 def bind_period_predicate(binder: PeriodBinder, node: exp.Expr) -> ResolvedExpression:
-    """The comparisons that a predicate of two periods stands for.
+    """The comparisons that a predicate of two periods means.
 
     A period is a pair of its begin and its end, or of its begin and its length; one whose end is
     before its begin is meant the other way round.

@@ -1,4 +1,4 @@
-"""Placeholders in bound expressions: aggregates and OVER, which a SELECT takes out into nodes.
+"""Placeholders for aggregates and OVER in bound expressions; a SELECT moves them into nodes.
 
 An expression of a SELECT is bound once over the rows of FROM. Then `millrace.planner.binder.select`
 replaces what is here by columns of the Aggregate and OverAggregate below it.
@@ -18,7 +18,7 @@ __all__ = ["AggregatePlaceholder", "GroupingPlaceholder", "OrderItem", "OverPlac
 
 @dataclass(frozen=True, slots=True)
 class OrderItem:
-    """An expression to order by."""
+    """An expression of ORDER BY."""
 
     expression: ResolvedExpression
     ascending: bool = True
@@ -28,7 +28,7 @@ class OrderItem:
 
 @dataclass(frozen=True, slots=True)
 class AggregatePlaceholder(ResolvedExpression):
-    """``SUM(DISTINCT x) FILTER (WHERE y)``."""
+    """Placeholder for ``SUM(DISTINCT x) FILTER (WHERE y)``."""
 
     function: FunctionDefinition
     arguments: tuple[ResolvedExpression, ...]
@@ -50,7 +50,8 @@ class AggregatePlaceholder(ResolvedExpression):
 
 @dataclass(frozen=True, slots=True)
 class GroupingPlaceholder(ResolvedExpression):
-    """``GROUPING(a, b)``: which of the columns the grouping set lacks, a bit each."""
+    """Placeholder for ``GROUPING(a, b)``: one bit per column, set if the grouping set lacks the
+    column."""
 
     arguments: tuple[ResolvedExpression, ...]
     type: LogicalType
@@ -61,7 +62,7 @@ class GroupingPlaceholder(ResolvedExpression):
 
 @dataclass(frozen=True, slots=True)
 class OverPlaceholder(ResolvedExpression):
-    """``SUM(x) OVER (PARTITION BY y ORDER BY z ROWS BETWEEN ... AND ...)``.
+    """Placeholder for ``SUM(x) OVER (PARTITION BY y ORDER BY z ROWS BETWEEN ... AND ...)``.
 
     Attributes:
         rows: ROWS, else RANGE.
@@ -106,5 +107,5 @@ class OverPlaceholder(ResolvedExpression):
 
 
 def has(expression: ResolvedExpression, kind: type[ResolvedExpression]) -> bool:
-    """Whether there is a placeholder of a kind in it."""
+    """Whether the expression contains a placeholder of a kind."""
     return isinstance(expression, kind) or any(has(child, kind) for child in expression.children())

@@ -48,7 +48,7 @@ Given = dict[str, exp.Expr]
 def bind_process_table(
     binder: FromContext, call: nodes.FunctionCall, definition: FunctionDefinition
 ) -> RelNode:
-    """The rows that the function gives.
+    """The rows of a call of a process table function.
 
     Raises:
         SqlValidationError: an argument is missing, unknown or not what the function takes.
@@ -57,7 +57,7 @@ def bind_process_table(
 
 
 class _ProcessCall:
-    """One call."""
+    """A call of a process table function."""
 
     def __init__(
         self, binder: FromContext, call: nodes.FunctionCall, definition: FunctionDefinition
@@ -98,7 +98,7 @@ class _ProcessCall:
         return self._binder.context.refusal(node, reason)
 
     def _given(self) -> Given:
-        """The nodes of arguments by name; those left out, and DEFAULT, are not there."""
+        """Syntax nodes of the arguments by name, without omitted arguments and DEFAULT."""
         names = [*(each.name for each in self._signature.arguments), ON_TIME, UID]
         found: Given = {}
         for position, node in enumerate(self._call.arguments):
@@ -214,7 +214,7 @@ class _ProcessCall:
         return bound.index
 
     def _check_columns(self, argument: ProcessArgument, node: exp.Expr, found: RowType) -> None:
-        """That the table is of the declared rows."""
+        """Check that the table's rows have the declared type."""
         wanted = argument.type
         if wanted is None:
             return
@@ -322,7 +322,8 @@ class _ProcessCall:
 
 
 def _known(name: str, names: Sequence[str]) -> str | None:
-    """An argument of this name, whatever its case if there is only one."""
+    """The argument name that matches a name, ignoring case if only one argument does; None if no
+    argument matches."""
     if name in names:
         return name
     alike = [each for each in names if each.lower() == name.lower()]
@@ -335,7 +336,8 @@ def _nulls_first(ordered: Any) -> bool:
 
 
 def _in_millis(kind: LogicalType) -> LogicalType:
-    """The type of ``rowtime``: timers are in milliseconds, whatever the rows' times are in."""
+    """Type of ``rowtime``, with a precision of at least milliseconds, since timers are in
+    milliseconds."""
     if isinstance(kind, logical.TimestampType | logical.LocalZonedTimestampType):
         return replace(kind, precision=max(kind.precision, 3))
     return kind

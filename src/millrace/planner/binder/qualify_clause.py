@@ -1,4 +1,4 @@
-"""`QualifyNames`: the names of SELECT's columns in QUALIFY."""
+"""`QualifyNames`: names of SELECT's columns in a QUALIFY clause."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["QualifyNames"]
 
 
 class QualifyNames:
-    """Finds the column of SELECT that a name in QUALIFY stands for.
+    """Finds the column of SELECT that a name in QUALIFY refers to.
 
     Inside an aggregate, and inside OVER where the column is made by OVER itself, a name is that of
     a column of FROM.
@@ -36,7 +36,7 @@ class QualifyNames:
         self._columns = dict(items)
 
     def find(self, node: exp.Expr) -> ResolvedExpression | None:
-        """The column; None: the node is no name of one.
+        """The column that a node names; None if the node does not name a column of SELECT.
 
         Raises:
             SqlValidationError: several columns have the name.

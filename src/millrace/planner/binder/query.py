@@ -1,4 +1,4 @@
-"""`bind_query`: a query's syntax to its relational tree."""
+"""`bind_query`: turns a query's syntax into its relational tree."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def bind_expression(
     text: str | None = None,
     name: str = "",
 ) -> ResolvedExpression:
-    """An expression over the columns of a row: computed columns, watermarks, DELETE and UPDATE.
+    """A bound expression over the columns of a row, for computed columns, watermarks, DELETE and
+    UPDATE.
 
     Args:
         name: of the table, by which the expression may qualify columns.
@@ -77,7 +78,7 @@ class _QueryBinder:
         self.context = BindingContext(catalog, text, self.bind, _bind_view)
 
     def bind(self, node: exp.Expr, outer: Scope | None, common: CommonTables) -> RelNode:
-        """A query and what is behind it: WITH, ORDER BY, OFFSET and LIMIT."""
+        """The bound tree of a query with its WITH, ORDER BY, OFFSET and LIMIT."""
         if isinstance(node, nodes.Bound):
             rows: RelNode = node.args["this"]
             return rows
@@ -139,7 +140,7 @@ class _QueryBinder:
         return bound.value
 
     def _sort_key(self, node: exp.Expr, rows: RelNode) -> SortKey:
-        """Of a set operation or VALUES: a column by its name or position."""
+        """Sort key of a set operation or VALUES: a column, given by name or position."""
         names = rows.row_type.names
         written = names_of(node.this)
         if isinstance(node.this, exp.Literal) and node.this.this.isdigit():

@@ -1,4 +1,4 @@
-"""PATTERN, SUBSET and AFTER MATCH SKIP of MATCH_RECOGNIZE; what Flink refuses is refused here."""
+"""PATTERN, SUBSET and AFTER MATCH SKIP of MATCH_RECOGNIZE; refuses what Flink refuses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["RowPattern", "bind_pattern", "bind_skip"]
 
 @dataclass(frozen=True)
 class RowPattern:
-    """The variables of a pattern.
+    """The variables and subsets of a pattern.
 
     Attributes:
         subsets: the variables that a name of SUBSET stands for.
@@ -28,25 +28,27 @@ class RowPattern:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The variables' names, in the order of the pattern."""
+        """Names of the variables, in the order of the pattern."""
         return tuple(each.name for each in self.variables)
 
     def members(self, name: str) -> tuple[str, ...] | None:
-        """The variables that a name means, in the order of the pattern; None: it is none."""
+        """Variables that a name stands for, in the order of the pattern; None if the name is
+        unknown."""
         return (name,) if name in self.names else self.subsets.get(name)
 
     def occurs(self, names: tuple[str, ...]) -> bool:
-        """Whether every match has a row of these variables; of none of them: of any."""
+        """Whether every match has a row of one of these variables; with no names: of any
+        variable."""
         return any(each.least for each in self.variables if not names or each.name in names)
 
     def unknown(self, name: str) -> str:
-        """What to say of a name that is no variable."""
+        """Error text about a name that is not a variable."""
         known = [*self.names, *self.subsets]
         return f"Unknown pattern {name!r}{nearest_name(name, known)}"
 
 
 def bind_pattern(context: BindingContext, node: nodes.MatchRecognize) -> RowPattern:
-    """The pattern of a clause.
+    """The pattern of a MATCH_RECOGNIZE clause.
 
     Raises:
         SqlValidationError: it has what Flink does not support, or fits rows of no number at all.
@@ -125,7 +127,7 @@ def _check(
 
 
 def _is_greedy(variable: QuantifiedVariable) -> bool:
-    """Whether it takes as many rows as it can get, and how many that is depends on them."""
+    """Whether a variable takes as many rows as possible and the number of rows depends on them."""
     bounds = (variable.least, variable.most)
     return not variable.reluctant and bounds != (0, 1) and variable.least != variable.most
 
@@ -152,8 +154,8 @@ def _subsets(
 def bind_skip(
     context: BindingContext, node: exp.Expr | None, pattern: RowPattern
 ) -> tuple[AfterMatchSkip, str | None]:
-    """AFTER MATCH SKIP, and the variable that it skips to. Without it Flink goes on at the next row
-    (in the SQL standard: past the last one)."""
+    """The strategy of AFTER MATCH SKIP, and the variable it skips to. By default Flink skips to
+    the next row (the SQL standard: past the last row)."""
     if node is None:
         return AfterMatchSkip.TO_NEXT_ROW, None
     kind = str(node.args["kind"])

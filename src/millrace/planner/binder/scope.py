@@ -1,4 +1,4 @@
-"""`Scope`: which columns the names in a query can mean, and those of the queries around it."""
+"""`Scope`: columns that the names in a query can refer to, including those of the outer queries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["AmbiguousNameError", "FoundColumn", "Scope", "ScopeTable", "table_of
 
 
 class AmbiguousNameError(Exception):
-    """A name is that of several columns, of several tables or of one query.
+    """A name refers to several columns, of several tables or of one query.
 
     Args:
         name: of the columns.
@@ -38,11 +38,11 @@ class ScopeTable:
     columns: tuple[FieldReference, ...]
 
     def matches(self, qualifier: tuple[str, ...]) -> bool:
-        """Whether a qualifier means this table."""
+        """Whether a qualifier refers to this table."""
         return bool(self.path) and self.path[-len(qualifier) :] == qualifier
 
     def called(self, names: tuple[str, ...]) -> ScopeTable:
-        """The same table with other names of its columns; one may be there twice."""
+        """The same table with other column names, which may contain duplicates."""
         columns = (
             FieldReference(each.index, each.type, name)
             for each, name in zip(self.columns, names, strict=True)
@@ -50,12 +50,12 @@ class ScopeTable:
         return ScopeTable(self.path, tuple(columns))
 
     def shifted(self, by: int) -> ScopeTable:
-        """The same table further to the right in a join's row."""
+        """The same table, further to the right in the row of a join."""
         columns = (FieldReference(each.index + by, each.type, each.name) for each in self.columns)
         return ScopeTable(self.path, tuple(columns))
 
     def nullable(self) -> ScopeTable:
-        """The same table on the side of an outer join that may be missing."""
+        """The same table on the optional side of an outer join, with nullable columns."""
         columns = (
             FieldReference(each.index, each.type.with_nullable(True), each.name)
             for each in self.columns
@@ -65,7 +65,7 @@ class ScopeTable:
 
 @dataclass(frozen=True, slots=True)
 class FoundColumn:
-    """What names mean: a column, and the fields of nested rows behind it."""
+    """Result of resolving a name: a column, and the nested fields that the name goes on with."""
 
     expression: ResolvedExpression
     fields: tuple[str, ...]
@@ -73,7 +73,7 @@ class FoundColumn:
 
 @dataclass(frozen=True)
 class Scope:
-    """Tables in FROM, from left to right.
+    """The tables of FROM, from left to right.
 
     Attributes:
         merged: columns of USING and NATURAL, which unqualified names mean: one for two.
@@ -86,7 +86,7 @@ class Scope:
 
     @property
     def width(self) -> int:
-        """Columns of the row."""
+        """Number of columns of the row."""
         return sum(len(table.columns) for table in self.tables)
 
     def within(self, parent: Scope | None) -> Scope:
@@ -94,7 +94,7 @@ class Scope:
         return Scope(self.tables, self.merged, parent)
 
     def find(self, names: tuple[str, ...]) -> FoundColumn | None:
-        """The column that names mean here or, failing that, in the scopes around.
+        """The column that a name refers to in this scope or, failing that, in the outer scopes.
 
         Raises:
             AmbiguousNameError: an unqualified name is in several tables.
@@ -132,11 +132,11 @@ class Scope:
         return FoundColumn(found[0], names[1:]) if found else None
 
     def table(self, qualifier: tuple[str, ...]) -> ScopeTable | None:
-        """The table of ``t.*``."""
+        """The table that ``t.*`` refers to."""
         return next((table for table in self.tables if table.matches(qualifier)), None)
 
     def star(self) -> Iterator[tuple[str, ResolvedExpression]]:
-        """The columns of ``*``: those of USING first, once."""
+        """The columns of ``*``: the columns of USING come first, once."""
         yield from self.merged.items()
         for table in self.tables:
             for column in table.columns:
@@ -144,12 +144,12 @@ class Scope:
                     yield column.name, column
 
     def names(self) -> Iterator[str]:
-        """Names of columns that one could have meant."""
+        """Column names to suggest in an error."""
         for table in self._all_tables():
             yield from (column.name for column in table.columns)
 
     def table_names(self) -> list[str]:
-        """Names of tables that one could have meant."""
+        """Table names to suggest in an error."""
         return [table.path[-1] for table in self._all_tables() if table.path]
 
     def _all_tables(self) -> Iterator[ScopeTable]:
@@ -160,6 +160,6 @@ class Scope:
 
 
 def table_of(path: tuple[str, ...], row_type: RowType) -> ScopeTable:
-    """A table alone in FROM."""
+    """A table that stands alone in FROM."""
     columns = (FieldReference(i, each.type, each.name) for i, each in enumerate(row_type))
     return ScopeTable(path, tuple(columns))

@@ -1,4 +1,4 @@
-"""`bind_select`: SELECT, from FROM to ORDER BY."""
+"""`bind_select`: binds a SELECT, from FROM to ORDER BY."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Item = tuple[str | None, ResolvedExpression]
 
 @dataclass(frozen=True, slots=True)
 class BoundSelect:
-    """A SELECT before its LIMIT.
+    """A bound SELECT before its LIMIT.
 
     Attributes:
         rows: its columns, and behind them those that it is sorted by and does not show.
@@ -60,7 +60,7 @@ class BoundSelect:
     names: tuple[str, ...]
 
     def shown(self, rows: RelNode) -> RelNode:
-        """The rows, or those of them that LIMIT leaves, without the columns that are not shown."""
+        """The given rows, after a LIMIT or not, without the columns that are not shown."""
         width = len(self.names)
         if width == len(rows.row_type):
             return rows
@@ -155,7 +155,7 @@ class _Select:
         over: bool = True,
         outputs: QualifyNames | None = None,
     ) -> ExpressionBinder:
-        """A binder for a clause.
+        """An expression binder for a clause.
 
         Args:
             outputs: of SELECT, whose names the clause may use.
@@ -200,7 +200,7 @@ class _Select:
         return keys
 
     def _items(self, node: exp.Expr) -> list[Item]:
-        """The columns of an item of SELECT: several for a star."""
+        """The columns of a SELECT item; a star has several."""
         if isinstance(node, exp.Star):
             return list(self.scope.star())
         if isinstance(node, exp.Column | exp.Dot):
@@ -234,14 +234,14 @@ class _Select:
     def _order(
         self, names: tuple[str, ...], outputs: Sequence[ResolvedExpression]
     ) -> tuple[OrderItem, ...]:
-        """ORDER BY: by an output's name or position, or by any expression over FROM."""
+        """The bound ORDER BY: by an output's name or position, or by any expression over FROM."""
         order = self.node.args.get("order")
         if order is None:
             return ()
         binder = self._expressions("ORDER BY")
 
         class Outputs:
-            """Names of outputs win over columns."""
+            """Binds names to the outputs of SELECT before the columns of FROM."""
 
             context, clause, aggregates = binder.context, binder.clause, True
             in_aggregate, windows = False, binder.windows
@@ -344,7 +344,7 @@ def _projected(
 
 
 def _name(node: exp.Expr) -> str | None:
-    """The name of a column without alias: that of the column or field it reads."""
+    """Name of a column without an alias: the name of the column or field it reads."""
     while isinstance(node, exp.Paren):
         node = node.this
     if isinstance(node, exp.Column):

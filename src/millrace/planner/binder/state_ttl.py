@@ -1,4 +1,4 @@
-"""`StateTtlHint`: how long the state of a query's joins and of its aggregation is kept.
+"""`StateTtlHint`: time to live of the state of a query's joins and aggregation.
 
 ``/*+ STATE_TTL('o' = '1d', 'c' = '12h') */`` behind SELECT names tables of FROM by their alias, or
 by their name without one. Flink docs, "Hints".
@@ -20,12 +20,13 @@ __all__ = ["StateTtlHint", "state_ttl_hint"]
 
 @dataclass(frozen=True)
 class StateTtlHint:
-    """The times to live of one SELECT, in ms by table."""
+    """Times to live of one SELECT's state, in ms by table."""
 
     by_table: dict[str, int] = field(default_factory=dict)
 
     def of(self, scope: Scope) -> int | None:
-        """That of the one table of a scope; None: what the session says."""
+        """Time to live in ms for the only table of a scope; None if the session's setting
+        applies."""
         if len(scope.tables) != 1:
             return None
         (table,) = scope.tables
@@ -34,7 +35,7 @@ class StateTtlHint:
 
 
 def state_ttl_hint(context: BindingContext, select: exp.Select) -> StateTtlHint:
-    """The hint of a SELECT.
+    """The STATE_TTL hint of a SELECT.
 
     Raises:
         SqlValidationError: it is not written in pairs, or a value is no duration.

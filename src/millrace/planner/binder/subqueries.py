@@ -17,7 +17,7 @@ __all__ = ["bind_exists", "bind_in_query", "bind_quantified", "bind_scalar"]
 
 
 class QueryContext(Protocol):
-    """What is asked of the binder of expressions."""
+    """Interface of the expression binder, as far as queries in expressions need it."""
 
     context: BindingContext
 
@@ -31,7 +31,7 @@ class QueryContext(Protocol):
 
 
 def bind_scalar(binder: QueryContext, node: exp.Expr) -> ResolvedExpression:
-    """``(SELECT MAX(a) FROM t)``: one column, at most one row."""
+    """A scalar query such as ``(SELECT MAX(a) FROM t)``: one column, at most one row."""
     relation = binder.query(node.this if isinstance(node, exp.Subquery) else node)
     count = len(relation.row_type)
     if count != 1:

@@ -1,4 +1,4 @@
-"""`table_rows_of`: the rows of ``TABLE t`` or ``TABLE (SELECT ...)`` given to a function."""
+"""`table_rows_of`: rows of ``TABLE t`` or ``TABLE (SELECT ...)`` as a function's argument."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["FromContext", "table_rows_of"]
 
 
 class FromContext(Protocol):
-    """What is asked of the binder of FROM."""
+    """Interface of the FROM binder, as far as functions in FROM need it."""
 
     context: BindingContext
     outer: Scope | None
@@ -27,7 +27,7 @@ class FromContext(Protocol):
 
 
 def table_rows_of(binder: FromContext, data: nodes.TableArgument) -> RelNode:
-    """The rows of a table that is given to a function."""
+    """Rows of a table that is an argument of a function."""
     if isinstance(data.this, exp.Table):
         return bind_table(binder.context, data.this, binder.common)
     return binder.context.bind_query(data.this.this, binder.outer, binder.common)

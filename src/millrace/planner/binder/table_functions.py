@@ -1,4 +1,4 @@
-"""Functions in FROM: windows (TUMBLE, HOP, CUMULATE, SESSION), UNNEST, and functions of users."""
+"""Functions in FROM: windows (TUMBLE, HOP, CUMULATE, SESSION), UNNEST, and user functions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PARAMETERS: Final = {
 def bind_function_table(
     binder: FromContext, node: nodes.TableFunctionCall, left: Scope | None
 ) -> tuple[RelNode, tuple[str, ...]]:
-    """The rows of a function in FROM, and the name by which its columns can be qualified."""
+    """The rows of a function in FROM, and the name that qualifies its columns."""
     call = node.this
     name = call.name.upper()
     if name in PARAMETERS and len(call.path) == 1:
@@ -78,7 +78,8 @@ def bind_function_table(
 
 
 def bind_unnest(binder: FromContext, node: nodes.CollectionTable, left: Scope | None) -> RelNode:
-    """``UNNEST(tags) WITH ORDINALITY``: a row per element; of rows a column per field."""
+    """The rows of ``UNNEST(tags) WITH ORDINALITY``: one per element; an element that is a row
+    becomes a column per field."""
     expressions = binder.expressions(Scope(parent=left or binder.outer), "UNNEST")
     operands = [expressions.bind(each) for each in node.expressions]
     return _unnest(binder, node, operands, bool(node.args.get("ordinality")))
@@ -181,21 +182,22 @@ def _time_column(
 
 
 def milliseconds(context: BindingContext, node: exp.Expr, value: ResolvedExpression) -> int:
-    """The size of a window."""
+    """Size of a window in ms."""
     if isinstance(value, ValueLiteral) and isinstance(value.value, timedelta):
         return value.value // timedelta(milliseconds=1)
     raise context.refusal(node, "a window's size is a constant INTERVAL of days or less")
 
 
 def _with_milliseconds(kind: LogicalType) -> LogicalType:
-    """A window's last moment is a millisecond before its end, whatever its rows' times are."""
+    """The time type with at least millisecond precision, since window_time is one millisecond
+    before a window's end."""
     if isinstance(kind, logical.TimestampType | logical.LocalZonedTimestampType):
         return replace(kind, precision=max(kind.precision, 3))
     return kind
 
 
 def windowed(rows: RelNode, time: int, window: WindowingStrategy) -> WindowTableFunction:
-    """Rows with window_start, window_end and window_time behind their columns."""
+    """The rows, followed by window_start, window_end and window_time."""
     kind = _with_milliseconds(rows.row_type.fields[time].type.with_nullable(False))
     stamp = logical.TimestampType(3, nullable=False)
     names = unique_names((*rows.row_type.names, "window_start", "window_end", "window_time"))

@@ -1,4 +1,4 @@
-"""Tables of the catalog in FROM: scan, computed columns, watermark; and views."""
+"""Tables of the catalog in FROM: scan, computed columns and watermark; also views."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["bind_table", "path_of", "renamed", "table_rows"]
 
 
 def path_of(node: exp.Table) -> tuple[str, ...]:
-    """The name of a table as it is written."""
+    """Name of a table as the query writes it."""
     return tuple(part.name for part in node.parts)
 
 
 def bind_table(context: BindingContext, node: exp.Table, common: CommonTables) -> RelNode:
-    """The rows of a table, a view or a query of WITH.
+    """The rows of a table, of a view or of a query in WITH.
 
     Raises:
         SqlValidationError: there is none of that name.
@@ -42,7 +42,7 @@ def bind_table(context: BindingContext, node: exp.Table, common: CommonTables) -
 def table_rows(
     table: ResolvedTable, options: tuple[tuple[str, str], ...] = (), place: Place | None = None
 ) -> RelNode:
-    """All columns of a table: those of its source, the computed ones, and its watermark.
+    """All columns of a table: physical and computed ones, and its watermark.
 
     Args:
         options: of an OPTIONS hint.

@@ -23,7 +23,7 @@ def bind_temporal_table(
     definition: FunctionDefinition,
     left: Scope | None,
 ) -> RelNode:
-    """The versions of the function's table at a time of the left row.
+    """The versions of the function's table as of a time of the left row.
 
     Raises:
         SqlValidationError: the argument is no column of the tables before it.

@@ -1,1 +1,1 @@
-"""Relational trees to transformations: a module per kind of node."""
+"""Translation of relational trees to transformations: one module per kind of node."""

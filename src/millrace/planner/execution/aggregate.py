@@ -1,4 +1,4 @@
-"""GROUP BY: an operator with the accumulators of each group. Flink: ``GroupAggregate``."""
+"""GROUP BY: an operator that keeps the accumulators of each group. Flink: ``GroupAggregate``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["refuse_missing", "translate_aggregate"]
 
 @translates(Aggregate)
 def translate_aggregate(node: Aggregate, translator: Translator) -> Transformation:
-    """Rows go to the subtask of their group."""
+    """The operator of a GROUP BY; rows go to the subtask of their group."""
     if node.grouping_sets is None and _flags(node):
         node = replace(node, grouping_sets=(node.groups,))
     fields = node.input.row_type.fields
@@ -67,7 +67,7 @@ def translate_aggregate(node: Aggregate, translator: Translator) -> Transformati
 
 
 def state_signature(node: Aggregate, retracts: bool, translator: Translator) -> StateSignature:
-    """Accumulators of the calls by group."""
+    """Signature of the state: accumulators of the calls by group."""
     rows = translator.provenance(translator.input(node.input))
     sets = None if node.grouping_sets is None else [rows.at(each) for each in node.grouping_sets]
     return StateSignature.of(
@@ -82,7 +82,7 @@ def state_signature(node: Aggregate, retracts: bool, translator: Translator) -> 
 def refuse_missing(
     calls: tuple[AggregateCall, ...], input_type: RowType, retracts: bool = False
 ) -> None:
-    """Aggregates that no operator computes are refused before the job starts.
+    """Refuse aggregates that no operator can compute, before the job starts.
 
     Raises:
         UnsupportedQueryError: there is one.
@@ -96,7 +96,7 @@ def refuse_missing(
 
 
 def _expanded(node: Aggregate, translator: Translator) -> Transformation:
-    """The rows once per grouping set."""
+    """The rows, repeated once per grouping set."""
     assert node.grouping_sets is not None
     sets = [[node.input.row_type.fields[i].name for i in each] for each in node.grouping_sets]
     rows = translator.input(node.input)
@@ -115,5 +115,5 @@ def _is_flag(call: AggregateCall) -> bool:
 
 
 def _flags(node: Aggregate) -> tuple[tuple[int, ...], ...]:
-    """The arguments of each GROUPING call."""
+    """The columns that each GROUPING call asks about."""
     return tuple(call.arguments for call in node.calls if _is_flag(call))

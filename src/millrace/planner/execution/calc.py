@@ -1,4 +1,4 @@
-"""Projections and filters: as many of them as lie on one another become one operator."""
+"""Projections and filters: consecutive ones become a single operator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_COPIED = 1000
 
 @dataclass(frozen=True)
 class FusedCalc:
-    """Projections and filters above an input, as one of each."""
+    """Consecutive projections and filters above an input, merged into one of each."""
 
     input: RelNode
     projections: tuple[ResolvedExpression, ...]
@@ -35,19 +35,19 @@ class FusedCalc:
 
 @translates(Project)
 def translate_project(node: Project, translator: Translator) -> Transformation:
-    """With what lies below it."""
+    """The operator of a projection, merged with the projections and filters below it."""
     return _translated(node, translator)
 
 
 @translates(Filter)
 def translate_filter(node: Filter, translator: Translator) -> Transformation:
-    """With what lies below it."""
+    """The operator of a filter, merged with the projections and filters below it."""
     return _translated(node, translator)
 
 
 def fused(node: RelNode) -> FusedCalc:
-    """A node with the projections and filters below it. What is not deterministic is computed
-    once, so nothing is put into it or it into anything."""
+    """A node merged with the projections and filters below it. A nondeterministic expression
+    must be computed once, so it is not merged with others."""
     projections: tuple[ResolvedExpression, ...]
     projections = tuple(node.field(index) for index in range(len(node.row_type)))
     condition: ResolvedExpression | None = None
@@ -75,7 +75,7 @@ def fused(node: RelNode) -> FusedCalc:
 def composed(
     expression: ResolvedExpression, below: tuple[ResolvedExpression, ...]
 ) -> ResolvedExpression:
-    """An expression over a projection, over the projection's input."""
+    """Rewrite an expression over a projection into one over the projection's input."""
 
     def replaced(each: ResolvedExpression) -> ResolvedExpression:
         return below[each.index] if isinstance(each, FieldReference) else each
@@ -84,15 +84,16 @@ def composed(
 
 
 def _grows(above: Sequence[ResolvedExpression], below: Sequence[ResolvedExpression]) -> bool:
-    """Whether composing copies so much that a calc of its own is better: columns that each read
-    one below twice grow exponentially with the depth."""
+    """Whether merging would copy too many expressions: columns that read a column below twice
+    grow exponentially with the depth."""
     sizes = [_size(each) for each in below]
     together = sum(_size(each, sizes) for each in above)
     return together > sum(map(_size, above)) + sum(sizes) + _MOST_COPIED
 
 
 def _size(expression: ResolvedExpression, fields: Sequence[int] | None = None) -> int:
-    """The number of nodes, where a field counts as many as it stands for."""
+    """Number of nodes of an expression; a field counts as many nodes as the expression it stands
+    for."""
     if isinstance(expression, FieldReference):
         return 1 if fields is None else fields[expression.index]
     return 1 + sum(_size(child, fields) for child in expression.children())
@@ -140,8 +141,9 @@ def _translated(node: RelNode, translator: Translator) -> Transformation:
 
 
 def _gives(calc: FusedCalc, rows: Provenance, insert_only: bool) -> Provenance:
-    """Which rows come from now on may change between two runs, what is in their columns may not.
-    Neither may which rows are updated: one that was let through would not be taken back."""
+    """Meaning of the result. A filter on inserted rows may change between two runs; column
+    values may not, nor may a filter on updates, since rows it let through could not be
+    retracted."""
     columns = [rows.column(each) for each in calc.projections]
     if calc.condition is None:
         return rows.with_columns(columns)

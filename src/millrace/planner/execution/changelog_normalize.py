@@ -1,4 +1,4 @@
-"""Sources of upserts as full changelogs. Flink: ``ChangelogNormalize``."""
+"""Completion of upsert sources to full changelogs. Flink: ``ChangelogNormalize``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["translate_changelog_normalize"]
 def translate_changelog_normalize(
     node: ChangelogNormalize, translator: Translator
 ) -> Transformation:
-    """Rows go to the subtask of their key."""
+    """The operator of a `ChangelogNormalize`; rows go to the subtask of their key."""
     before = translator.emits_update_before(node)
     spec = ChangelogNormalizeSpec(node.row_type, node.keys, before, translator.state_ttl())
     names = ", ".join(node.row_type.names[index] for index in node.keys)
@@ -34,6 +34,6 @@ def translate_changelog_normalize(
 
 
 def state_signature(node: ChangelogNormalize, translator: Translator) -> StateSignature:
-    """The last row of each key."""
+    """Signature of the state: the last row of each key."""
     rows = translator.provenance(translator.input(node.input))
     return StateSignature.of(rows, kept=rows.columns, keys=rows.at(node.keys))

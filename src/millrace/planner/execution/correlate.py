@@ -1,4 +1,4 @@
-"""Table functions beside rows: UNNEST. Flink: ``Correlate``."""
+"""Lateral joins with table functions such as UNNEST. Flink: ``Correlate``."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def correlate(
     conditions: list[ResolvedExpression],
     translator: Translator,
 ) -> Transformation:
-    """It runs where its left input does.
+    """The operator of a lateral join with a table function; it runs in the subtasks of its left
+    input.
 
     Args:
         columns: what is made of the function's rows, over the left row followed by the function's.
@@ -73,7 +74,7 @@ def _made(
     columns: list[ResolvedExpression],
     conditions: list[ResolvedExpression],
 ) -> MadeOfRows | None:
-    """None: the function's rows come as they are."""
+    """Projection and filter over the function's rows; None if they are used as they are."""
     if node.right is scan:
         return None
     joined = (*node.left.row_type.fields, *scan.row_type.fields)
@@ -85,7 +86,7 @@ def _made(
 
 
 def _gives(scan: TableFunctionScan, spec: CorrelateSpec, rows: Provenance) -> Provenance:
-    """A row for each one that the function gives; NULL beside rows for which it gives none."""
+    """Meaning of the result: one row per row of the function, with NULLs if it returns none."""
     call = digest(
         scan.function.value,
         spec.ordinality,
@@ -101,7 +102,7 @@ def _gives(scan: TableFunctionScan, spec: CorrelateSpec, rows: Provenance) -> Pr
 
 
 def _own(expression: ResolvedExpression) -> ResolvedExpression:
-    """An expression of the left row, as one over it."""
+    """Rewrite an outer reference to the left row into a field of that row."""
     if isinstance(expression, OuterReference):
         return FieldReference(expression.index, expression.type, expression.name)
     return expression.with_children(tuple(map(_own, expression.children())))

@@ -1,4 +1,4 @@
-"""Aggregates over windows of a number of rows. Flink: ``GroupWindowAggregate``."""
+"""Aggregates over windows of a fixed number of rows. Flink: ``GroupWindowAggregate``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["translate_count_window_aggregate"]
 def translate_count_window_aggregate(
     node: CountWindowAggregate, translator: Translator
 ) -> Transformation:
-    """Rows go to the subtask of their group."""
+    """The operator of a `CountWindowAggregate`; rows go to the subtask of their group."""
     fields = node.input.row_type.fields
     refuse_missing(node.calls, node.input.row_type)
     spec = CountWindowAggregateSpec(
@@ -42,7 +42,7 @@ def translate_count_window_aggregate(
 
 
 def state_signature(node: CountWindowAggregate, translator: Translator) -> StateSignature:
-    """Accumulators of the calls by group and window."""
+    """Signature of the state: accumulators of the calls by group and window."""
     rows = translator.provenance(translator.input(node.input))
     return StateSignature.of(
         rows,

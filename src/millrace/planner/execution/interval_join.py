@@ -1,4 +1,4 @@
-"""Joins whose rows are not far apart in time. Flink: ``IntervalJoin``."""
+"""Joins of rows whose times lie within an interval. Flink: ``IntervalJoin``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ __all__ = ["interval_join"]
 
 
 def interval_join(node: Join, bounds: IntervalBounds, translator: Translator) -> Transformation:
-    """Rows of both sides go to the subtask of their key; without a key to one."""
+    """The operator of an interval join; rows of both sides go to the subtask of their key, or
+    all to one without a key."""
     join = join_spec(node, bounds.parts)
     spec = TimeIntervalJoinSpec(
         join, (bounds.left, bounds.right), bounds.lower, bounds.upper, bounds.rowtime

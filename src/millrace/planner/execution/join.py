@@ -1,4 +1,4 @@
-"""Joins: an operator with the rows of both sides, in the subtask of their key. Flink: ``Join``."""
+"""Regular joins: an operator keeps the rows of both sides by key. Flink: ``Join``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ __all__ = ["translate_join"]
 
 @translates(Join)
 def translate_join(node: Join, translator: Translator) -> Transformation:
-    """Rows of both sides go to the subtask of their key; without a key to one."""
+    """The operator of a join; rows of both sides go to the subtask of their key, or all to one
+    without a key."""
     kind = node.kind
     function = function_rows(node.right, len(node.left.row_type)) if node.lateral else None
     if function is not None:
@@ -68,8 +69,8 @@ def translate_join(node: Join, translator: Translator) -> Transformation:
 
 
 def _lateral(node: Join, translator: Translator) -> Transformation:
-    """A join with a table as of a time of the left row: event time asks for versions, processing
-    time for what there is now; a temporal table function says which of them."""
+    """A join with a table as of a time of the left row: event time needs versions, processing
+    time the current rows; a temporal table function determines which."""
     found = snapshot_side(node)
     if found is None:
         raise node.refusal(

@@ -1,4 +1,4 @@
-"""What the operators of all joins are told of a join, and what decides their state."""
+"""Parts of a join that every join operator needs, and that decide the meaning of its state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ __all__ = ["join_spec", "state_signature"]
 
 
 def join_spec(node: Join, without: tuple[ResolvedExpression, ...] = ()) -> JoinSpec:
-    """What every join knows; ``without``: conditions that the operator knows otherwise."""
+    """The spec shared by all join operators; ``without`` are conditions that the operator gets
+    in another way."""
     condition, kind = join_condition(node), node.kind
     return JoinSpec(
         (node.left.row_type, node.right.row_type),
@@ -29,7 +30,7 @@ def join_spec(node: Join, without: tuple[ResolvedExpression, ...] = ()) -> JoinS
 def state_signature(
     node: Join, join: JoinSpec, translator: Translator, **parts: object
 ) -> StateSignature:
-    """Rows of both sides by key, with the rows of the other side that they have met.
+    """Signature of the state: rows of both sides by key, with their matches on the other side.
 
     Args:
         parts: what decides beside the condition which rows are kept, and how long.

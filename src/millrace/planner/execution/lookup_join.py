@@ -1,4 +1,4 @@
-"""Joins with FOR SYSTEM_TIME AS OF processing time: with what a table has now. Flink:
+"""Joins with FOR SYSTEM_TIME AS OF processing time, with a table's current rows. Flink:
 ``LookupJoin``."""
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ __all__ = ["lookup_join"]
 def lookup_join(
     node: Join, side: SnapshotSide, name: str, translator: Translator
 ) -> Transformation:
-    """It runs where its left input does, or where the hint says, with equal keys in one subtask.
+    """The operator of a look-up join; it runs in the subtasks of its left input or, with the
+    shuffle hint, by key.
 
     Args:
         name: of the table, for hints.
@@ -98,7 +99,7 @@ def _gives(
     spec: LookupJoinSpec,
     rows: Provenance,
 ) -> Provenance:
-    """A row for each one that is found."""
+    """Meaning of the result: one row per row that is looked up."""
     found = digest(table.path, names, rows.at(spec.keys))
     there = rows.with_columns([digest(found, name) for name in spec.types[1].names])
     right = there.with_columns([there.column(each) for each in spec.columns])

@@ -1,4 +1,4 @@
-"""`lookup_behaviour`: how a look-up join looks up: the options of its table, and its hint.
+"""`lookup_behaviour`: settings of a look-up join, from its table's options and its hint.
 
 Options: FLIP-221; hint: FLIP-204 and FLIP-234 (Flink docs, "Hints", LOOKUP).
 """
@@ -95,7 +95,8 @@ Hints = tuple[tuple[str, Any], ...]
 
 
 def lookup_hint(hints: Hints, names: tuple[str, ...]) -> dict[str, Any]:
-    """The options of the LOOKUP hint for a table, by any of its names; without one the defaults.
+    """Options of the LOOKUP hint for a table, by any of its names; the defaults if there is no
+    hint.
 
     Raises:
         JobDefinitionError: an option is unknown or wrong.
@@ -131,7 +132,7 @@ def _read(values: Mapping[str, str]) -> dict[str, Any]:
 def lookup_behaviour(
     table: str, options: Mapping[str, str], hint: Mapping[str, Any], zone: str = "UTC"
 ) -> LookupBehaviour:
-    """How to look up.
+    """Settings of a look-up join.
 
     Args:
         table: its name.
@@ -165,7 +166,7 @@ def lookup_behaviour(
 
 
 def _reload(table: str, options: Mapping[str, str], zone: str) -> CacheReload:
-    """When a cache of the whole table is read again."""
+    """Schedule on which a full cache of the table is reloaded."""
     if _word(table, RELOAD, options, ("PERIODIC", "TIMED")) == "PERIODIC":
         mode = _word(table, RELOAD_MODE, options, ("FIXED_DELAY", "FIXED_RATE"))
         interval: Duration = _required(table, RELOAD_INTERVAL, options)

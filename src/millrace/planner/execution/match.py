@@ -1,4 +1,5 @@
-"""MATCH_RECOGNIZE: an operator with the partial matches of each partition. Flink: ``Match``."""
+"""MATCH_RECOGNIZE: an operator that keeps the partial matches of each partition. Flink:
+``Match``."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ __all__ = ["match_spec", "translate_match"]
 
 @translates(Match)
 def translate_match(node: Match, translator: Translator) -> Transformation:
-    """Rows go to the subtask of their partition; without one, all to one subtask.
+    """The operator of a MATCH_RECOGNIZE; rows go to the subtask of their partition, or all to one
+    without a partition.
 
     Raises:
         UnsupportedQueryError: the order is not of time, or something cannot run.
@@ -64,7 +66,7 @@ def translate_match(node: Match, translator: Translator) -> Transformation:
 
 
 def state_signature(node: Match, translator: Translator) -> StateSignature:
-    """Rows that wait for their turn, and partial matches, by partition."""
+    """Signature of the state: waiting rows and partial matches by partition."""
     rows = translator.provenance(translator.input(node.input))
     return StateSignature.of(
         rows,
@@ -80,7 +82,7 @@ def state_signature(node: Match, translator: Translator) -> StateSignature:
 
 
 def match_spec(node: Match, session: SessionSettings, batch: bool = False) -> MatchSpec:
-    """What the operator of a node looks for.
+    """The spec of the operator of a MATCH_RECOGNIZE.
 
     Raises:
         JobDefinitionError: the order is not of time, or something cannot run.
@@ -120,7 +122,7 @@ def match_spec(node: Match, session: SessionSettings, batch: bool = False) -> Ma
 
 
 def _rowtime(node: Match, batch: bool) -> int | None:
-    """The column of event time; None: the order is that of processing time."""
+    """Position of the event-time column; None if rows are ordered by processing time."""
     first = node.order[0].index
     kind = time_attributes(node.input).get(first)
     if kind is not None:
@@ -179,7 +181,7 @@ def _skip(node: Match) -> AfterMatchSkipStrategy:
 
 
 def _refuse_missing(node: Match, expression: ResolvedExpression) -> None:
-    """Aggregates that cannot run are refused before the job starts."""
+    """Refuse aggregates that cannot run, before the job starts."""
     if isinstance(expression, PatternAggregate):
         types = tuple(each.output_type for each in expression.arguments)
         try:

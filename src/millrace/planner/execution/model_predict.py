@@ -16,7 +16,7 @@ __all__ = ["translate_model_predict"]
 
 @translates(ModelPredict)
 def translate_model_predict(node: ModelPredict, translator: Translator) -> Transformation:
-    """It runs where its input does."""
+    """The operator of a model call; it runs in the subtasks of its input."""
     model, names = node.model, node.input.row_type.names
     features = ", ".join(names[place] for place in node.features)
     path = ".".join(model.path)

@@ -1,4 +1,4 @@
-"""Aggregates over the rows around each row. Flink: ``OverAggregate``."""
+"""OVER aggregates: over the rows around each row. Flink: ``OverAggregate``."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _IN_NUMBERS = (
 
 @translates(OverAggregate)
 def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Transformation:
-    """An operator per frame; each puts its aggregates behind the columns of the one before.
+    """One operator per frame; each appends its aggregates to the columns of the one before.
 
     Raises:
         UnsupportedQueryError: a function or a frame is not there.
@@ -137,7 +137,7 @@ def _of_all_rows(
 def state_signature(
     node: OverAggregate, group: OverGroup, translator: Translator, by: tuple[object, ...] = ()
 ) -> StateSignature:
-    """Rows of frames, and of those that wait for their turn, with accumulators, by partition.
+    """Signature of the state: rows of frames and waiting rows, with accumulators, by partition.
 
     Args:
         group: the frame.
@@ -161,7 +161,7 @@ def _is_number(node: OverAggregate, index: int) -> bool:
 
 
 def _lags(node: OverAggregate) -> tuple[int, ...]:
-    """How many rows before each LAG reads; none: these are aggregates."""
+    """Number of rows that each LAG looks back; empty if the calls are aggregates."""
     calls = node.over[0].calls
     if calls[0].function is not built_in.LAG:
         return ()
@@ -184,12 +184,13 @@ def _lag(node: OverAggregate, call: AggregateCall) -> int:
 
 
 def _operator_of(call: AggregateCall) -> FunctionDefinition | None:
-    """The function, of those that have an operator of their own; the others share one."""
+    """The function of a call if it has an operator of its own; None if it shares the common one."""
     return call.function if call.function in (built_in.LAG, *_NUMBERING) else None
 
 
 def _numbered(group: OverGroup, number: FunctionDefinition | None) -> OverGroup:
-    """ROW_NUMBER and RANK count rows, DENSE_RANK the values of the order."""
+    """The group with its numbering frame: ROW_NUMBER and RANK count rows, DENSE_RANK distinct
+    values of the order."""
     if group.following != 0 or (group.preceding or 0) < 0:
         raise UnsupportedQueryError(
             "OVER RANGE FOLLOWING windows are not supported yet: in stream mode a frame ends with "

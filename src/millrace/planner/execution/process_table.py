@@ -1,4 +1,4 @@
-"""Process table functions of the user. Flink: ``ProcessTableFunction``."""
+"""Process table functions of users. Flink: ``ProcessTableFunction``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ __all__ = ["translate_process_table"]
 
 @translates(ProcessTable)
 def translate_process_table(node: ProcessTable, translator: Translator) -> Transformation:
-    """With row semantics it runs where its input does, else where the partition's rows are.
+    """The operator of a process table function; with row semantics it runs in its input's subtasks,
+    else by partition.
 
     Raises:
         JobDefinitionError: its uid is that of another function of the job.
@@ -55,12 +56,12 @@ def translate_process_table(node: ProcessTable, translator: Translator) -> Trans
 def state_signature(
     node: ProcessTable, inputs: list[Input], translator: Translator
 ) -> StateSignature:
-    """What the program says."""
+    """Signature of the state, identified by the uid that the program chose."""
     return StateSignature.of(*map(translator.provenance, inputs), uid=node.uid)
 
 
 def _gives(node: ProcessTable, uid: str, inputs: list[Input], translator: Translator) -> Provenance:
-    """What the function makes of its rows: all of it depends on all of them."""
+    """Meaning of the result: every output column depends on all input columns."""
     tables = [translator.provenance(each) for each in inputs]
     of_nothing = Provenance("", (), translator.session)
     made = digest(

@@ -20,7 +20,7 @@ __all__ = ["ranked", "translate_deduplicate", "translate_rank"]
 
 @translates(Rank)
 def translate_rank(node: Rank, translator: Translator) -> Transformation:
-    """Rows go to the subtask of their partition."""
+    """The operator of a Top-N; rows go to the subtask of their partition."""
     spec = RankSpec(
         node.input.row_type,
         node.partition,
@@ -43,7 +43,7 @@ def translate_rank(node: Rank, translator: Translator) -> Transformation:
 
 @translates(Deduplicate)
 def translate_deduplicate(node: Deduplicate, translator: Translator) -> Transformation:
-    """By processing time the order is that in which rows came."""
+    """The operator of a deduplication; by processing time, rows are ordered by arrival."""
     time = (SortKey(node.time, not node.keep_last),) if node.rowtime else ()
     spec = RankSpec(
         node.input.row_type,
@@ -66,7 +66,7 @@ def translate_deduplicate(node: Deduplicate, translator: Translator) -> Transfor
 
 
 def _clock(node: Rank | Deduplicate, translator: Translator) -> WindowTime:
-    """Of windows whose rows are ranked once they are complete."""
+    """Clock of the windows whose rows are ranked when the window is complete."""
     windows = windows_of(node.input) if node.window is not None else None
     return WindowTime() if windows is None else clock_of(windows.window, translator)
 
@@ -87,8 +87,8 @@ def ranked(node: RelNode, name: str, spec: RankSpec, translator: Translator) -> 
 
 
 def state_signature(ranked_rows: RelNode, spec: RankSpec, translator: Translator) -> StateSignature:
-    """Rows that have a rank, and those that may get one, by partition. The first rank that is given
-    decides which rows there have been."""
+    """Signature of the state: ranked rows and candidates by partition. It includes the first
+    rank, which decides the rows in the state."""
     rows = translator.provenance(translator.input(ranked_rows))
     return StateSignature.of(
         rows,

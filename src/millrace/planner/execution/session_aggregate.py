@@ -20,7 +20,8 @@ __all__ = ["translate_session_aggregate"]
 def translate_session_aggregate(
     node: WindowAggregate, time: int, translator: Translator
 ) -> Transformation:
-    """Rows go to the subtask of their group, which has the sessions of it."""
+    """The operator of an aggregate over sessions; rows go to the subtask of their group, which
+    keeps its sessions."""
     fields, gap = node.input.row_type.fields, node.window.size
     spec = SessionAggregateSpec(
         node.input.row_type,
@@ -49,7 +50,7 @@ def translate_session_aggregate(
 def state_signature(
     node: WindowAggregate, spec: SessionAggregateSpec, translator: Translator
 ) -> StateSignature:
-    """Accumulators of the calls by group and session."""
+    """Signature of the state: accumulators of the calls by group and session."""
     rows = translator.provenance(translator.input(node.input))
     return StateSignature.of(
         rows,

@@ -1,4 +1,4 @@
-"""Ends of queries: tables that are written, and rows for the client."""
+"""Sinks of queries: tables that are written, and rows for the client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["translate_collect", "translate_sink"]
 
 @translates(LogicalSink)
 def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
-    """The sink that the table's connector makes."""
+    """The sink that the table's connector creates."""
     table: ResolvedTable = node.table
     options = {**table.options, **dict(node.options)}
     source = translator.input(node.input)
@@ -63,7 +63,7 @@ def translate_sink(node: LogicalSink, translator: Translator) -> Transformation:
 
 
 def _constraints(node: LogicalSink, translator: Translator) -> SinkConstraints | None:
-    """What rows for the table must be; None: whatever they are."""
+    """Constraints on rows written to the table; None if there are none."""
     options, table = translator.settings.options, node.table
 
     def chosen(option: ConfigOption[str]) -> str:
@@ -88,7 +88,7 @@ def _constraints(node: LogicalSink, translator: Translator) -> SinkConstraints |
 
 @translates(CollectSink)
 def translate_collect(node: CollectSink, translator: Translator) -> Transformation:
-    """Rows for the client, from the subtasks that have them."""
+    """The sink that sends rows to the client, from the subtasks that produce them."""
     source = translator.input(node.input)
     made = Transformation(
         name=f"Collect[{translator.number()}]",

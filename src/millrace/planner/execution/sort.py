@@ -21,8 +21,8 @@ __all__ = ["translate_sort"]
 
 @translates(Sort)
 def translate_sort(node: Sort, translator: Translator) -> Transformation:
-    """In batch mode rows are kept until the input ends. The first rows of a stream are a Top-N of
-    all its rows; all of them are sorted by time only.
+    """The operator of a sort. Batch mode keeps all rows until the input ends. A stream supports a
+    LIMIT (as Top-N) or a sort by time.
 
     Raises:
         UnsupportedQueryError: all rows of a stream that updates rows are to be sorted.
@@ -60,7 +60,8 @@ def _of_stream(node: Sort, translator: Translator) -> Transformation:
 
 
 def _temporal_sort(node: Sort, translator: Translator) -> Transformation:
-    """The first key is a time attribute: `millrace.planner.inference.refusals` sees to it."""
+    """A sort by time; `millrace.planner.inference.refusals` makes sure that the first key is a
+    time attribute."""
     if not translator.insert_only(node.input):
         raise node.refusal(
             "ORDER BY time without LIMIT gives rows once they are complete, and these rows are "
@@ -80,7 +81,7 @@ def _temporal_sort(node: Sort, translator: Translator) -> Transformation:
 
 
 def state_signature(node: Sort, translator: Translator) -> StateSignature:
-    """The rows so far that may be among the first."""
+    """Signature of the state: rows that may still be among the first."""
     rows = translator.provenance(translator.input(node.input))
     return StateSignature.of(
         rows, kept=rows.columns, order=rows.order(node.keys), range=(node.offset, node.fetch)
@@ -90,8 +91,8 @@ def state_signature(node: Sort, translator: Translator) -> StateSignature:
 def temporal_state_signature(
     node: Sort, rowtime: int | None, translator: Translator
 ) -> StateSignature:
-    """Rows that the watermark has not passed. The order of rows of one time decides nothing: they
-    are sorted once they are given."""
+    """Signature of the state: rows that the watermark has not passed. The order of rows with
+    equal times is left out: they are sorted when they are emitted."""
     rows = translator.provenance(translator.input(node.input))
     time = None if rowtime is None else rows.columns[rowtime]
     return StateSignature.of(rows, kept=rows.columns, time=time)

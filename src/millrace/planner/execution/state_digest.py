@@ -1,4 +1,4 @@
-"""Digests of what a query says: of expressions, aggregate calls, options and constants.
+"""Digests of the parts of a query: expressions, aggregate calls, options and constants.
 
 They decide under which uids the state of queries is found again, so their bytes stay the same: in
 every process, with every version of Python, and from release to release. They are made of
@@ -64,8 +64,8 @@ _UNZONED = frozenset(
 
 
 def digest(*parts: object) -> str:
-    """The digest of values, in order: None, numbers, texts, bytes, times, types, enums, functions,
-    data classes, and lists, tuples, sets and mappings of such.
+    """The digest of values in order. A value is None, a number, text, bytes, time, type, enum,
+    function or data class, or a list, tuple, set or mapping of such values.
 
     >>> digest("a", ("b", "c")) == digest("a", ["b", "c"]) != digest("a", ("bc",))
     True
@@ -107,7 +107,7 @@ def expression_digest(
 def _own_parts(
     expression: ResolvedExpression, columns: Sequence[str], session: SessionSettings
 ) -> Iterator[object]:
-    """What an expression is beside its children."""
+    """Yield the parts of an expression other than its children."""
     yield type(expression).__name__
     yield expression.output_type
     match expression:
@@ -133,13 +133,13 @@ def _own_parts(
 
 
 def function_identity(function: FunctionDefinition) -> object:
-    """What a function is known by: a built-in one by its name, one of the user by the name of its
-    registration."""
+    """Identity of a function: the name of a built-in one, the registered name of a user
+    function."""
     return function.name if function.built_in else ("user", function.name.upper())
 
 
 def _options(options: object, columns: Sequence[str], session: SessionSettings) -> object:
-    """A call's options, those among them that are expressions as digests."""
+    """Options of a call, with expressions among them replaced by their digests."""
     if isinstance(options, ResolvedExpression):
         return expression_digest(options, columns, session)
     if isinstance(options, tuple):
@@ -148,7 +148,7 @@ def _options(options: object, columns: Sequence[str], session: SessionSettings) 
 
 
 def _is_zoned(call: Call) -> bool:
-    """Whether a call's value depends on the zone of the session."""
+    """Whether a call's value depends on the session's time zone."""
     if call.function in _ZONED:
         return True
     if call.function in _UNZONED or isinstance(call.type, BooleanType):
@@ -167,12 +167,12 @@ def _cast_options(cast: Cast, session: SessionSettings) -> Iterator[object]:
 
 
 def type_identity(logical_type: LogicalType) -> str:
-    """The text of a type without nullability, which decides no value."""
+    """Text of a type without its nullability, which has no influence on values."""
     return str(rewritten_type(logical_type, lambda each: each.with_nullable(True)))
 
 
 def _encoded(value: object) -> str:
-    """A text that no other value has."""
+    """An unambiguous text of a value."""
     for kinds, encode in _ENCODERS:
         if isinstance(value, kinds):
             return encode(value)
@@ -189,7 +189,8 @@ def _encoded_decimal(value: Decimal) -> str:
 
 
 def _encoded_object(value: object) -> str:
-    """The fields of a data class that are not their defaults, so that it can get others."""
+    """The fields of a data class that differ from their defaults, so that new fields with
+    defaults change no digest."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         pairs = [
             (each.name, getattr(value, each.name))

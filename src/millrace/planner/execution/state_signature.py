@@ -1,5 +1,5 @@
-"""`StateSignature`: what decides the meaning of an operator's state, and so its uid; `Provenance`:
-what the rows and the columns of an input mean.
+"""`StateSignature`: the meaning of an operator's state, which decides its uid; `Provenance`: the
+meaning of an input's rows and columns.
 
 Every operator with state has a function ``state_signature``. All that changes what its state
 means, or what it has emitted, is in it. What does not is left out: names of columns, what is
@@ -22,7 +22,7 @@ __all__ = ["Provenance", "StateSignature", "clock_identity"]
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Meaning of the rows of an input: digests of where they come from, and of each column.
+    """Meaning of an input's rows: digests of their origin, and of each column.
 
     Attributes:
         rows: of the sources, the operators with state and whatever multiplies rows.
@@ -38,19 +38,19 @@ class Provenance:
     filters: tuple[str, ...] = ()
 
     def at(self, positions: Iterable[int]) -> tuple[str, ...]:
-        """Digests of columns."""
+        """Digests of the columns at some positions."""
         return tuple(self.columns[index] for index in positions)
 
     def column(self, expression: ResolvedExpression) -> str:
-        """The digest of an expression over the rows: what a column of its values means."""
+        """Digest of an expression over the rows: the meaning of a column with its values."""
         return expression_digest(expression, self.columns, self.session)
 
     def expression(self, expression: ResolvedExpression | None) -> str | None:
-        """The digest of an expression over the rows; None: there is none."""
+        """Digest of an expression over the rows; None if there is no expression."""
         return None if expression is None else self.column(expression)
 
     def calls(self, calls: Iterable[AggregateCall]) -> tuple[object, ...]:
-        """What aggregate calls compute."""
+        """Identity of aggregate calls over the rows."""
         return tuple(map(self._call, calls))
 
     def _call(self, call: AggregateCall) -> object:
@@ -64,11 +64,11 @@ class Provenance:
         )
 
     def order(self, keys: Iterable[SortKey]) -> tuple[object, ...]:
-        """By what rows are ordered."""
+        """Identity of an order of the rows."""
         return tuple((self.columns[key.index], key.ascending, key.nulls_first) for key in keys)
 
     def with_columns(self, columns: Sequence[str], *rows: object) -> Provenance:
-        """The rows with other columns.
+        """Meaning of the rows with other columns.
 
         Args:
             rows: what changes which rows there are; nothing: nothing does.
@@ -77,12 +77,12 @@ class Provenance:
         return replace(self, rows=origin, columns=tuple(columns))
 
     def filtered(self, condition: ResolvedExpression) -> Provenance:
-        """Those of the rows, all inserted, for which a condition is TRUE."""
+        """Meaning of those rows, all of them inserts, for which a condition is TRUE."""
         return replace(self, filters=(*self.filters, self.column(condition)))
 
     def beside(self, right: Provenance) -> Provenance:
-        """Rows of two sides in one. A column is known by its side, too: both sides may be one
-        table."""
+        """Meaning of joined rows. A column's digest includes its side, since both sides may be
+        the same table."""
         sides = (("left", self), ("right", right))
         columns = [digest(name, column) for name, side in sides for column in side.columns]
         filters = tuple(digest(name, each) for name, side in sides for each in side.filters)
@@ -91,7 +91,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class StateSignature:
-    """What decides an operator's state.
+    """The parts of a query that decide the meaning of an operator's state.
 
     Attributes:
         inputs: what it reads.
@@ -103,20 +103,21 @@ class StateSignature:
 
     @staticmethod
     def of(*inputs: Provenance, **parts: object) -> StateSignature:
-        """The signature of an operator with these inputs."""
+        """The signature of an operator with these inputs and parts."""
         return StateSignature(inputs, tuple(sorted(parts.items())))
 
     @property
     def digest(self) -> str:
-        """Its digest."""
+        """Digest of the signature."""
         return digest([each.rows for each in self.inputs], self.parts)
 
     @property
     def filters(self) -> str:
-        """Digest of what may change in its inputs, for operators that differ by nothing else."""
+        """Digest of the inputs' changeable filters, which tells apart operators that are equal
+        otherwise."""
         return digest([each.filters for each in self.inputs])
 
 
 def clock_identity(clock: WindowTime) -> object:
-    """By what windows are cut and complete."""
+    """Identity of a window clock: its time zone, and whether it is processing time."""
     return (clock.zone, clock.processing)

@@ -1,4 +1,4 @@
-"""`TableAccess`: what a table of a catalog brings for the translation of scans, look-ups and sinks.
+"""`TableAccess`: interface to a catalog table's source, look-ups and sink, for the translation.
 
 A `ResolvedTable` has it as its ``source``. Flink: ``DynamicTableSource`` and ``DynamicTableSink``.
 """
@@ -23,7 +23,7 @@ __all__ = ["DataStreamAccess", "LookupRequest", "ScanRequest", "SinkRequest", "T
 
 @dataclass(frozen=True)
 class ScanRequest:
-    """What is wanted of a table's source.
+    """Requirements for a table's source.
 
     Attributes:
         columns: names and types of the columns to give, a part of the table's ``scan_type``.
@@ -45,7 +45,7 @@ class ScanRequest:
 
 @dataclass(frozen=True)
 class LookupRequest:
-    """What is wanted of a table that is looked up by key.
+    """Requirements for a table that is looked up by key.
 
     Attributes:
         columns: names and types of the columns to give, a part of the table's ``scan_type``.
@@ -61,7 +61,7 @@ class LookupRequest:
 
 @dataclass(frozen=True)
 class SinkRequest:
-    """What is wanted of a table's sink.
+    """Requirements for a table's sink.
 
     Attributes:
         columns: of the rows that it gets (``sink_type``).
@@ -83,7 +83,7 @@ class SinkRequest:
 
 @dataclass(frozen=True)
 class DataStreamAccess:
-    """A stream of the program as a table: it has no source of its own.
+    """A stream of the program that is used as a table: it has no source of its own.
 
     Attributes:
         inputs: where its records come from.
@@ -98,8 +98,8 @@ class TableAccess(Protocol):
     """Sources, look-ups and sinks of one table."""
 
     def create_source(self, request: ScanRequest) -> Source[Any]:
-        """A source of columns, or of rows, dicts or tuples with the columns' names or in their
-        order.
+        """A source of column batches, or of rows, dicts or tuples with the columns' names or in
+        their order.
 
         Raises:
             JobDefinitionError: the table cannot be read, or an option is wrong.
@@ -107,7 +107,7 @@ class TableAccess(Protocol):
         ...
 
     def create_lookup(self, request: LookupRequest) -> LookupFunction | AsyncLookupFunction:
-        """Rows by key: asked only of a table that says `ResolvedTable.lookup`.
+        """A function that looks up rows by key; called only if `ResolvedTable.lookup` is set.
 
         Raises:
             JobDefinitionError: an option is wrong.
@@ -115,7 +115,7 @@ class TableAccess(Protocol):
         ...
 
     def create_sink(self, request: SinkRequest) -> Sink[Any]:
-        """A sink of columns, or of rows with their `RowKind`.
+        """A sink of column batches, or of rows with their `RowKind`.
 
         Raises:
             JobDefinitionError: the table cannot be written so, or an option is wrong.
@@ -123,14 +123,15 @@ class TableAccess(Protocol):
         ...
 
     def replacing(self, request: SinkRequest) -> Callable[[], None]:
-        """Called before a job with INSERT OVERWRITE runs: what is to be called once it has ended.
+        """Prepare an INSERT OVERWRITE before its job runs; the returned function is to be called
+        when the job has ended.
 
         It removes the rows that were there before, as far as the job has replaced them.
         """
         ...
 
     def partitions(self, table: ResolvedTable) -> list[tuple[str, ...]]:
-        """The partitions that have data now: texts of the partition columns' values.
+        """Partitions that contain data now, as texts of the partition columns' values.
 
         Raises:
             JobDefinitionError: the connector cannot tell.
@@ -146,14 +147,14 @@ class TableAccess(Protocol):
         ...
 
     def version(self, table: ResolvedTable) -> int | None:
-        """What the table is at now, for `delete_rows` and `update_rows` to find whether somebody
-        else has changed it since; None: it has no versions."""
+        """Current version of the table, with which `delete_rows` and `update_rows` detect
+        changes by others; None if the table has no versions."""
         ...
 
     def delete_rows(
         self, table: ResolvedTable, keys: Sequence[tuple[Any, ...]] | None, read: int | None = None
     ) -> None:
-        """Delete the rows with these primary keys, all or none; None: every row.
+        """Delete the rows with these primary keys, all or none of them; with None, every row.
 
         Args:
             read: the `version` that the keys were found in, or one before it.
@@ -167,7 +168,7 @@ class TableAccess(Protocol):
     def update_rows(
         self, table: ResolvedTable, rows: Sequence[tuple[Any, ...]], read: int | None = None
     ) -> None:
-        """Replace the rows with the primary keys of these, all or none.
+        """Replace the rows that have the primary keys of the given rows, all or none of them.
 
         Args:
             read: the `version` that the rows were made from, or one before it.

@@ -1,4 +1,4 @@
-"""Scans of tables, with the watermark of the table pushed into the source."""
+"""Scans of tables, with the table's watermark pushed into the source."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ __all__ = ["translate_scan"]
 
 @translates(TableScan)
 def translate_scan(node: TableScan, translator: Translator) -> Transformation:
-    """The source's rows, in columns."""
+    """The source of a table, with its rows in columns."""
     return _source(node, translator)
 
 
 @translates(WatermarkAssigner)
 def translate_watermark(node: WatermarkAssigner, translator: Translator) -> Transformation:
-    """The watermark goes into the source below, through the computed columns between, so that each
-    split has its own; the rows are then those of the input."""
+    """The input with the watermark pushed into its source, through the computed columns between,
+    so that each split has its own watermark."""
     expression, scan = node.watermark, node.input
     while isinstance(scan, Project):
         expression = composed(expression, scan.expressions)
@@ -98,7 +98,7 @@ def _source(
 
 
 def _columns(table: ResolvedTable, row_type: RowType) -> list[object]:
-    """What the columns are in the source."""
+    """Identity of each column in the source."""
     metadata = _metadata(table, row_type.names)
     return [
         (each.name in metadata, metadata.get(each.name, each.name), each.type)
@@ -112,7 +112,7 @@ def _data_stream(
     translator: Translator,
     watermark: ResolvedExpression | None,
 ) -> Transformation:
-    """The records of a stream of the program, in columns."""
+    """The records of a stream of the program, as columns."""
     table: ResolvedTable = node.table
     metadata = _metadata(table, node.row_type.names)
     for name, key in metadata.items():
@@ -144,7 +144,7 @@ def _data_stream(
 
 
 def is_source_watermark(expression: ResolvedExpression | None) -> bool:
-    """Whether the watermarks of a stream are the table's."""
+    """Whether the table uses the watermarks of its stream (SOURCE_WATERMARK)."""
     return isinstance(expression, Call) and expression.function is SOURCE_WATERMARK
 
 

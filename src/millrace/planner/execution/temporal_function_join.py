@@ -1,5 +1,5 @@
-"""Joins with a temporal table function: with the version of a row at the time of another, or, in
-processing time, with the last one that has come.
+"""Joins with a temporal table function: with a row's version as of the left row's time or, in
+processing time, with the latest version.
 
 Flink docs: "Temporal Table Function Join"; Flink: ``StreamExecTemporalJoin``.
 """
@@ -31,7 +31,7 @@ _NAMES = {TimeAttribute.ROWTIME: "rowtime", TimeAttribute.PROCTIME: "processing"
 def temporal_function_join(
     node: Join, side: SnapshotSide, snapshot: LogicalSnapshot, translator: Translator
 ) -> Transformation:
-    """Rows of both sides go to the subtask of the function's key.
+    """The operator of the join; rows of both sides go to the subtask of the function's key.
 
     Raises:
         UnsupportedQueryError: it is an outer join, the times are of two kinds, or the condition
@@ -66,8 +66,8 @@ def temporal_function_join(
 def _versions(
     node: Join, side: SnapshotSide, versions: VersionColumns
 ) -> tuple[SnapshotSide, int, int]:
-    """The rows that are versions, their key and their time: below what would net the changes of
-    an epoch by this key."""
+    """The version rows, their key and their time, taken below a node that would merge an epoch's
+    changes by this key."""
     marks = (side.rows.field(versions.key), side.rows.field(versions.time))
     low = replace(side, columns=(*side.columns, *marks)).lowest()
     *columns, key, time = low.columns

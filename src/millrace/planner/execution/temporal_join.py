@@ -1,4 +1,4 @@
-"""Joins with FOR SYSTEM_TIME AS OF event time: with the version of a row at the time of another.
+"""Joins with FOR SYSTEM_TIME AS OF event time: with a row's version as of the left row's time.
 
 Versions come from a table with a primary key and a watermark, or from a view that keeps the last
 row of each key by event time. Flink: ``TemporalJoin``.
@@ -33,7 +33,7 @@ __all__ = ["joined_with_versions", "temporal_join", "versions_of", "with_columns
 def temporal_join(
     node: Join, side: SnapshotSide, time: int, translator: Translator
 ) -> Transformation:
-    """Rows of both sides go to the subtask of the primary key.
+    """The operator of a temporal join; rows of both sides go to the subtask of the primary key.
 
     Args:
         time: position of the left row's time.
@@ -52,7 +52,7 @@ def joined_with_versions(
     times: tuple[int, int] | None,
     translator: Translator,
 ) -> Transformation:
-    """The operator that joins left rows with versions.
+    """The operator that joins left rows with versions of the right side.
 
     Args:
         keys: positions of the columns that tell whose version a row of the side is.
@@ -104,7 +104,8 @@ def joined_with_versions(
 def state_signature(
     left: RelNode, right: RelNode, spec: TemporalJoinSpec, translator: Translator
 ) -> StateSignature:
-    """Rows of the left side that wait, and versions of the right one, by key."""
+    """Signature of the state: waiting rows of the left side, and versions of the right side, by
+    key."""
     rows, versions = (translator.provenance(translator.input(each)) for each in (left, right))
     times = None
     if spec.times is not None:
@@ -122,7 +123,7 @@ def state_signature(
 
 
 def versions_of(node: Join, side: SnapshotSide) -> tuple[SnapshotSide, tuple[int, ...], int]:
-    """The rows of a join's side that are versions, their primary key and their time.
+    """The version rows of a join's side, their primary key and their time.
 
     Raises:
         UnsupportedQueryError: they have none.
@@ -153,7 +154,7 @@ def versions_of(node: Join, side: SnapshotSide) -> tuple[SnapshotSide, tuple[int
 def _again(
     side: SnapshotSide, equal: dict[int, ResolvedExpression], keys: tuple[int, ...], width: int
 ) -> list[ResolvedExpression]:
-    """Equalities of columns that are not of the primary key."""
+    """Conditions for equal columns that are not part of the primary key."""
     places = {
         column.index: width + place
         for place, column in enumerate(side.columns)
@@ -170,8 +171,8 @@ def _again(
 def with_columns(
     rows: RelNode, expressions: list[ResolvedExpression]
 ) -> tuple[RelNode, tuple[int, ...]]:
-    """Rows with expressions over them as columns, behind theirs where they are none yet; and where
-    these are."""
+    """The rows with expressions appended as columns, unless they are columns already, and the
+    positions of the expressions."""
     width = len(rows.row_type)
     added = [each for each in expressions if not isinstance(each, FieldReference)]
     places = tuple(

@@ -1,4 +1,4 @@
-"""`Translator`: turns a relational tree into transformations, a node at a time.
+"""`Translator`: turns a relational tree into transformations, one node at a time.
 
 How a kind of node is translated is told by a function in a module of its own:
 
@@ -43,7 +43,7 @@ _TRANSLATIONS: dict[type[RelNode], Translate] = {}
 
 
 def translates(kind: type[N]) -> Callable[[Callable[[N, Translator], Transformation]], Any]:
-    """Makes a function the translation of a kind of node."""
+    """Register a function as the translation of a kind of node."""
 
     def register(function: Callable[[N, Translator], Transformation]) -> Any:
         _TRANSLATIONS[kind] = function
@@ -54,7 +54,7 @@ def translates(kind: type[N]) -> Callable[[Callable[[N, Translator], Transformat
 
 @dataclass(frozen=True)
 class TranslationSettings:
-    """What a translation depends on beside the tree.
+    """Settings that a translation depends on besides the tree.
 
     Attributes:
         parallelism: of operators that are not bound to one subtask.
@@ -74,7 +74,7 @@ class TranslationSettings:
 
 
 class Translator:
-    """Translates the trees of one job. A node that occurs twice is translated once.
+    """Translates the trees of one job. A node that occurs twice is translated only once.
 
     Args:
         settings: of the session.
@@ -93,7 +93,7 @@ class Translator:
         self._sinks = itertools.count()
 
     def translate(self, node: RelNode) -> Transformation:
-        """The transformation that gives a node's rows.
+        """The transformation that produces a node's rows.
 
         Raises:
             JobDefinitionError: there is no translation of such a node.
@@ -112,30 +112,30 @@ class Translator:
         return made
 
     def _own(self, made: Transformation, node: RelNode) -> Provenance:
-        """Rows and columns that an operator with state makes."""
+        """Meaning of the rows and columns of an operator with state, derived from its uid."""
         uid = str(made.uid)
         columns = (digest(uid, index) for index in range(len(node.row_type)))
         return Provenance(uid, tuple(columns), self.session)
 
     def changelog_mode(self, made: Transformation) -> str:
-        """The kinds of rows that a transformation gives, as Flink's EXPLAIN shows them; nothing
-        where there are none, or none are known."""
+        """The row kinds of a transformation, as Flink's EXPLAIN shows them; empty for sinks, and
+        if they are unknown."""
         node = self._nodes.get(made)
         if node is None or self._modes is None or made.role is Role.SINK:
             return ""
         return self._modes.changes(node).shown(self._modes.emits_update_before(node))
 
     def replace(self, node: RelNode, made: Transformation) -> None:
-        """Let a transformation give a node's rows, whatever the node's own translation."""
+        """Let a transformation produce a node's rows, in place of the node's own translation."""
         self._made[node] = made
 
     def number(self) -> int:
-        """The number of the next operator, which its name shows: ``Calc[2]``."""
+        """Number of the next operator, shown in its name: ``Calc[2]``."""
         self._number += 1
         return self._number
 
     def sink_ordinal(self) -> int:
-        """The number of the next sink, from 0."""
+        """Number of the next sink, from 0."""
         return next(self._sinks)
 
     def emits_update_before(self, node: RelNode) -> bool:
@@ -147,8 +147,8 @@ class Translator:
         return self._modes is not None and self._modes.insert_only(node)
 
     def state_ttl(self, of_node: int | None = None) -> int:
-        """ms after which state is forgotten: a node's own, or the session's. A batch forgets
-        nothing."""
+        """Time to live of state in ms: a node's own, or the session's. In batch mode state does
+        not expire."""
         if self.settings.batch:
             return 0
         return self.settings.state_ttl if of_node is None else of_node
@@ -156,12 +156,12 @@ class Translator:
     # -- transformations ---------------------------------------------------------------
 
     def input(self, node: RelNode, number: int = 0) -> Input:
-        """The rows of a node as they come, subtask by subtask."""
+        """The rows of a node as an input that keeps them in their subtasks."""
         return Input(self.translate(node), number=number)
 
     def keyed(self, node: RelNode, positions: Sequence[int], number: int = 0) -> Input:
-        """The rows of a node, those with equal values in some columns in one subtask; of no
-        columns: all rows in one."""
+        """The rows of a node as an input keyed by some columns: equal keys share a subtask;
+        without columns, all rows go to one."""
         if not positions:
             partitioning = Partitioning(Exchange.GLOBAL)
         else:
@@ -175,7 +175,7 @@ class Translator:
         return Input(self.translate(node), partitioning=partitioning, number=number)
 
     def provenance(self, rows: Input) -> Provenance:
-        """What the rows and columns of an input mean."""
+        """Meaning of an input's rows and columns."""
         return self._provenance[rows.transformation]
 
     def stateless(
@@ -186,7 +186,7 @@ class Translator:
         gives: Provenance,
         description: str = "",
     ) -> Transformation:
-        """An operator without state: it runs where its input does.
+        """An operator without state, which runs in the subtasks of its input.
 
         Args:
             gives: what its rows and columns mean, for the operators with state above it: what was
@@ -214,7 +214,7 @@ class Translator:
         signature: StateSignature,
         description: str = "",
     ) -> Transformation:
-        """An operator with state of keys.
+        """An operator with keyed state.
 
         Args:
             signature: what decides its state. It makes the uid: a query that was changed finds the
@@ -270,8 +270,8 @@ class Translator:
         return transformation
 
     def narrow(self, transformation: Transformation, condition: ResolvedExpression) -> None:
-        """Let a source of updates give only rows for which a condition is TRUE: one that it has
-        let through is taken back only by the same condition."""
+        """Record that a source of updates produces only rows for which a condition is TRUE:
+        retractions of these rows need the same condition."""
         rows = self._provenance[transformation]
         self._provenance[transformation] = rows.with_columns(
             rows.columns, "where", rows.expression(condition)
@@ -288,12 +288,12 @@ class Translator:
 
     @property
     def session(self) -> SessionSettings:
-        """Settings of the evaluation of expressions."""
+        """Settings for the evaluation of expressions."""
         return self.settings.session or SessionSettings()
 
     def uid(self, name: str, identity: str, filters: str = "") -> str:
-        """A uid that is the same whenever a query has such an operator at such a place: the n-th
-        of equal ones ends in its number.
+        """A uid that stays the same as long as the query has this operator at this place; further
+        equal operators get a number as suffix.
 
         Args:
             filters: what equal ones may differ by. Then the uid has that of the former ones, too:
@@ -309,7 +309,7 @@ class Translator:
 
 
 def _first_uid(name: str, identity: str) -> str:
-    """The uid of the first operator of a name and an identity."""
+    """Uid of the first operator with a name and an identity."""
     word = name.split("[", maxsplit=1)[0].lower()
     kind = "".join(sign if sign.isalnum() else "-" for sign in word)
     hashed = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
@@ -317,7 +317,7 @@ def _first_uid(name: str, identity: str) -> str:
 
 
 def _load_translations() -> None:
-    """Import all modules beside this one, which register themselves."""
+    """Import all modules of this package, which register their translations."""
     package = __name__.rpartition(".")[0]
     if _LOADED:
         return

@@ -1,4 +1,4 @@
-"""UNION ALL: an operator of several inputs that hands on what it gets. Flink: ``Union``."""
+"""UNION ALL: an operator that forwards the rows of several inputs. Flink: ``Union``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["translate_set_operation"]
 
 @translates(SetOperation)
 def translate_set_operation(node: SetOperation, translator: Translator) -> Transformation:
-    """UNION ALL: a rule makes aggregates of the other set operations."""
+    """The operator of a UNION ALL; a rule has replaced the other set operations by aggregates."""
     assert node.kind is SetKind.UNION
     assert node.all
     inputs = [replace(translator.input(operand), number=0) for operand in node.inputs]
@@ -27,7 +27,7 @@ def translate_set_operation(node: SetOperation, translator: Translator) -> Trans
 
 
 def _gives(inputs: list[Provenance]) -> Provenance:
-    """The rows of all inputs, whatever their order."""
+    """Meaning of the rows of all inputs, independent of the inputs' order."""
     ordered = sorted(inputs, key=lambda each: digest(each.rows, each.columns, each.filters))
     branches = [digest(each.rows, each.columns) for each in ordered]
     # a column knows which branch has what in it: two columns may have the same, in other rows

@@ -1,4 +1,4 @@
-"""The last row of each key of a sink. Flink: ``SinkUpsertMaterializer``."""
+"""Materialization of the last row of each key for a sink. Flink: ``SinkUpsertMaterializer``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["translate_upsert_materialize"]
 
 @translates(UpsertMaterialize)
 def translate_upsert_materialize(node: UpsertMaterialize, translator: Translator) -> Transformation:
-    """Of the rows of a key that are there, the one that came last."""
+    """The operator that keeps the rows of each key and emits the latest of them."""
     spec = RankSpec(
         node.input.row_type,
         node.keys,

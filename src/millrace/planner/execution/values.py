@@ -22,7 +22,7 @@ __all__ = ["translate_values"]
 
 @translates(Values)
 def translate_values(node: Values, translator: Translator) -> Transformation:
-    """A source of one split, so that the rows keep their order."""
+    """A source of a single split, so that the rows keep their order."""
     import pyarrow as pa
 
     session = translator.settings.session
@@ -48,7 +48,7 @@ def translate_values(node: Values, translator: Translator) -> Transformation:
 
 
 def _value(expression: ResolvedExpression, session: SessionSettings | None) -> Any:
-    """The value of an expression without fields."""
+    """Value of an expression without field references."""
     import pyarrow as pa
 
     if isinstance(expression, ValueLiteral):

@@ -25,7 +25,8 @@ __all__ = ["slices_of", "translate_window_aggregate"]
 
 
 def slices_of(window: WindowingStrategy) -> WindowSlices:
-    """The slices of TUMBLE, HOP and CUMULATE; of SESSION any: rows have their windows already."""
+    """The slices of TUMBLE, HOP and CUMULATE; those of SESSION are unused, since its rows
+    already have windows."""
     whole = window.kind in (WindowKind.TUMBLE, WindowKind.SESSION)
     slide = window.size if whole else window.slide
     cumulates = window.kind is WindowKind.CUMULATE
@@ -36,7 +37,7 @@ def slices_of(window: WindowingStrategy) -> WindowSlices:
 
 @translates(WindowAggregate)
 def translate_window_aggregate(node: WindowAggregate, translator: Translator) -> Transformation:
-    """Rows go to the subtask of their group."""
+    """The operator of a window aggregate; rows go to the subtask of their group."""
     fields = node.input.row_type.fields
     time = node.time if node.attached is None else node.attached[1]
     if time is None:
@@ -71,8 +72,8 @@ def translate_window_aggregate(node: WindowAggregate, translator: Translator) ->
 def state_signature(
     node: WindowAggregate, spec: WindowAggregateSpec, translator: Translator
 ) -> StateSignature:
-    """Accumulators of the calls by group and slice. Which properties of windows are shown decides
-    nothing."""
+    """Signature of the state: accumulators of the calls by group and slice. The selected window
+    properties are left out."""
     rows = translator.provenance(translator.input(node.input))
     window = node.window
     return StateSignature.of(

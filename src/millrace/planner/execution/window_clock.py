@@ -1,4 +1,4 @@
-"""`clock_of`: the clock of windows, given how they are cut. Flink: ``TimeWindowUtil``."""
+"""`clock_of`: the clock of windows. Flink: ``TimeWindowUtil``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ __all__ = ["clock_of"]
 
 
 def clock_of(window: WindowingStrategy, translator: Translator) -> WindowTime:
-    """Windows of TIMESTAMP_LTZ follow the wall clock of the session's zone."""
+    """The clock of windows; windows over TIMESTAMP_LTZ follow the wall clock of the session's
+    time zone."""
     session = translator.settings.session or SessionSettings()
     local = window.local and session.time_zone != "UTC"
     return WindowTime(session.time_zone if local else None, window.processing)

@@ -18,7 +18,8 @@ __all__ = ["window_join"]
 
 
 def window_join(node: Join, windows: WindowJoinColumns, translator: Translator) -> Transformation:
-    """Rows of both sides go to the subtask of their key and window."""
+    """The operator of a window join; rows of both sides go to the subtask of their key and
+    window."""
     join = join_spec(node)
     left, right = join.keys
     ends = (min(windows.left.end), min(windows.right.end))

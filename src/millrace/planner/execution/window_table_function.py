@@ -1,4 +1,4 @@
-"""Rows with their windows. Flink: ``WindowTableFunction``."""
+"""Assignment of rows to windows. Flink: ``WindowTableFunction``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ __all__ = ["translate_window_table_function"]
 def translate_window_table_function(
     node: WindowTableFunction, translator: Translator
 ) -> Transformation:
-    """It runs where its input does; of SESSION, where the rows of its partition are."""
+    """The operator of a window function; it runs in its input's subtasks or, for SESSION, by
+    partition."""
     if node.window.kind is WindowKind.SESSION:
         return _sessions(node, translator)
     name, rows = node.input.row_type.names[node.time], translator.input(node.input)
@@ -48,7 +49,7 @@ def translate_window_table_function(
 
 
 def _gives(node: WindowTableFunction, rows: Provenance, translator: Translator) -> Provenance:
-    """Each row as often as it is in a window."""
+    """Meaning of the result: each row, once per window it belongs to."""
     window = node.window
     cut = digest(
         (window.kind, window.size, window.slide, window.offset),
@@ -79,7 +80,7 @@ def _sessions(node: WindowTableFunction, translator: Translator) -> Transformati
 
 
 def state_signature(node: WindowTableFunction, translator: Translator) -> StateSignature:
-    """Sessions with their rows, by partition."""
+    """Signature of the state: sessions and their rows, by partition."""
     rows = translator.provenance(translator.input(node.input))
     return StateSignature.of(
         rows,

@@ -1,1 +1,1 @@
-"""What is derived of trees: time attributes, changelog modes and upsert keys per node."""
+"""Properties derived from trees: time attributes, changelog modes and upsert keys per node."""

@@ -1,4 +1,4 @@
-"""`ChangelogModes`: which changes each node emits, and whether its consumers need -U rows.
+"""`ChangelogModes`: the changes that each node emits, and whether its consumers need -U rows.
 
 Semantics: Flink docs, "Dynamic Tables"; Flink: ``FlinkChangelogModeInferenceProgram``.
 """
@@ -47,7 +47,7 @@ __all__ = ["RowChanges", "ChangelogModes", "changes_of"]
 
 
 class RowChanges(Flag):
-    """What happens to rows that were inserted."""
+    """Kinds of changes to rows that were inserted."""
 
     NONE = 0
     UPDATE = auto()
@@ -57,7 +57,7 @@ class RowChanges(Flag):
         return self.shown(update_before=True)
 
     def shown(self, update_before: bool) -> str:
-        """As Flink's EXPLAIN shows a changelog.
+        """The changelog mode as Flink's EXPLAIN shows it.
 
         Args:
             update_before: whether it has the rows before updates.
@@ -95,7 +95,7 @@ class ChangelogModes:
             self._need(root, True)
 
     def changes(self, node: RelNode) -> RowChanges:
-        """What a node emits beside inserts."""
+        """Changes that a node emits besides inserts."""
         if not self._streaming:
             return RowChanges.NONE
         found = self._changes.get(node)
@@ -122,7 +122,7 @@ class ChangelogModes:
 
 
 def _needs_update_before(node: RelNode, needed: bool) -> bool:
-    """Whether a node needs -U rows of its inputs, given whether it must emit them."""
+    """Whether a node needs -U rows from its inputs, given whether it must emit them itself."""
     if isinstance(node, LogicalSink):
         accepts = node.table.accepts
         return not accepts or RowKind.UPDATE_BEFORE in accepts
@@ -140,7 +140,8 @@ def _needs_update_before(node: RelNode, needed: bool) -> bool:
 
 
 def _process_needs_update_before(node: ProcessTable) -> bool:
-    """A function that takes updates by key does not, where the partition is that key."""
+    """Whether a process table function needs -U rows; not if it takes updates by key and is
+    partitioned by that key."""
     for rows, table in zip(node.operands, node.tables, strict=True):
         by_key = frozenset(table.partition) in upsert_keys(rows) and bool(table.partition)
         if not by_key or node.asks(table, ArgumentTrait.REQUIRE_UPDATE_BEFORE):
@@ -149,7 +150,7 @@ def _process_needs_update_before(node: ProcessTable) -> bool:
 
 
 def changes_of(node: RelNode, inputs: Sequence[RowChanges]) -> RowChanges:
-    """What a node emits beside inserts, given what its inputs do."""
+    """Changes that a node emits besides inserts, given the changes of its inputs."""
     merged = RowChanges.NONE
     for each in inputs:
         merged |= each

@@ -1,4 +1,4 @@
-"""`interval_bounds`: by how much the times of two joined rows may differ.
+"""`interval_bounds`: the largest difference between the times of two joined rows.
 
 Flink docs, "Interval Joins"; Flink: ``IntervalJoinUtil``.
 """
@@ -29,7 +29,8 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class IntervalBounds:
-    """Two rows match only if ``right + lower <= left <= right + upper`` holds of their times.
+    """Bounds of an interval join: two rows match only if ``right + lower <= left <= right + upper``
+    holds for their times.
 
     Attributes:
         left, right: positions of the times, each in the row of its side.
@@ -49,8 +50,8 @@ class IntervalBounds:
 def interval_bounds(
     condition: ResolvedExpression, times: Mapping[int, TimeAttribute], width: int
 ) -> IntervalBounds | None:
-    """The bounds in a condition over a left row of ``width`` columns and a right one; None: there
-    is none on one of the ends.
+    """The bounds in a condition over a left row of ``width`` columns and a right row; None if a
+    bound is missing.
 
     Args:
         times: the time attributes of the joined row.
@@ -74,7 +75,8 @@ def interval_bounds(
 def _bound(
     part: ResolvedExpression, times: Mapping[int, TimeAttribute], width: int
 ) -> tuple[tuple[int, int], int | None, int | None] | None:
-    """The times that a comparison is of, and the least and greatest difference it allows."""
+    """The two times that a comparison compares, and the least and the greatest difference it
+    allows."""
     if not isinstance(part, Call) or part.function not in built_in.SWAPPED_COMPARISONS:
         return None
     sides = [_shifted_time(each, times) for each in part.arguments]
@@ -103,7 +105,7 @@ def _bound(
 def _shifted_time(
     expression: ResolvedExpression, times: Mapping[int, TimeAttribute]
 ) -> tuple[int, int] | None:
-    """The position of a time attribute and the ms that are added to it."""
+    """Position of a time attribute, and the ms added to it."""
     if isinstance(expression, FieldReference):
         return (expression.index, 0) if expression.index in times else None
     if isinstance(expression, Cast) and _widens(expression):
@@ -122,7 +124,7 @@ def _shifted_time(
 
 
 def _widens(cast: Cast) -> bool:
-    """Whether a cast changes the precision of a timestamp and no value."""
+    """Whether a cast changes only the precision of a timestamp, not its value."""
     one, two = cast.operand.output_type, cast.type
     for kind in (TimestampType, LocalZonedTimestampType):
         if isinstance(one, kind) and isinstance(two, kind):
@@ -131,7 +133,7 @@ def _widens(cast: Cast) -> bool:
 
 
 def _interval(expression: ResolvedExpression) -> int | None:
-    """The ms of a constant interval of days or less."""
+    """Length of a constant interval of days or smaller units, in ms."""
     if isinstance(expression, ValueLiteral):
         value = expression.value
         if isinstance(value, timedelta) and not value % _MILLISECOND:

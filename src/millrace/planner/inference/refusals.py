@@ -1,4 +1,4 @@
-"""`require_supported`: what streams cannot do, refused with Flink's reasons.
+"""`require_supported`: refuses queries that streams cannot run, with Flink's reasons.
 
 Flink: ``FlinkChangelogModeInferenceProgram`` and the translations of ``StreamPhysicalRel``.
 """
@@ -47,7 +47,7 @@ INSERTS_ONLY = (
 
 
 def require_supported(root: RelNode, modes: ChangelogModes) -> None:
-    """Checks a tree that is to run over streams.
+    """Check that a tree can run over streams.
 
     Raises:
         UnsupportedQueryError: a node gets changes that it cannot take, an order is not of
@@ -99,7 +99,8 @@ def _refused_changes(
     modes: ChangelogModes,
     hint: str = "",
 ) -> UnsupportedQueryError:
-    """The error that a node takes no such changes of its input, with what makes them."""
+    """The error that a node does not support some changes of its input, naming the node that
+    makes them."""
     maker = _maker(source, refused, modes)
     shown = f"{_kind(maker)}({', '.join(maker.row_type.names)})"
     kinds = _words(refused)
@@ -111,7 +112,7 @@ def _refused_changes(
 
 
 def _maker(node: RelNode, refused: RowChanges, modes: ChangelogModes) -> RelNode:
-    """The uppermost node that gives changes even of rows that are never changed."""
+    """The uppermost node that emits such changes even if its inputs only insert rows."""
     alone = changes_of(node, [RowChanges.NONE for _ in node.inputs])
     if not alone & refused:
         for each in node.inputs:
@@ -131,7 +132,7 @@ def _name(node: RelNode) -> str:
 
 
 def _windows(node: Join) -> None:
-    """The windows of both sides of a window join must be cut alike."""
+    """Refuse a window join whose sides have different windows."""
     windows = window_join_columns(node)
     if windows is None:
         return

@@ -1,4 +1,4 @@
-"""`time_attributes`: which columns of a node are event time or processing time.
+"""`time_attributes`: the columns of a node that are event time or processing time.
 
 A time attribute is a column that nothing has been done to: an expression over it is an ordinary
 timestamp. Semantics: Flink docs, "Time Attributes"; Flink: ``RelTimeIndicatorConverter``.
@@ -50,7 +50,7 @@ TimeAttributes = dict[int, TimeAttribute]
 
 
 def time_attributes(node: RelNode) -> TimeAttributes:
-    """The time attributes of a node's columns, by position."""
+    """Time attributes of a node's columns, by position."""
     found = _KNOWN.get(node)
     if found is None:
         found = _KNOWN[node] = _derived(node)
@@ -58,8 +58,8 @@ def time_attributes(node: RelNode) -> TimeAttributes:
 
 
 def ordered_by_time(node: OverAggregate) -> bool:
-    """Whether frames are of rows in the order of a time attribute, so that they are complete when
-    it has passed."""
+    """Whether frames are ordered by a time attribute, so that a frame is complete once this time
+    has passed."""
     times = time_attributes(node.input)
     return all(group.order and group.order[0].index in times for group in node.over)
 
@@ -138,7 +138,8 @@ def _of_window_aggregate(node: WindowAggregate) -> TimeAttributes:
 
 
 def _of_match(node: Match) -> TimeAttributes:
-    """MATCH_ROWTIME and MATCH_PROCTIME; a column of the input is a plain timestamp."""
+    """Time attributes of a MATCH_RECOGNIZE: MATCH_ROWTIME and MATCH_PROCTIME; columns of the
+    input become plain timestamps."""
     made: TimeAttributes = {}
     for index, (_, measure) in enumerate(node.measures, start=len(node.partition)):
         if isinstance(measure, MatchRowtime):
@@ -149,8 +150,8 @@ def _of_match(node: Match) -> TimeAttributes:
 
 
 def _of_join(node: Join) -> TimeAttributes:
-    """Of joins that keep time: both times of an interval join, window_time of a window join, the
-    left side of temporal and look-up joins; of a regular join the columns are plain timestamps."""
+    """Time attributes of a join: both times of an interval join, window_time of a window join,
+    the left side's in temporal and look-up joins; none in a regular join."""
     if node.lateral:
         return time_attributes(node.left)
     both = _of_both(node)
@@ -174,12 +175,13 @@ def _of_both(node: Join) -> TimeAttributes:
 
 
 def joins_by_time(node: Join) -> bool:
-    """Whether a join waits for time, so that its rows are final: an interval or a window join."""
+    """Whether a join waits for time, so that its rows are final: an interval join or a window
+    join."""
     return window_join_columns(node) is not None or interval_of(node) is not None
 
 
 def interval_of(node: Join) -> IntervalBounds | None:
-    """The bounds of an interval join; None: the join is none."""
+    """The bounds of an interval join; None for other joins."""
     if node.lateral:
         return None
     return interval_bounds(node.condition, _of_both(node), len(node.left.row_type))

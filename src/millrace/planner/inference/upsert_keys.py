@@ -1,4 +1,4 @@
-"""`upsert_keys`: columns by which a node's rows are unique at every moment.
+"""`upsert_keys`: column sets by which a node's rows are unique at every moment.
 
 Flink: ``FlinkRelMdUniqueKeys`` and ``FlinkRelMdUpsertKeys``.
 """
@@ -36,7 +36,7 @@ NONE: UpsertKeys = frozenset()
 
 
 def upsert_keys(node: RelNode) -> UpsertKeys:
-    """The keys of a node as sets of positions; of one row at most: the empty key."""
+    """The upsert keys of a node as sets of positions; the empty key if there is at most one row."""
     if isinstance(node, TableScan):
         names = node.row_type.names
         key = node.table.primary_key

@@ -1,1 +1,1 @@
-"""The typed relational tree: what a query is, whoever wrote it and however it will run."""
+"""The typed relational tree: a query, independent of the API that made it and of its execution."""

@@ -1,4 +1,4 @@
-"""`explained`: a relational tree as text, a node per line, as Flink's EXPLAIN shows it."""
+"""`explained`: a relational tree as text, one node per line, as Flink's EXPLAIN shows it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["explained"]
 
 
 def explained(node: RelNode) -> str:
-    """The tree, inputs below and further in than the node that reads them.
+    """Text of the tree; inputs stand below the node that reads them, indented.
 
     >>> from millrace.common.types.logical.logical_type import IntType, RowType
     >>> print(explained(rel.Values((), RowType.of(("id", IntType())))))

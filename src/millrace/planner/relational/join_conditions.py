@@ -1,4 +1,4 @@
-"""`join_condition`: what of a join's condition are equalities, by which rows find each other.
+"""`join_condition`: the equalities in a join's condition, by which rows are matched.
 
 Flink: ``JoinInfo``.
 """
@@ -19,7 +19,7 @@ __all__ = ["JoinCondition", "equal_by_bytes", "equal_sides", "join_condition"]
 
 @dataclass(frozen=True)
 class JoinCondition:
-    """A join's condition.
+    """A join's condition, split into equal columns and the rest.
 
     Attributes:
         left, right: positions of the columns that must be equal, in pairs, each in the row of its
@@ -33,17 +33,18 @@ class JoinCondition:
 
     @property
     def condition(self) -> ResolvedExpression | None:
-        """What else must hold, or None: nothing."""
+        """The rest of the condition; None if there is no rest."""
         return conjunction(self.residual) if self.residual else None
 
     def without(self, parts: tuple[ResolvedExpression, ...]) -> JoinCondition:
-        """The same without parts of the residual that are known otherwise."""
+        """The same condition without some parts of the residual, which the join checks
+        elsewhere."""
         kept = tuple(each for each in self.residual if each not in parts)
         return JoinCondition(self.left, self.right, kept)
 
 
 def join_condition(node: Join) -> JoinCondition:
-    """The condition of a join, taken apart."""
+    """The condition of a join, split into equal columns and the rest."""
     width = len(node.left.row_type)
     pairs: dict[tuple[int, int], None] = {}
     residual = []
@@ -62,8 +63,8 @@ def join_condition(node: Join) -> JoinCondition:
 def equal_sides(
     part: ResolvedExpression, width: int
 ) -> tuple[ResolvedExpression, ResolvedExpression] | None:
-    """What of the left row and what of the right one must be equal, both over the joined row; None:
-    a condition is no such equality, or one of values that are not `equal_by_bytes`."""
+    """The left and right expressions of an equality, both over the joined row; None if the
+    condition is no equality, or not one of values that are `equal_by_bytes`."""
     if not isinstance(part, Call) or part.function is not built_in.EQUALS:
         return None
     one, two = part.arguments
@@ -76,6 +77,6 @@ def equal_sides(
 
 
 def equal_by_bytes(one: LogicalType, two: LogicalType) -> bool:
-    """Whether values are equal exactly if they are in Arrow's columns. Of floating point numbers
-    that is what joins mean by equal, as in Flink: NaN finds NaN, and -0.0 does not find 0.0."""
+    """Whether values are equal exactly if they are equal in Arrow's columns. Joins compare
+    floating point numbers this way, as Flink does: NaN matches NaN, and -0.0 does not match 0.0."""
     return bool(arrow_type(one) == arrow_type(two))

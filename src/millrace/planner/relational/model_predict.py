@@ -1,4 +1,4 @@
-"""`ModelPredict`: rows with what a model says of them. Flink: ``ML_PREDICT``."""
+"""`ModelPredict`: rows with a model's predictions. Flink: ``ML_PREDICT``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ModelPredict"]
 
 @dataclass(frozen=True, eq=False)
 class ModelPredict(SingleRel):
-    """The columns of the input, and behind them those of the model's output.
+    """The columns of the input, followed by the columns of the model's output.
 
     Attributes:
         features: positions of the columns that the model gets, in the order of its input.

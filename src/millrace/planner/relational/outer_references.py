@@ -1,4 +1,4 @@
-"""Expressions of nodes, and the references in a tree to rows of the queries around it."""
+"""Expressions of nodes, and references in a tree to rows of outer queries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Change = Callable[[ResolvedExpression], ResolvedExpression]
 
 
 def expressions_of(node: RelNode) -> tuple[ResolvedExpression, ...]:
-    """The expressions in a node, not in its inputs."""
+    """The expressions of a node, without those of its inputs."""
     if isinstance(node, Project):
         return node.expressions
     if isinstance(node, Filter | Join):
@@ -45,7 +45,7 @@ def expressions_of(node: RelNode) -> tuple[ResolvedExpression, ...]:
 
 
 def from_inside(expression: ResolvedExpression, level: int = 1) -> ResolvedExpression:
-    """An expression over a row as the queries inside see it, ``level`` of them further in."""
+    """Rewrite an expression over a row for use in a query that is nested ``level`` deeper."""
     if isinstance(expression, FieldReference):
         return OuterReference(level, expression.index, expression.type, expression.name)
     if isinstance(expression, OuterReference):
@@ -88,19 +88,19 @@ def _outer_levels(node: RelNode) -> Iterator[int]:
 
 
 def has_outer(node: RelNode, level: int) -> bool:
-    """Whether a tree refers to the row of the query that is ``level`` further out."""
+    """Whether a tree refers to the row of the query ``level`` levels further out."""
     return any(each == level for each in _outer_levels(node))
 
 
 def has_any_outer(node: RelNode) -> bool:
-    """Whether a tree refers to a row outside of it."""
+    """Whether a tree refers to a row of any outer query."""
     return any(each > 0 for each in _outer_levels(node))
 
 
 def map_outer(
     node: RelNode, level: int, change: Callable[[OuterReference], ResolvedExpression]
 ) -> RelNode:
-    """The tree with references to the row ``level`` further out changed."""
+    """The tree, with ``change`` applied to references to the row ``level`` levels further out."""
 
     def expression(each: ResolvedExpression) -> ResolvedExpression:
         if isinstance(each, OuterReference):

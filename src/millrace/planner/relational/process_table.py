@@ -1,4 +1,4 @@
-"""`ProcessTable`: the rows of a process table function of the user. Flink: ``ProcessTableFunction``
+"""`ProcessTable`: the rows of a user's process table function. Flink: ``ProcessTableFunction``
 nodes, which SQL calls polymorphic table functions."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["ProcessTable", "TableOperand"]
 
 @dataclass(frozen=True)
 class TableOperand:
-    """A table that the function is called with.
+    """A table argument of the function.
 
     Attributes:
         argument: place among the arguments; None: the function takes no table, and is called once.
@@ -37,7 +37,7 @@ class TableOperand:
 
 @dataclass(frozen=True, eq=False)
 class ProcessTable(RelNode):
-    """Rows that a function makes of the rows of its tables.
+    """Rows that a process table function makes from the rows of its tables.
 
     Attributes:
         operands: the tables' rows, in the order of ``tables``.
@@ -66,33 +66,33 @@ class ProcessTable(RelNode):
 
     @property
     def signature(self) -> ProcessSignature:
-        """What the function takes and gives."""
+        """Arguments and result of the function."""
         found = self.function.process
         assert isinstance(found, ProcessSignature)
         return found
 
     @property
     def invocation(self) -> str:
-        """The call, with its values."""
+        """Text of the call, with its values."""
         pairs = zip(self.signature.arguments, self.values, strict=True)
         shown = ("TABLE" if each.is_table else str(value or "DEFAULT") for each, value in pairs)
         return f"{self.function.name}({', '.join(shown)})"
 
     @property
     def is_keyed(self) -> bool:
-        """Whether its tables have partitions."""
+        """Whether the function's tables are partitioned."""
         return any(each.is_set for each in self.signature.tables)
 
     @property
     def is_timed(self) -> bool:
-        """Whether it has ``on_time``."""
+        """Whether the call has ``on_time``."""
         return any(each.time is not None for each in self.tables)
 
     def argument(self, table: TableOperand) -> ProcessArgument | None:
-        """What is declared of a table."""
+        """The declared argument for a table."""
         return None if table.argument is None else self.signature.arguments[table.argument]
 
     def asks(self, table: TableOperand, trait: ArgumentTrait) -> bool:
-        """Whether a table is declared with a trait."""
+        """Whether a table's argument is declared with a trait."""
         argument = self.argument(table)
         return argument is not None and trait in argument.traits

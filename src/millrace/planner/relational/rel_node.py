@@ -45,7 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class RelNode:
-    """A node that gives rows. Nodes are frozen, and compare by identity.
+    """A node that produces rows. Nodes are frozen, and compare by identity.
 
     Attributes:
         place: of what asks for the node in a statement; None: nothing does by itself, or there is
@@ -56,26 +56,26 @@ class RelNode:
 
     @property
     def row_type(self) -> RowType:
-        """The names and types of its columns; names are unique."""
+        """Names and types of the node's columns; names are unique."""
         raise NotImplementedError
 
     @property
     def inputs(self) -> tuple[RelNode, ...]:
-        """The nodes it reads."""
+        """The nodes that this node reads."""
         return ()
 
     def with_inputs(self, inputs: tuple[RelNode, ...]) -> RelNode:
-        """The same node over others."""
+        """The same node with other inputs."""
         assert not inputs
         return self
 
     def field(self, index: int) -> FieldReference:
-        """A reference to one of its columns."""
+        """A reference to one of the node's columns."""
         column = self.row_type.fields[index]
         return FieldReference(index, column.type, column.name)
 
     def refusal(self, reason: str, place: Place | None = None) -> UnsupportedQueryError:
-        """The error that the node cannot run so.
+        """The error that this node is not supported.
 
         Args:
             place: of the part of it that is refused; None: of the whole.
@@ -85,7 +85,7 @@ class RelNode:
 
 @dataclass(frozen=True, eq=False)
 class SingleRel(RelNode):
-    """Base of nodes with one input; by default they have its columns."""
+    """Base of nodes with one input; their columns are the input's by default."""
 
     input: RelNode
 
@@ -128,7 +128,7 @@ class TableScan(RelNode):
 
 @dataclass(frozen=True, eq=False)
 class Values(RelNode):
-    """Constant rows: of literals, or of expressions without fields."""
+    """Constant rows, of literals or of expressions without fields."""
 
     rows: tuple[tuple[ResolvedExpression, ...], ...]
     values_type: RowType
@@ -140,7 +140,7 @@ class Values(RelNode):
 
 @dataclass(frozen=True, eq=False)
 class Project(SingleRel):
-    """A column per expression."""
+    """Rows with one column per expression."""
 
     expressions: tuple[ResolvedExpression, ...]
     names: tuple[str, ...]
@@ -160,7 +160,7 @@ class Filter(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class Aggregate(SingleRel):
-    """A row per group: the group's columns, then an aggregate per call.
+    """One row per group: the group's columns, then one aggregate per call.
 
     Attributes:
         groups: positions of the columns to group by; none of them: one group of all rows.
@@ -189,7 +189,7 @@ class Aggregate(SingleRel):
 
 
 class JoinKind(Enum):
-    """Which rows a join gives."""
+    """Kinds of joins."""
 
     INNER = "InnerJoin"
     LEFT = "LeftOuterJoin"
@@ -201,7 +201,7 @@ class JoinKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Join(RelNode):
-    """Pairs of rows for which a condition is TRUE; SEMI and ANTI give left rows only.
+    """Pairs of rows for which a condition is TRUE; SEMI and ANTI return left rows only.
 
     Attributes:
         condition: over the left row followed by the right one.
@@ -242,7 +242,7 @@ class Join(RelNode):
 
 
 class SetKind(Enum):
-    """Operations on the rows of several queries."""
+    """Kinds of set operations on the rows of several queries."""
 
     UNION = "Union"
     INTERSECT = "Intersect"
@@ -272,7 +272,7 @@ class SetOperation(RelNode):
 
 @dataclass(frozen=True, eq=False)
 class Sort(SingleRel):
-    """Rows in an order, or some of them: ORDER BY, OFFSET, LIMIT and FETCH."""
+    """Sorted rows, or a part of them: ORDER BY, OFFSET, LIMIT and FETCH."""
 
     keys: tuple[SortKey, ...]
     offset: int = 0
@@ -280,7 +280,7 @@ class Sort(SingleRel):
 
 
 class TableFunctionKind(Enum):
-    """The table functions that are part of the language or of its translation."""
+    """Table functions that belong to the language or are used by rules."""
 
     UNNEST = "UNNEST"
     """A row per element of its arguments."""
@@ -290,7 +290,7 @@ class TableFunctionKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class TableFunctionScan(RelNode):
-    """The rows that a table function gives for arguments.
+    """The rows that a table function returns for its arguments.
 
     Its arguments have `OuterReference`s where it stands on the right of a lateral join.
 
@@ -309,7 +309,7 @@ class TableFunctionScan(RelNode):
 
 
 class SubqueryKind(Enum):
-    """Where in an expression a query stands."""
+    """Kinds of queries in expressions."""
 
     SCALAR = "SCALAR"
     EXISTS = "EXISTS"
@@ -320,7 +320,7 @@ class SubqueryKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Subquery(ResolvedExpression):
-    """A query within an expression; rules make joins of it, nothing evaluates it.
+    """A query within an expression; rules replace it by a join before anything is evaluated.
 
     Attributes:
         operands: the left side of IN, SOME and ALL.
@@ -343,7 +343,7 @@ class Subquery(ResolvedExpression):
 
     @property
     def type(self) -> LogicalType:
-        """Of the one column, or BOOLEAN."""
+        """Type of the query's only column, or BOOLEAN."""
         if self.kind is SubqueryKind.SCALAR:
             return self.relation.row_type.fields[0].type.with_nullable(True)
         return BooleanType(nullable=self.kind is not SubqueryKind.EXISTS)

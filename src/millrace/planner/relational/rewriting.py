@@ -1,4 +1,4 @@
-"""Walking and changing trees: what all rules share."""
+"""Helpers of all rules, to walk and change trees."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bottom_up(node: RelNode, change: Callable[[RelNode], RelNode]) -> RelNode:
 
 
 def conjuncts(condition: ResolvedExpression) -> list[ResolvedExpression]:
-    """The parts of a condition that all must be TRUE."""
+    """The parts of a condition that are combined by AND."""
     if isinstance(condition, Call) and condition.function is built_in.AND:
         return [part for each in condition.arguments for part in conjuncts(each)]
     if isinstance(condition, ValueLiteral) and condition.value is True:
@@ -45,7 +45,7 @@ def conjuncts(condition: ResolvedExpression) -> list[ResolvedExpression]:
 
 
 def conjunction(parts: Iterable[ResolvedExpression]) -> ResolvedExpression:
-    """All of these; TRUE if there are none."""
+    """The parts combined by AND; TRUE if there are none."""
     given = tuple(dict.fromkeys(parts))
     if not given:
         return ValueLiteral(True, BooleanType(nullable=False))
@@ -56,13 +56,13 @@ def conjunction(parts: Iterable[ResolvedExpression]) -> ResolvedExpression:
 
 
 def filtered(rows: RelNode, parts: Iterable[ResolvedExpression]) -> RelNode:
-    """Rows for which all of these are TRUE."""
+    """The rows for which all parts are TRUE."""
     condition = conjunction(parts)
     return rows if not conjuncts(condition) else Filter(rows, condition)
 
 
 def moved(expression: ResolvedExpression, positions: Mapping[int, int]) -> ResolvedExpression:
-    """An expression over a row whose columns are elsewhere now."""
+    """The expression with its column positions replaced."""
     return substituted(
         expression,
         lambda field: FieldReference(positions[field.index], field.type, field.name),
@@ -72,7 +72,7 @@ def moved(expression: ResolvedExpression, positions: Mapping[int, int]) -> Resol
 def substituted(
     expression: ResolvedExpression, change: Callable[[FieldReference], ResolvedExpression]
 ) -> ResolvedExpression:
-    """An expression with its fields replaced."""
+    """The expression with its field references replaced."""
     if isinstance(expression, FieldReference):
         return change(expression)
     children = expression.children()

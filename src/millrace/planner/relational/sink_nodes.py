@@ -1,4 +1,4 @@
-"""The nodes at the top of a tree: where the rows of a query go."""
+"""The nodes at the top of a tree, which write the rows of a query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["CollectSink", "LogicalSink"]
 
 @dataclass(frozen=True, eq=False)
 class LogicalSink(SingleRel):
-    """Writes rows into a table: the input has the columns of its ``sink_type``, in order.
+    """Writes rows into a table; the input has the columns of the table's ``sink_type``, in order.
 
     Attributes:
         options: of an OPTIONS hint.
@@ -28,6 +28,6 @@ class LogicalSink(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class CollectSink(SingleRel):
-    """Gives rows to the client."""
+    """Sends rows to the client."""
 
     identifier: str = "collect"

@@ -1,4 +1,4 @@
-"""`snapshot_side`: what the right side of a join with FOR SYSTEM_TIME AS OF is made of."""
+"""`snapshot_side`: the right side of a join with FOR SYSTEM_TIME AS OF, taken apart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SnapshotSide", "snapshot_side"]
 
 @dataclass(frozen=True)
 class SnapshotSide:
-    """Rows of a table, and what of them is joined.
+    """Rows of a table, and the columns and conditions over them that are joined.
 
     Attributes:
         rows: the table.
@@ -29,7 +29,7 @@ class SnapshotSide:
     conditions: tuple[ResolvedExpression, ...]
 
     def below(self) -> SnapshotSide | None:
-        """The same over the input of its rows, where these are a projection or a filter."""
+        """The same side over the input of a projection or filter; None if its rows are neither."""
         rows = self.rows
         if isinstance(rows, Project):
             expressions = rows.expressions
@@ -48,19 +48,19 @@ class SnapshotSide:
         return None
 
     def over(self, rows: RelNode) -> SnapshotSide:
-        """The same over other rows of the same columns."""
+        """The same side over other rows with the same columns."""
         return SnapshotSide(rows, self.columns, self.conditions)
 
     def lowest(self) -> SnapshotSide:
-        """The same below all projections and filters."""
+        """The same side below all projections and filters."""
         side = self
         while (below := side.below()) is not None:
             side = below
         return side
 
     def computed_by(self, keys: tuple[int, ...]) -> SnapshotSide:
-        """The same, with what computes a key once more in the key's place: a view of the last row
-        by an expression has that in SELECT and in PARTITION BY."""
+        """The same side, where columns that repeat a key's expression refer to the key: a view
+        of the last row per expression has it in SELECT and in PARTITION BY."""
         rows = self.rows
         if not isinstance(rows, Project):
             return self
@@ -81,8 +81,8 @@ class SnapshotSide:
     def equalities(
         self, join: Join
     ) -> tuple[dict[int, ResolvedExpression], tuple[ResolvedExpression, ...]]:
-        """By column of the table what of the left row it must be equal to, and what else the join
-        asks for, over the joined row."""
+        """Expressions of the left row that table columns must equal, by column, and the join's
+        other conditions, over the joined row."""
         width = len(join.left.row_type)
         equal: dict[int, ResolvedExpression] = {}
         others = []
@@ -103,7 +103,8 @@ def _nameless(expression: ResolvedExpression) -> ResolvedExpression:
 
 
 def snapshot_side(join: Join) -> tuple[SnapshotSide, LogicalSnapshot] | None:
-    """The right side of a join above its LogicalSnapshot's input; None: there is none."""
+    """The right side of a join above its LogicalSnapshot's input; None if there is no
+    LogicalSnapshot."""
     rows = join.right
     columns = tuple(rows.field(index) for index in range(len(rows.row_type)))
     side = SnapshotSide(rows, columns, ()).lowest()

@@ -34,8 +34,8 @@ __all__ = [
 
 
 class TimeAttribute(Enum):
-    """That a column is a time attribute (Flink docs, "Time Attributes"): see
-    `millrace.planner.inference.time_attributes`, which derives them per node."""
+    """Kinds of time attributes (Flink docs, "Time Attributes");
+    `millrace.planner.inference.time_attributes` derives them per node."""
 
     ROWTIME = "ROWTIME"
     PROCTIME = "PROCTIME"
@@ -43,7 +43,8 @@ class TimeAttribute(Enum):
 
 @dataclass(frozen=True, eq=False)
 class WatermarkAssigner(SingleRel):
-    """Makes a column the event time: a watermark is the greatest value of an expression so far."""
+    """Makes a column the event time; the watermark is the greatest value of an expression so
+    far."""
 
     rowtime: int
     watermark: ResolvedExpression
@@ -51,8 +52,8 @@ class WatermarkAssigner(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class ChangelogNormalize(SingleRel):
-    """The rows of a source that tells only what rows became, as a changelog that tells what they
-    were, too: of the rows with equal keys the last one is there.
+    """Completes an upsert source to a full changelog with the rows before updates, by keeping the
+    last row of each key.
 
     Attributes:
         keys: positions of the primary key.
@@ -63,7 +64,7 @@ class ChangelogNormalize(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class UpsertMaterialize(SingleRel):
-    """Of the rows with equal keys the one that came last, for a sink that has one row of each key.
+    """The latest of the rows with equal keys, for a sink that keeps one row per key.
 
     Attributes:
         keys: positions of the sink's primary key.
@@ -83,7 +84,7 @@ class WindowKind(Enum):
 
 @dataclass(frozen=True)
 class WindowingStrategy:
-    """How windows are cut; times in ms.
+    """The kind and sizes of windows; times in ms.
 
     Attributes:
         size: of a window; the greatest of CUMULATE; the gap of SESSION.
@@ -105,8 +106,8 @@ class WindowingStrategy:
 
 @dataclass(frozen=True, eq=False)
 class WindowTableFunction(SingleRel):
-    """The input's rows, each once per window it is in, with window_start, window_end (TIMESTAMP(3)
-    NOT NULL) and window_time behind its columns."""
+    """The input's rows, once per window they belong to, followed by window_start, window_end
+    (TIMESTAMP(3) NOT NULL) and window_time."""
 
     time: int
     window: WindowingStrategy
@@ -120,7 +121,7 @@ class WindowTableFunction(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class WindowAggregate(SingleRel):
-    """An aggregate per window and group, given once when the watermark passes the window's end.
+    """One aggregate per window and group, emitted once when the watermark passes the window's end.
 
     A rule makes it of an Aggregate that groups by window_start and window_end. Either ``time`` is
     the time column of its input (window table function and aggregate in one), or the input has
@@ -149,7 +150,7 @@ class WindowAggregate(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class CountWindowAggregate(SingleRel):
-    """An aggregate per group and window of so many of its rows, in the order they come. The
+    """One aggregate per group and window of a fixed number of rows, in the order of arrival. The
     columns: groups, calls.
 
     Attributes:
@@ -170,7 +171,7 @@ class CountWindowAggregate(SingleRel):
 
 @dataclass(frozen=True)
 class OverGroup:
-    """Aggregates over the same window of rows around each row.
+    """Aggregates over the same frame of rows around each row.
 
     Attributes:
         rows: whether bounds count rows, else they are of the order column's values (ms for times).
@@ -188,7 +189,7 @@ class OverGroup:
 
 @dataclass(frozen=True, eq=False)
 class OverAggregate(SingleRel):
-    """The input's columns, then the calls of all groups."""
+    """The input's columns, followed by the calls of all groups."""
 
     over: tuple[OverGroup, ...]
 
@@ -208,7 +209,7 @@ class RankKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Rank(SingleRel):
-    """The first rows of each partition: Top-N. A rule makes it of a filter over ROW_NUMBER.
+    """The first rows of each partition: Top-N. A rule makes it from a filter over ROW_NUMBER.
 
     Attributes:
         start: the first rank that is kept, from 1.
@@ -236,7 +237,7 @@ class Rank(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class Deduplicate(SingleRel):
-    """The first or the last row of each key by a time attribute: Rank with one row."""
+    """The first or the last row of each key by a time attribute: a Rank of one row."""
 
     keys: tuple[int, ...]
     time: int
@@ -247,8 +248,8 @@ class Deduplicate(SingleRel):
 
 @dataclass(frozen=True)
 class VersionColumns:
-    """What a temporal table function was made with: the positions of a table's time attribute and
-    of the column that tells whose version a row is."""
+    """Arguments of a temporal table function: the positions of a table's time attribute and of
+    the key whose versions its rows are."""
 
     time: int
     key: int
@@ -257,8 +258,8 @@ class VersionColumns:
 @dataclass(frozen=True, eq=False)
 class LogicalSnapshot(SingleRel):
     """FOR SYSTEM_TIME AS OF: the right side of a temporal or look-up join. ``period`` is an
-    `OuterReference` to the left row's time attribute, or PROCTIME(); ``name`` is what hints call
-    the table. ``versions``: it is a call of a temporal table function."""
+    `OuterReference` to the left row's time attribute, or PROCTIME(); hints refer to the table by
+    ``name``. ``versions`` is set for a call of a temporal table function."""
 
     period: ResolvedExpression
     name: str = ""
@@ -267,7 +268,7 @@ class LogicalSnapshot(SingleRel):
 
 @dataclass(frozen=True)
 class QuantifiedVariable:
-    """A variable of PATTERN, and how many rows in a row it takes.
+    """A variable of PATTERN, and the number of consecutive rows it matches.
 
     Attributes:
         most: None: without an end.
@@ -288,7 +289,7 @@ class QuantifiedVariable:
 
 
 class AfterMatchSkip(Enum):
-    """AFTER MATCH SKIP: where the search for the next match begins."""
+    """AFTER MATCH SKIP: the place from which the next match is searched."""
 
     PAST_LAST_ROW = "PAST LAST ROW"
     TO_NEXT_ROW = "TO NEXT ROW"
@@ -298,7 +299,7 @@ class AfterMatchSkip(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Match(SingleRel):
-    """MATCH_RECOGNIZE with one row per match: the partition's columns, then the measures.
+    """MATCH_RECOGNIZE with one row per match: the columns of the partition, then the measures.
 
     Semantics: SQL:2016; Flink docs, "Pattern Recognition". What measures and conditions are made
     of is in `millrace.expressions.pattern_expressions`.

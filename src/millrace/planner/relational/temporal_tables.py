@@ -17,14 +17,14 @@ __all__ = ["TemporalTable", "temporal_table_function"]
 
 @dataclass(frozen=True, eq=False)
 class TemporalTable:
-    """Rows whose versions a temporal table function gives, and what makes them versions."""
+    """The rows whose versions a temporal table function returns, with their key and time."""
 
     rows: RelNode
     versions: VersionColumns
 
 
 def temporal_table_function(name: str, table: TemporalTable) -> FunctionDefinition:
-    """The definition of a function that gives the versions of a table at a time.
+    """Definition of a function that returns a table's versions as of a time.
 
     Args:
         name: as calls and errors show it.

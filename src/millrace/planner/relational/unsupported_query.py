@@ -1,4 +1,4 @@
-"""`UnsupportedQueryError`: a query is right, and cannot run over its tables so."""
+"""`UnsupportedQueryError`: a query is valid but cannot run over its tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["UnsupportedQueryError", "errors_shown_at"]
 
 
 class UnsupportedQueryError(JobDefinitionError):
-    """A query cannot run as it is asked to. Flink: ``TableException``.
+    """A valid query cannot run as it is written. Flink: ``TableException``.
 
     Args:
         reason: what cannot be done, and what to write instead.
@@ -39,8 +39,8 @@ class UnsupportedQueryError(JobDefinitionError):
 
 @contextmanager
 def errors_shown_at(place: Place | None) -> Iterator[None]:
-    """Lets errors of what knows no statement, such as a table's connector, show where the query
-    asks for it."""
+    """Add the place in the query to errors of code that does not know the statement, such as a
+    connector."""
     try:
         yield
     except UnsupportedQueryError:

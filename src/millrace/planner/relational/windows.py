@@ -1,4 +1,4 @@
-"""`windows_of`: which columns of a node are the start, end and time of which windows."""
+"""`windows_of`: the columns of a node that are the start, end and time of a window."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ __all__ = ["WindowColumns", "WindowJoinColumns", "window_join_columns", "windows
 
 @dataclass(frozen=True)
 class WindowColumns:
-    """Positions of a window's properties: a column per property, or several, or none."""
+    """Positions of a window's properties; a property may be in one column, in several or in
+    none."""
 
     window: WindowingStrategy
     start: frozenset[int]
@@ -30,11 +31,11 @@ class WindowColumns:
 
     @property
     def all(self) -> frozenset[int]:
-        """The positions of all properties."""
+        """Positions of all properties."""
         return self.start | self.end | self.time
 
     def shifted(self, by: int) -> WindowColumns:
-        """The same with the positions further right."""
+        """The same with positions further to the right."""
         start, end, time = (
             frozenset(by + each for each in places) for places in (self.start, self.end, self.time)
         )
@@ -42,7 +43,7 @@ class WindowColumns:
 
 
 def windows_of(node: RelNode) -> WindowColumns | None:
-    """The window of each row, or None: its rows have none.
+    """The window columns of a node; None if its rows have no windows.
 
     Flink: ``RelWindowProperties``.
     """
@@ -77,8 +78,8 @@ class WindowJoinColumns:
 
 
 def window_join_columns(node: Join) -> WindowJoinColumns | None:
-    """The windows of a join whose condition says that both their starts and their ends are equal;
-    None: it is no such join. Flink: ``WindowJoinUtil``."""
+    """The windows of a join whose condition equates both their starts and their ends; None for
+    other joins. Flink: ``WindowJoinUtil``."""
     left, right = windows_of(node.left), windows_of(node.right)
     if left is None or right is None or node.lateral:
         return None
@@ -94,8 +95,8 @@ def window_join_columns(node: Join) -> WindowJoinColumns | None:
 
 
 def _of_join(node: Join) -> WindowColumns | None:
-    """Of a window join the windows of the sides whose rows are never missing; of a regular join
-    none: its rows come at any time."""
+    """Window columns of a join: for a window join those of the sides that are never missing;
+    none for a regular join, which emits rows at any time."""
     if node.lateral:
         return windows_of(node.left)
     windows = window_join_columns(node)

@@ -1,1 +1,1 @@
-"""Rules: from a bound tree to the one that is run, a module each."""
+"""Rules that turn a bound tree into the tree that is run, one module each."""

@@ -1,4 +1,4 @@
-"""Tables whose source does not give full changelogs get a `ChangelogNormalize` above it.
+"""Adds a `ChangelogNormalize` above tables whose source does not emit full changelogs.
 
 Flink docs: "Upsert Kafka", and ``table.exec.source.cdc-events-duplicate``; Flink:
 ``StreamPhysicalTableSourceScanRule``.
@@ -19,7 +19,7 @@ __all__ = ["SourceChangelogs", "with_normalized_changes"]
 
 @dataclass(frozen=True)
 class SourceChangelogs:
-    """How changelogs of sources are taken.
+    """Options for the changelogs of sources.
 
     Attributes:
         duplicates: whether full changelogs may tell a change more than once.
@@ -31,7 +31,7 @@ class SourceChangelogs:
 
 
 def with_normalized_changes(rows: RelNode, changelogs: SourceChangelogs) -> RelNode:
-    """The tree in which every changelog has what was before each update.
+    """The tree in which every changelog contains the row before each update.
 
     Raises:
         UnsupportedQueryError: a table lacks the primary key that this takes, or there are
@@ -80,7 +80,7 @@ def _normalized(rows: RelNode, scan: TableScan) -> RelNode:
 
 
 def _lifted(node: WatermarkAssigner) -> RelNode:
-    """A watermark is the source's, so it is made below."""
+    """Move the `ChangelogNormalize` above the watermark, which belongs to the source."""
     scan, projections = node.input, []
     while isinstance(scan, Project):
         projections.append(scan)

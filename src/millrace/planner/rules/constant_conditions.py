@@ -1,4 +1,4 @@
-"""Filters whose condition is the same for every row: of FALSE no row is read.
+"""Removes constant conditions: a filter by FALSE reads no rows.
 
 Flink: ``ReduceExpressionsRule``, ``PruneEmptyRules``. It is told when the query is planned, so an
 endless source does not run for nothing.
@@ -44,8 +44,8 @@ _ROW_TYPE = RowType.of(("x", IntType()))
 
 
 def without_constant_conditions(rows: RelNode) -> RelNode:
-    """The tree without conditions that are always true, and without inputs of those that never
-    are."""
+    """The tree without conditions that are always true, and without inputs of conditions that
+    never are."""
     return bottom_up(rows, _changed)
 
 
@@ -67,7 +67,8 @@ def _changed(node: RelNode) -> RelNode:
 
 
 def _of_no_rows(node: Aggregate) -> RelNode:
-    """No groups; or one group without rows, whose counts are 0."""
+    """The aggregate of no rows: no groups or, without GROUP BY, a single row, whose counts are
+    0."""
     if node.groups or node.grouping_sets is not None:
         return Values((), node.row_type)
     row = tuple(each for each in map(value_of_nothing, node.calls) if each is not None)

@@ -1,4 +1,5 @@
-"""`decorrelated`: a query without references to the row around it, and the predicates they were in.
+"""`decorrelated`: a query without references to the outer row, and the predicates that contained
+them.
 
 A correlated predicate is pulled up through the query, with the columns it reads, until it is a
 condition of the join that replaces the query. Aggregates are grouped by those columns; so they
@@ -67,7 +68,7 @@ _KINDS = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
 
 @dataclass(frozen=True)
 class Decorrelated:
-    """A query on its own.
+    """A query without references to the outer row, and the predicates that join it to that row.
 
     Attributes:
         rows: the query's columns first, then those that the predicates read.
@@ -83,7 +84,7 @@ class Decorrelated:
 
 
 def decorrelated(rows: RelNode, around: RelNode | None = None) -> Decorrelated:
-    """A query without references to the row around it.
+    """The query without references to the outer row.
 
     Args:
         around: the rows around it. Where a predicate below an aggregate, a LIMIT or OVER is no
@@ -113,7 +114,7 @@ def decorrelated(rows: RelNode, around: RelNode | None = None) -> Decorrelated:
 
 
 def is_outer(expression: ResolvedExpression) -> bool:
-    """Whether it reads the row around the query."""
+    """Whether the expression reads the outer row."""
     if isinstance(expression, OuterReference):
         return expression.level == 1
     return any(is_outer(child) for child in expression.children())
@@ -151,7 +152,7 @@ def _project(rows: Project, around: RelNode | None) -> Decorrelated:
 def _of_nothing(
     expression: ResolvedExpression, empty: tuple[ResolvedExpression, ...]
 ) -> ResolvedExpression:
-    """An expression where its query finds nothing."""
+    """Value of an expression over an empty query result."""
     value = substituted(expression, lambda each: empty[each.index])
     null = ValueLiteral(None, value.output_type.with_nullable(True))
     return null if is_always_null(value) else value
@@ -165,7 +166,7 @@ def _fields(expression: ResolvedExpression) -> Iterator[int]:
 
 
 def _keyed(inner: Decorrelated, around: RelNode | None) -> tuple[Decorrelated, list[int]]:
-    """The query, and its columns by which the row around it chooses rows."""
+    """The query, and the columns by which the outer row selects its rows."""
     found = _with_key_columns(inner)
     keys = [_key(each) for each in found.predicates]
     if None not in keys:
@@ -182,8 +183,8 @@ def _keyed(inner: Decorrelated, around: RelNode | None) -> tuple[Decorrelated, l
 
 
 def _key(predicate: ResolvedExpression) -> int | None:
-    """The column of the query that equals something of the row around it; None: it asks anything
-    else."""
+    """The query's column that must equal an expression of the outer row; None if the predicate
+    is not such an equality."""
     equal = isinstance(predicate, Call) and predicate.function in (
         built_in.EQUALS,
         built_in.IS_NOT_DISTINCT_FROM,
@@ -195,14 +196,14 @@ def _key(predicate: ResolvedExpression) -> int | None:
 
 
 def _is_repeatable(rows: RelNode) -> bool:
-    """Whether rows are the same when they are computed twice."""
+    """Whether computing the rows twice gives the same rows."""
     own = all(map(is_deterministic, expressions_of(rows)))
     return own and all(map(_is_repeatable, rows.inputs))
 
 
 def _domain(around: RelNode | None) -> RelNode | None:
-    """Rows that have all values that the rows around a query have, and read no row around them;
-    None: there is no such query, or it would not give the same rows twice."""
+    """Rows that contain all values of the outer rows and have no outer references themselves;
+    None if there are no such rows, or if reading them twice could give other rows."""
     if around is None or not _is_repeatable(around):
         return None
     rows = _wider(around)
@@ -210,7 +211,7 @@ def _domain(around: RelNode | None) -> RelNode | None:
 
 
 def _wider(rows: RelNode) -> RelNode:
-    """Rows without the filters that read rows around them."""
+    """The rows without the filters that have outer references."""
     if isinstance(rows, Filter):
         kept = [each for each in conjuncts(rows.condition) if not _is_far(each)]
         return filtered(_wider(rows.input), kept)
@@ -231,7 +232,8 @@ def _is_far(expression: ResolvedExpression) -> bool:
 def _asking(
     inner: Decorrelated, around: RelNode | None, also: Iterable[int] = ()
 ) -> tuple[RelNode, list[int]]:
-    """Each distinct row of what a query reads of the rows around it, and the columns read."""
+    """The distinct rows of the outer columns that a query reads, and the positions of these
+    columns."""
     read = sorted({*_read_of_outer(*inner.predicates), *also})
     rows = _domain(around)
     if rows is None:
@@ -247,9 +249,8 @@ def _asking(
 def _beside(
     inner: Decorrelated, around: RelNode | None, also: Iterable[int] = ()
 ) -> tuple[Decorrelated, dict[int, int]]:
-    """The query's rows beside each distinct row of what it reads of the rows around it: its keys
-    are these columns then, whatever the predicates are. Also by column of the rows around where
-    it stands."""
+    """The query joined to each distinct row of the outer columns it reads, which become its keys
+    whatever the predicates are; and the position of each outer column in the result."""
     if inner.empty is not None:
         return _beside_each(inner, around, also)
     asking, read = _asking(inner, around, also)
@@ -264,7 +265,7 @@ def _beside(
 def _same(
     rows: RelNode, places: dict[int, int], around: RelNode | None
 ) -> tuple[ResolvedExpression, ...]:
-    """That columns have the values of the row around."""
+    """Predicates that columns have the values of the outer row."""
     assert around is not None
     predicates = []
     for index, place in places.items():
@@ -278,8 +279,8 @@ def _same(
 def _joined_to_each(
     inner: Decorrelated, rows: RelNode, around: RelNode | None, also: Iterable[int]
 ) -> tuple[Join, list[int]]:
-    """Each distinct row of what a query reads of the rows around it, then ``rows`` of the query
-    or, where it finds none, NULLs."""
+    """Left join of each distinct row of the outer columns that a query reads with ``rows`` of
+    the query."""
     asking, read = _asking(inner, around, also)
     places = {index: place for place, index in enumerate(read)}
     behind = {index: len(read) + index for index in range(len(rows.row_type))}
@@ -292,7 +293,7 @@ def _joined_to_each(
 def _beside_each(
     inner: Decorrelated, around: RelNode | None, also: Iterable[int] = ()
 ) -> tuple[Decorrelated, dict[int, int]]:
-    """As `_beside`, with a row also where nothing is found."""
+    """Variant of `_beside` that also has a row where the query finds nothing."""
     rows, mark = with_mark(inner)
     join, read = _joined_to_each(inner, rows, around, also)
     first = len(read)
@@ -306,13 +307,13 @@ def _beside_each(
 
 
 def _with_row(inner: Decorrelated, around: RelNode | None) -> Decorrelated:
-    """The query with the row that it gives where it finds nothing."""
+    """The query, including the row that it returns where it finds nothing."""
     return inner if inner.empty is None else _beside_each(inner, around)[0]
 
 
 def with_mark(inner: Decorrelated) -> tuple[RelNode, int | None]:
-    """The query's rows, and their column that is never NULL; None: they need no such column to
-    tell a row that is there from one that is not."""
+    """The query's rows, and the position of an added column that is never NULL; None if the rows
+    can be told from missing ones without it."""
     rows = inner.rows
     for index, value in enumerate(inner.empty or ()):
         if not _is_null(value) and rows.field(index).output_type.is_nullable:
@@ -325,7 +326,8 @@ def with_mark(inner: Decorrelated) -> tuple[RelNode, int | None]:
 def filled(
     join: RelNode, first: int, empty: tuple[ResolvedExpression, ...] | None, mark: int | None
 ) -> list[ResolvedExpression]:
-    """The columns of a query in a left join to it, with its values where it found nothing.
+    """The columns of a query in a left join, with the query's default values where it found
+    nothing.
 
     Args:
         first: where they begin.
@@ -350,7 +352,7 @@ def _is_null(expression: ResolvedExpression) -> bool:
 
 
 def _read_of_outer(*expressions: ResolvedExpression) -> Iterator[int]:
-    """The columns of the row around the query that expressions read."""
+    """Columns of the outer row that expressions read."""
     for each in expressions:
         if isinstance(each, OuterReference) and each.level == 1:
             yield each.index
@@ -358,7 +360,7 @@ def _read_of_outer(*expressions: ResolvedExpression) -> Iterator[int]:
 
 
 def _of_columns(expression: ResolvedExpression, places: dict[int, int]) -> ResolvedExpression:
-    """References to the row around the query as columns beside it."""
+    """The expression with references to the outer row replaced by columns of the same row."""
     if isinstance(expression, OuterReference) and expression.level == 1:
         return FieldReference(places[expression.index], expression.type, expression.name)
     children = tuple(_of_columns(each, places) for each in expression.children())
@@ -366,8 +368,8 @@ def _of_columns(expression: ResolvedExpression, places: dict[int, int]) -> Resol
 
 
 def _with_key_columns(inner: Decorrelated) -> Decorrelated:
-    """What must equal something of the row around the query, such as ``CAST(k AS BIGINT)``, as
-    columns behind the others."""
+    """The query with computed keys such as ``CAST(k AS BIGINT)`` appended as columns, if they
+    must equal an expression of the outer row."""
     width, computed = len(inner.rows.row_type), list[ResolvedExpression]()
     predicates = []
     for each in inner.predicates:
@@ -427,8 +429,8 @@ def _aggregate(rows: Aggregate, around: RelNode | None) -> Decorrelated:
 def _aggregate_of_each(
     rows: Aggregate, inner: Decorrelated, around: RelNode | None
 ) -> Decorrelated:
-    """An aggregate whose accumulators tell the value of no rows: of a group of each distinct row
-    of what is read of the rows around, whose row that stands for none does not count."""
+    """An aggregate whose value over no rows only its accumulators know. It groups by the outer
+    columns; the row that stands for no rows is not counted."""
     width = len(inner.rows.row_type)
     marked = (*map(inner.rows.field, range(width)), _TRUE)
     names = unique_names((*inner.rows.row_type.names, "$found"))
@@ -456,7 +458,7 @@ def _aggregate_of_each(
 
 
 def _top(rows: Sort, around: RelNode | None) -> Decorrelated:
-    """LIMIT per row of the outer query: the first rows per key."""
+    """LIMIT per row of the outer query, as the first rows per key."""
     inner, keys = _keyed(decorrelated(rows.input, around), around)
     assert rows.fetch is not None
     if rows.fetch == 0:
@@ -472,7 +474,7 @@ def _top(rows: Sort, around: RelNode | None) -> Decorrelated:
 
 
 def _over(rows: OverAggregate, around: RelNode | None) -> Decorrelated:
-    """OVER per row of the outer query: the keys divide the rows, too."""
+    """OVER per row of the outer query, partitioned by the keys as well."""
     inner, keys = _keyed(_with_row(decorrelated(rows.input, around), around), around)
     over = tuple(
         replace(group, partition=tuple(dict.fromkeys((*group.partition, *keys))))
@@ -530,7 +532,8 @@ def _join(rows: Join, around: RelNode | None) -> Decorrelated:
 def joined_condition(
     predicates: tuple[ResolvedExpression, ...], width: int
 ) -> list[ResolvedExpression]:
-    """Predicates over the query's row as conditions over the outer row followed by it."""
+    """Predicates over the query's row, as conditions over the outer row followed by the query's
+    row."""
 
     def inner(reference: FieldReference) -> ResolvedExpression:
         return FieldReference(reference.index + width, reference.type, reference.name)
@@ -539,7 +542,8 @@ def joined_condition(
 
 
 def outer_fields(expression: ResolvedExpression) -> ResolvedExpression:
-    """References to the row around as fields of it, and those further out one level nearer."""
+    """The expression with references to the outer row as fields, and references further out one
+    level nearer."""
     if isinstance(expression, OuterReference):
         if expression.level == 1:
             return FieldReference(expression.index, expression.type, expression.name)
@@ -549,7 +553,7 @@ def outer_fields(expression: ResolvedExpression) -> ResolvedExpression:
 
 
 def nearer(rows: RelNode) -> RelNode:
-    """A query that is part of the one around it now: what it refers to is a level nearer."""
+    """A query that has become part of the outer one, with its outer references one level nearer."""
     for level in (2, 3):
         if has_outer(rows, level):
             rows = map_outer(rows, level, lambda each: replace(each, level=each.level - 1))

@@ -1,4 +1,4 @@
-"""What every alternative of an OR demands is a condition of its own.
+"""Extracts from an OR the conditions that all its alternatives have in common.
 
 ``(a AND b) OR (a AND c)`` is ``a AND (b OR c)``: ``a`` may be the key of a join, without which
 each row would meet each other. And where each alternative says something of one side of a join,
@@ -25,12 +25,12 @@ _RIGHT = frozenset({JoinKind.INNER, JoinKind.SEMI, JoinKind.LEFT, JoinKind.ANTI}
 
 
 def with_factored_conditions(rows: RelNode) -> RelNode:
-    """The tree with common parts of alternatives taken out of them."""
+    """The tree with the common parts of alternatives extracted."""
     return bottom_up(rows, _factored)
 
 
 def with_side_conditions(rows: RelNode) -> RelNode:
-    """The tree with conditions of joins that follow for one of their sides; for one time only."""
+    """The tree with conditions that joins imply for one of their sides; to be applied only once."""
     return bottom_up(rows, _derived)
 
 
@@ -47,7 +47,7 @@ def _with(node: Filter | Join, condition: ResolvedExpression) -> RelNode:
 
 
 def _factors(condition: ResolvedExpression) -> list[ResolvedExpression]:
-    """Common parts of the alternatives, and what is left of them."""
+    """The common parts of the alternatives, and the rest of the condition."""
     alternatives = [conjuncts(each) for each in _disjuncts(condition)]
     first, *others = alternatives
     common = [
@@ -74,7 +74,7 @@ def _derived(node: RelNode) -> RelNode:
 
 
 def _of_side(condition: ResolvedExpression, side: range) -> ResolvedExpression | None:
-    """What the alternatives of a condition on both sides say of one side."""
+    """The condition that the alternatives of a condition on both sides imply for one side."""
     alternatives = _disjuncts(condition)
     if len(alternatives) < 2 or not is_deterministic(condition):
         return None

@@ -1,4 +1,4 @@
-"""What queries give where they find nothing: the values of aggregates over no rows."""
+"""Results of queries that find nothing: the values of aggregates over no rows."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _ROW_TYPE = RowType.of(("x", IntType()))
 
 
 def value_of_nothing(call: AggregateCall) -> ValueLiteral | None:
-    """The value of an aggregate over no rows; None: only its accumulator can tell, as of functions
-    of users."""
+    """Value of an aggregate over no rows; None if only its accumulator knows, as with user
+    functions."""
     if call.function not in _OF_NOTHING:
         return None
     value = _OF_NOTHING[call.function]

@@ -1,4 +1,4 @@
-"""Keys of joins as columns: what must be equal is computed below the join.
+"""Computed join keys become columns below the join.
 
 Rows go to the subtask of their key by columns. An equality of expressions, such as that of an INT
 and a BIGINT, becomes one of columns that projections below the join add, and one above it drops.
@@ -22,7 +22,7 @@ Sides = tuple[ResolvedExpression, ResolvedExpression]
 
 
 def with_join_keys(rows: RelNode) -> RelNode:
-    """The tree with computed keys of its joins as columns."""
+    """The tree with the computed keys of its joins as columns."""
     return bottom_up(rows, _with_keys)
 
 
@@ -57,7 +57,7 @@ def _with_keys(node: RelNode) -> RelNode:
 
 
 def _computed(part: ResolvedExpression, width: int) -> Sides | None:
-    """Both sides of an equality that is not one of columns already."""
+    """Both sides of an equality, unless both are columns already."""
     sides = equal_sides(part, width)
     if sides is None or all(isinstance(each, FieldReference) for each in sides):
         return None
@@ -65,7 +65,7 @@ def _computed(part: ResolvedExpression, width: int) -> Sides | None:
 
 
 def _extended(rows: RelNode, keys: list[ResolvedExpression], side: str) -> Project:
-    """Rows with the keys behind their columns."""
+    """The rows with the keys appended as columns."""
     columns = tuple(rows.field(index) for index in range(len(rows.row_type.fields)))
     names = tuple(f"$key_{side}_{number}" for number in range(len(keys)))
     return Project(rows, (*columns, *keys), (*rows.row_type.names, *names))
@@ -74,7 +74,7 @@ def _extended(rows: RelNode, keys: list[ResolvedExpression], side: str) -> Proje
 def _equality(
     part: ResolvedExpression, one: FieldReference, two: FieldReference, left: RelNode
 ) -> Call:
-    """Of a column of each side, over the joined row."""
+    """Equality of one column of each side, over the joined row."""
     behind = replace(two, index=two.index + len(left.row_type.fields))
     return Call(built_in.EQUALS, (one, behind), part.output_type)
 

@@ -1,4 +1,4 @@
-"""`optimized`: all rules in their order."""
+"""`optimized`: applies all rules in their order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["optimized"]
 
 
 def optimized(rows: RelNode, changelogs: SourceChangelogs | None = None) -> RelNode:
-    """The tree that is run, for a tree that was bound.
+    """The tree to run, made from a bound tree.
 
     Args:
         changelogs: how those of sources are taken, by default as streams without duplicates.

@@ -1,4 +1,4 @@
-"""Conditions on the partition columns of a table go to its source, which leaves partitions out.
+"""Pushes conditions on partition columns into a table's source, which then skips partitions.
 
 The filter stays where it is. Flink: ``PushPartitionIntoTableSourceScanRule``.
 """
@@ -35,7 +35,7 @@ _PURE = frozenset(
 
 
 def with_pruned_partitions(rows: RelNode) -> RelNode:
-    """The tree whose scans know which partitions are wanted."""
+    """The tree whose scans know the required partitions."""
     return bottom_up(rows, _changed)
 
 
@@ -47,7 +47,7 @@ def _changed(node: RelNode) -> RelNode:
 
 
 def _pushed(rows: RelNode, parts: Sequence[ResolvedExpression]) -> RelNode | None:
-    """The rows with the parts at their scan; None if nothing changes."""
+    """The rows with the conditions pushed into their scan; None if nothing changes."""
     if isinstance(rows, TableScan):
         return _scan(rows, parts)
     if isinstance(rows, Project):

@@ -1,4 +1,4 @@
-"""Columns that nobody reads are not read from the sources.
+"""Removes unused columns, so that sources do not read them.
 
 Flink: ``PushProjectIntoTableSourceScanRule``.
 """
@@ -44,7 +44,7 @@ Pruned = tuple[RelNode, dict[int, int]]
 
 
 def pruned(rows: RelNode) -> RelNode:
-    """The tree with the columns of its root, and below it those that it needs."""
+    """The tree with the columns of its root, and below it only the required columns."""
     node, places = _pruned(rows, range(len(rows.row_type)))
     assert list(places.values()) == list(range(len(rows.row_type)))
     return node
@@ -90,7 +90,7 @@ def _pruned(node: RelNode, needed: Iterable[int]) -> Pruned:
 
 
 def _model_predict(node: ModelPredict, columns: list[int]) -> Pruned:
-    """The columns that the model reads, and those of the input that are asked for."""
+    """The node with the input columns that the model reads or that are required above."""
     width = len(node.input.row_type)
     inner, places = _pruned(
         node.input, [*(index for index in columns if index < width), *node.features]
@@ -102,7 +102,8 @@ def _model_predict(node: ModelPredict, columns: list[int]) -> Pruned:
 
 
 def _rank(node: Rank, columns: list[int]) -> Pruned:
-    """A number that nobody reads is not given: rows that only move up or down do not change."""
+    """The node without its rank column if nobody reads it: then a row that only changes its rank
+    does not change."""
     number = len(node.input.row_type)
     read = [*columns, *node.partition, *(key.index for key in node.order), *(node.window or ())]
     inner, places = _pruned(node.input, [index for index in read if index != number])
@@ -134,7 +135,7 @@ def _at(window: tuple[int, int] | None, places: dict[int, int]) -> tuple[int, in
 
 
 def _match(node: Match) -> Match:
-    """A search for patterns over the columns that it reads."""
+    """The node over the columns that it reads."""
     expressions = [each for _, each in (*node.definitions, *node.measures)]
     read = {index for each in expressions for index in _matched_fields(each)}
     order = [key.index for key in node.order]
@@ -156,7 +157,7 @@ def _match(node: Match) -> Match:
 
 
 def _matched_fields(expression: ResolvedExpression) -> Iterator[int]:
-    """The columns of rows of a match that an expression reads."""
+    """Columns of matched rows that an expression reads."""
     if isinstance(expression, FieldReference | PatternFieldReference):
         yield expression.index
     for child in expression.children():
@@ -206,8 +207,8 @@ def _join(node: Join, columns: list[int]) -> Pruned:
 
 
 def _narrowed(node: RelNode, needed: set[int]) -> Pruned:
-    """One side of a join: without what only a filter or a watermark below has read, since all its
-    columns are sent to other subtasks and kept there."""
+    """One side of a join without columns that only a filter or watermark below reads, since all
+    its columns are sent to other subtasks and kept there."""
     rows, places = _pruned(node, needed)
     columns = sorted(needed)
     if not columns or len(rows.row_type) == len(columns):

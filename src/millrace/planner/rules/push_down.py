@@ -1,4 +1,4 @@
-"""Filters go down towards their sources, and projections above each other become one.
+"""Pushes filters towards the sources, and merges consecutive projections.
 
 Flink: ``FilterProjectTransposeRule``, ``FilterJoinRule``, ``ProjectMergeRule``.
 """
@@ -37,7 +37,7 @@ __all__ = ["pushed_down"]
 
 
 def pushed_down(rows: RelNode) -> RelNode:
-    """The tree with its filters as near to the sources as they mean the same."""
+    """The tree with its filters as near to the sources as possible without changing the result."""
     return bottom_up(rows, _changed)
 
 
@@ -66,7 +66,7 @@ def _merged(outer: Project, inner: Project) -> RelNode:
 
 
 def _pushed(rows: RelNode, parts: list[ResolvedExpression]) -> RelNode:
-    """Rows for which all parts are TRUE, the parts as far down as they can be."""
+    """The rows for which all parts are TRUE, with the parts pushed as far down as possible."""
     if not parts:
         return rows
     if isinstance(rows, Filter):
@@ -149,7 +149,8 @@ def _shift(expression: ResolvedExpression, width: int) -> dict[int, int]:
 
 
 def _join_condition(node: Join) -> RelNode:
-    """Conditions of ON that read one side only are filters of it, where that means the same."""
+    """Turn conditions of ON that read only one side into filters of that side, if this keeps
+    their meaning."""
     width = len(node.left.row_type)
     left, right, both = _sides(conjuncts(node.condition), width)
     keep_left = node.kind not in (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI)

@@ -1,4 +1,4 @@
-"""`quantified_value`: IN, SOME and ALL with a query as values, made of EXISTS and scalar queries.
+"""`quantified_value`: IN, SOME and ALL with a query as values, made from EXISTS and scalar queries.
 
 In WHERE they are joins (`subquery_removal`); within CASE, OR or SELECT their third truth value
 counts: ``a IN (q)`` is unknown if nothing of ``q`` equals ``a`` and a null might.
@@ -43,7 +43,7 @@ _EXTREMES = {
 
 
 def quantified_value(query: Subquery) -> ResolvedExpression:
-    """TRUE, FALSE or unknown, without quantifiers: over EXISTS and scalar queries only."""
+    """The value (TRUE, FALSE or unknown) as an expression over EXISTS and scalar queries only."""
     if query.kind is SubqueryKind.ALL:  # what holds for all has no counterexample
         opposite = built_in.NEGATED_COMPARISONS[query.comparison]
         some = replace(query, kind=SubqueryKind.SOME, comparison=opposite)
@@ -88,7 +88,8 @@ def _is_equal_to_any(query: Subquery) -> Subquery:
 
 
 def _is_unequal_to_any(query: Subquery) -> ResolvedExpression:
-    """Of the least and the greatest value one is another if any is."""
+    """Whether the operand differs from any value: if so, it differs from the least or the
+    greatest value."""
     ends = [
         _aggregated(query, extreme, query.relation.field(0))
         for extreme in (built_in.MIN, built_in.MAX)
@@ -102,7 +103,7 @@ def _extreme(query: Subquery) -> Subquery:
 
 
 def _nulls(query: Subquery) -> Subquery:
-    """1 if a row of the query has a null, 0 if none has, null if there is no row."""
+    """1 if a row of the query has a NULL, 0 if no row has one, NULL if there is no row."""
     tests = [resolve_call(built_in.IS_NULL, (each,)) for each in _columns(query)]
     any_null = tests[0] if len(tests) == 1 else resolve_call(built_in.OR, tuple(tests))
     return _aggregated(

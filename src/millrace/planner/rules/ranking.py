@@ -1,4 +1,5 @@
-"""A filter on the number of rows is a Top-N; of one row by time it is a deduplication.
+"""Turns a filter on the row number into a Top-N, or into a deduplication if it keeps one row by
+time.
 
 Flink: ``FlinkLogicalRankRule``, ``StreamPhysicalDeduplicateRule``, ``WindowRank``.
 """
@@ -39,7 +40,8 @@ KINDS = {
 
 
 def with_ranks(rows: RelNode) -> RelNode:
-    """The tree with Top-N and deduplication in place of filters on ROW_NUMBER and kin."""
+    """The tree with Top-N and deduplication in place of filters on ROW_NUMBER and similar
+    functions."""
     return bottom_up(rows, _changed)
 
 
@@ -60,7 +62,7 @@ def _changed(node: RelNode) -> RelNode:
 
 
 def _ranked(over: RelNode, parts: list[ResolvedExpression]) -> RelNode | None:
-    """Rows of the same columns as ``over``, or None: the filter has no upper bound."""
+    """A Top-N with the columns of ``over``; None if the filter has no upper bound."""
     assert isinstance(over, OverAggregate)
     if len(over.over) != 1 or len(over.over[0].calls) != 1:
         return None
@@ -98,8 +100,8 @@ def _ranked(over: RelNode, parts: list[ResolvedExpression]) -> RelNode | None:
 
 
 def rank_without_end(node: Filter) -> OverAggregate | None:
-    """The numbers of rows that a filter bounds from below only, which no Top-N stands for; None:
-    there are none."""
+    """The row numbers that a filter bounds only from below, so that no Top-N replaces them; None
+    if there are none."""
     rows, parts = node.input, conjuncts(node.condition)
     if isinstance(rows, Project):
         project = rows
@@ -118,7 +120,8 @@ def rank_without_end(node: Filter) -> OverAggregate | None:
 
 
 def _bounds(part: ResolvedExpression, number: int) -> tuple[int, int | None] | None:
-    """The least and the greatest number that a condition allows; None: of other columns."""
+    """The least and the greatest row number that a condition allows; None if it reads other
+    columns."""
     if not isinstance(part, Call) or part.function not in built_in.SWAPPED_COMPARISONS:
         return None
     function, (left, right) = part.function, part.arguments
@@ -156,7 +159,8 @@ def _window(rows: RelNode, partition: tuple[int, ...]) -> tuple[int, int] | None
 
 
 def _deduplicated(rank: Rank) -> RelNode | None:
-    """The first or last row by a time attribute: its number is always 1."""
+    """The first or last row by a time attribute, always with row number 1; None if the Top-N is
+    not a deduplication."""
     if rank.rank_kind is not RankKind.ROW_NUMBER or (rank.start, rank.end) != (1, 1):
         return None
     if len(rank.order) != 1:

@@ -1,4 +1,4 @@
-"""INTERSECT, EXCEPT and UNION without ALL become aggregates over UNION ALL.
+"""Replaces INTERSECT, EXCEPT and UNION without ALL by aggregates over UNION ALL.
 
 Rows that are equal in all columns are a group, in which null equals null; it knows how many rows
 each input has of it. Flink: ``RewriteIntersectAllRule``, ``RewriteMinusAllRule`` and their kin.
@@ -79,7 +79,7 @@ def _changed(node: RelNode) -> RelNode:
 
 
 def _counted(node: SetOperation) -> Aggregate:
-    """The distinct rows, and how many of them each operand has."""
+    """The distinct rows, and their number in each operand."""
     width, count = len(node.row_type), len(node.operands)
     names = unique_names((*node.row_type.names, *(f"$in{number}" for number in range(count))))
     marked = []
@@ -104,7 +104,7 @@ def _least(left: ResolvedExpression, right: ResolvedExpression) -> ResolvedExpre
 
 
 def _repeated(rows: RelNode, times: ResolvedExpression) -> RelNode:
-    """Each row so many times."""
+    """The rows, each repeated the given number of times."""
     arguments = (from_inside(times),)
     scan = TableFunctionScan(
         TableFunctionKind.REPLICATE_ROWS, arguments, RowType((), nullable=False)

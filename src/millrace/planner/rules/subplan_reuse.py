@@ -1,4 +1,4 @@
-"""Equal parts of the trees of a job become one, which runs once and gives its rows to all.
+"""Merges equal parts of a job's trees, so that they run once and feed all consumers.
 
 Flink: ``SubplanReuser``, options ``table.optimizer.reuse-sub-plan-enabled`` and
 ``table.optimizer.reuse-source-enabled``.
@@ -26,7 +26,7 @@ __all__ = ["with_reused_subplans"]
 
 
 def with_reused_subplans(roots: Sequence[RelNode], sources: bool = True) -> list[RelNode]:
-    """Trees that share their equal parts.
+    """The trees with their equal parts shared.
 
     What is not deterministic stays apart, with all above it: two calls of ``RAND()`` give two
     numbers. Sinks do, too.
@@ -39,7 +39,7 @@ def with_reused_subplans(roots: Sequence[RelNode], sources: bool = True) -> list
 
 
 class _Reuse:
-    """Finds nodes that are alike, inputs first."""
+    """Finds equal nodes, inputs first."""
 
     def __init__(self, sources: bool) -> None:
         self._sources = sources
@@ -60,7 +60,7 @@ class _Reuse:
         return found
 
     def _is_apart(self, node: RelNode) -> bool:
-        """Whether it reads a source that is not to be shared, and does little else."""
+        """Whether a node is little more than a scan of a source that must not be shared."""
         while isinstance(node, Project | Filter | WatermarkAssigner):
             node = node.input
         return isinstance(node, TableScan) and not self._sources
@@ -78,7 +78,7 @@ class _Reuse:
 
 
 def _parts(node: RelNode) -> list[Any]:
-    """What a node is made of beside its inputs."""
+    """Parts of a node other than its inputs."""
     values = [getattr(node, field.name) for field in fields(node) if field.compare]
     return [value for value in values if not _has_nodes(value)]
 
@@ -90,7 +90,7 @@ def _has_nodes(value: Any) -> bool:
 
 
 def _is_repeatable(node: RelNode) -> bool:
-    """Whether all expressions of a node always give the same for the same rows."""
+    """Whether all expressions of a node are deterministic."""
     return all(is_deterministic(each) for part in _parts(node) for each in _expressions(part))
 
 

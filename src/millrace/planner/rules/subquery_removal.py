@@ -1,4 +1,5 @@
-"""Queries in expressions become joins: EXISTS and IN semi and anti joins, scalars left joins.
+"""Replaces queries in expressions by joins: EXISTS and IN by semi and anti joins, scalar queries by
+left joins.
 
 NOT IN is null-aware as in SQL: a null on either side is no match and no mismatch, so the row goes.
 Flink: ``FlinkSubQueryRemoveRule``, ``FlinkRelDecorrelator``.
@@ -77,7 +78,7 @@ def _removed(node: RelNode) -> RelNode:
 
 
 def _join(node: Join) -> RelNode:
-    """Queries in ON are asked of the joined rows."""
+    """The join with queries in ON evaluated over the joined rows."""
     if node.kind is not JoinKind.INNER:
         raise node.refusal(
             "a query in ON of an outer join is not supported: join to its result first"
@@ -90,7 +91,7 @@ def _join(node: Join) -> RelNode:
 
 
 def _values(node: Values) -> RelNode:
-    """``SELECT (SELECT ...)`` without FROM: each row is read from a row of its own."""
+    """The rows of ``SELECT (SELECT ...)`` without FROM, each as a projection of a one-row input."""
     true = ValueLiteral(True, BooleanType(nullable=False))
     one = Values(((true,),), RowType.of(("$one", true.type)))
     names = node.row_type.names
@@ -131,12 +132,12 @@ def _filter(node: Filter) -> RelNode:
 
 
 def _gives_one_row(query: Subquery) -> bool:
-    """Whether it is correlated and gives a row for every row around it."""
+    """Whether the query is correlated and returns a row for every outer row."""
     return _one_row(query.relation) and has_outer(query.relation, 1)
 
 
 def _of_one_row(query: Subquery) -> ResolvedExpression:
-    """A condition on such a query, which gives a row also where it finds nothing, as a value."""
+    """Value of a condition on a query that always returns a row, also where it finds nothing."""
     if query.kind is SubqueryKind.EXISTS:
         return ValueLiteral(True, BooleanType(nullable=False))
     columns = [
@@ -182,8 +183,8 @@ def _quantified(
     inner: RelNode,
     conditions: list[ResolvedExpression],
 ) -> RelNode:
-    """``a < SOME (...)`` joins rows for which one comparison is TRUE, ``a < ALL (...)`` those
-    for which none is anything else; and NOT of them, with FALSE in place of TRUE."""
+    """Semi join for ``a < SOME (...)``, on a comparison that is TRUE; anti join for ``a < ALL
+    (...)``, on one that is not TRUE. Under NOT, FALSE takes the place of TRUE."""
     width = len(rows.row_type)
     column = inner.field(0)
     right = FieldReference(width, column.output_type, "")
@@ -217,7 +218,7 @@ def _equal(
 def _scalars(
     rows: RelNode, expressions: tuple[ResolvedExpression, ...]
 ) -> tuple[RelNode, tuple[ResolvedExpression, ...]]:
-    """Rows with a column per scalar query, and the expressions that read those columns."""
+    """The rows with a column per scalar query, and the expressions that read those columns."""
 
     def replaced(expression: ResolvedExpression) -> ResolvedExpression:
         nonlocal rows
@@ -267,7 +268,7 @@ def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression
 
 
 def _single(rows: RelNode) -> RelNode:
-    """A query of at most one row; a second one fails the job (Flink's SINGLE_VALUE)."""
+    """A query of at most one row; a second row fails the job (Flink's SINGLE_VALUE)."""
     inner = rows
     while isinstance(inner, Project):
         inner = inner.input
@@ -284,7 +285,7 @@ def _single(rows: RelNode) -> RelNode:
 
 
 def _lateral(node: Join) -> RelNode:
-    """A lateral query becomes a join of its own; functions and look-ups stay."""
+    """The join for a lateral query; functions and look-ups stay lateral."""
     inner: RelNode = node.right
     while isinstance(inner, Project | Filter):
         inner = inner.input
@@ -321,7 +322,7 @@ def _lateral(node: Join) -> RelNode:
 
 
 def _null_unless(rows: RelNode, condition: ResolvedExpression, left: int) -> RelNode:
-    """The rows with NULL in the columns from ``left`` on where a condition is not TRUE."""
+    """The rows with NULL in the columns from ``left`` on unless a condition is TRUE."""
     if isinstance(condition, ValueLiteral) and condition.value is True:
         return rows
     names = rows.row_type.names

@@ -1,4 +1,5 @@
-"""Table functions stand alone on the right of a lateral join, what is made of their rows above it.
+"""Puts table functions directly on the right of a lateral join, and expressions over their rows
+above it.
 
 Flink: ``Correlate`` with its calc.
 """
@@ -33,7 +34,7 @@ _ONE_ROW = Values(((ValueLiteral(1, _ONE),),), RowType((RowField("$one", _ONE),)
 
 
 def with_table_functions(rows: RelNode) -> RelNode:
-    """The tree with each table function right below a lateral join."""
+    """The tree with each table function directly below a lateral join."""
     if isinstance(rows, TableFunctionScan):
         names = rows.row_type.names
         join = Join(_ONE_ROW, rows, JoinKind.INNER, conjunction(()), ("$one", *names), lateral=True)
@@ -83,7 +84,8 @@ def _padded(
     outputs: list[ResolvedExpression],
     conditions: list[ResolvedExpression],
 ) -> Join:
-    """What is made of the function's rows stays on the right: rows without any are padded then."""
+    """A left join that keeps the expressions over the function's rows on its right side, so that
+    NULLs replace their values where the function returns no rows."""
     left = len(node.left.row_type)
     right = filtered(scan, [_of_the_right(each, left) for each in conditions])
     made = tuple(_of_the_right(each, left) for each in outputs)
@@ -92,7 +94,8 @@ def _padded(
 
 
 def _of_the_right(expression: ResolvedExpression, left: int) -> ResolvedExpression:
-    """An expression over the left row followed by the function's, over the latter."""
+    """Rewrite an expression over the left row and the function's row into one over the
+    function's row."""
     if isinstance(expression, FieldReference):
         if expression.index < left:
             return OuterReference(1, expression.index, expression.type, expression.name)
@@ -104,21 +107,21 @@ def _of_the_right(expression: ResolvedExpression, left: int) -> ResolvedExpressi
 def function_rows(
     rows: RelNode, left: int
 ) -> tuple[TableFunctionScan, list[ResolvedExpression], list[ResolvedExpression]] | None:
-    """The function below a join's right side; with the columns that are made of its rows and the
-    conditions that they satisfy, over the left row followed by the function's. None: none is."""
+    """The function below a join's right side, with the output columns and conditions over its
+    rows, as expressions over the left row and the function's row; None if there is no function."""
     scan = _function(rows)
     return None if scan is None else (scan, *_above(rows, left))
 
 
 def _are_renamed(outputs: list[ResolvedExpression], left: int, scan: TableFunctionScan) -> bool:
-    """Whether they are the function's columns in order."""
+    """Whether the outputs are the function's columns in order."""
     places = [each.index if isinstance(each, FieldReference) else -1 for each in outputs]
     return places == list(range(left, left + len(scan.row_type)))
 
 
 def _above(rows: RelNode, left: int) -> tuple[list[ResolvedExpression], list[ResolvedExpression]]:
-    """The columns of what is made of a function's rows, and the conditions that they satisfy, over
-    the left row followed by the function's."""
+    """The output columns and conditions over a function's rows, as expressions over the left row
+    and the function's row."""
     if isinstance(rows, Filter):
         outputs, conditions = _above(rows.input, left)
         return outputs, [*conditions, *_moved(conjuncts(rows.condition), outputs)]
@@ -137,7 +140,7 @@ def _moved(
 
 
 def _over(expression: ResolvedExpression, row: list[ResolvedExpression]) -> ResolvedExpression:
-    """An expression over the columns that other expressions make."""
+    """Rewrite an expression over columns into one over the expressions that compute them."""
     if isinstance(expression, FieldReference):
         return row[expression.index]
     if isinstance(expression, OuterReference) and expression.level == 1:
@@ -146,7 +149,7 @@ def _over(expression: ResolvedExpression, row: list[ResolvedExpression]) -> Reso
 
 
 def _typed(expression: ResolvedExpression, join: Join) -> ResolvedExpression:
-    """A column as the join has it: with nulls, where it pads."""
+    """The column with its type in the join: nullable if the join pads it."""
     if isinstance(expression, FieldReference):
         return replace(join.field(expression.index), name=expression.name)
     return expression

@@ -1,4 +1,4 @@
-"""Sinks that take changes by a primary key get rows of each key in their order.
+"""Keeps the changes of each key in order for sinks with a primary key.
 
 Where a query's rows are not unique by that key, or rows of one key come from several subtasks, a
 row could be deleted after the one that replaces it was written. Flink docs:
@@ -20,7 +20,7 @@ __all__ = ["with_upsert_materialization"]
 
 
 def with_upsert_materialization(root: RelNode, option: str) -> RelNode:
-    """The tree in which a sink by key gets the last row of each key.
+    """The tree in which a sink with a primary key gets the last row of each key.
 
     Args:
         option: AUTO, FORCE or NONE.
@@ -41,7 +41,7 @@ def with_upsert_materialization(root: RelNode, option: str) -> RelNode:
 
 
 def _in_order(rows: RelNode, key: frozenset[int]) -> bool:
-    """Whether the changes of a key come one after the other, each of one row."""
+    """Whether the changes of a key arrive in order and concern a single row."""
     # a join gives the rows of a key from wherever the values are that it joins by
     return any(known <= key for known in upsert_keys(rows)) and not _joins(rows)
 

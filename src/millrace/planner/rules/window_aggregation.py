@@ -1,4 +1,5 @@
-"""An aggregate grouped by window_start and window_end gives each window once, when it is complete.
+"""Turns an aggregate grouped by window_start and window_end into one that emits each window once,
+when it is complete.
 
 Flink: ``StreamPhysicalWindowAggregateRule`` and
 ``PullUpWindowTableFunctionIntoWindowAggregateRule``.
@@ -58,7 +59,7 @@ def _changed(node: RelNode) -> RelNode:
 
 
 def _of_set(node: Aggregate, members: tuple[int, ...], columns: WindowColumns) -> RelNode:
-    """The windows of one grouping set, with null in the columns that it lacks."""
+    """The window aggregate of one grouping set, with NULL in the columns that the set lacks."""
     kept = tuple(index for index in node.groups if index in members)
     calls = tuple(call for call in node.calls if not _is_flag(call))
     made = _aggregate(Aggregate(node.input, kept, calls, place=node.place), columns)
@@ -128,7 +129,8 @@ def _moved_call(call: AggregateCall, positions: dict[int, int]) -> AggregateCall
 
 
 def _fused(node: Aggregate, columns: WindowColumns, keys: list[int]) -> WindowAggregate | None:
-    """The window function and the aggregate in one, if nothing between them reads the window."""
+    """The window function and the aggregate as one node; None if a node between them reads the
+    window."""
     project = node.input
     if not isinstance(project, Project) or not isinstance(project.input, WindowTableFunction):
         return None
@@ -172,7 +174,7 @@ def _fused(node: Aggregate, columns: WindowColumns, keys: list[int]) -> WindowAg
 
 
 def _mergeable(node: Aggregate) -> bool:
-    """Whether the aggregates of two sessions that become one can be put together."""
+    """Whether the accumulators of two sessions can be merged."""
     return not GroupAccumulators(node.calls, node.input.row_type, False).unmergeable
 
 
@@ -188,7 +190,8 @@ def _fields(expression: ResolvedExpression) -> list[int]:
 
 
 def _attached(node: Aggregate, columns: WindowColumns, keys: list[int]) -> WindowAggregate:
-    """A cascade: rows come with their windows. Without window_time, the end stands for it."""
+    """A cascaded window aggregate: its input's rows already have windows. Without window_time,
+    window_end is used."""
     groups = set(node.groups)
     start, end = min(columns.start & groups), min(columns.end & groups)
     time = min(columns.time, default=end)

@@ -1,1 +1,1 @@
-"""Relational trees as JSON: what compiled plans are made of."""
+"""Relational trees as JSON, for compiled plans."""

@@ -1,4 +1,4 @@
-"""`written_plan` and `plan_of`: optimised trees as JSON, and back.
+"""`written_plan` and `plan_of`: convert optimised trees to JSON and back.
 
 Flink: ``ExecNodeGraphJsonSerializer``. Each node is an object with its class and fields; nodes that
 several others read are written once. Only the classes that are listed here are read: nothing of a
@@ -46,10 +46,10 @@ __all__ = ["CatalogObjects", "plan_of", "written_plan"]
 
 
 class CatalogObjects(Protocol):
-    """What plans name and do not contain."""
+    """Catalog objects that a plan refers to by name."""
 
     def contains(self, table: ResolvedTable) -> bool:
-        """Whether a plan has a table's schema and options, besides its name.
+        """Whether a plan contains a table's schema and options besides its name.
 
         Raises:
             JobDefinitionError: it is in this program only.
@@ -57,7 +57,7 @@ class CatalogObjects(Protocol):
         ...
 
     def table_of(self, path: tuple[str, ...], definition: ResolvedTable | None) -> ResolvedTable:
-        """The table of a name.
+        """The table with a name.
 
         Args:
             definition: the table as the plan has it, without what reads and writes its rows.
@@ -68,7 +68,7 @@ class CatalogObjects(Protocol):
         ...
 
     def written_function(self, function: FunctionDefinition) -> str:
-        """The name of a function of the user.
+        """Name of a user function.
 
         Raises:
             JobDefinitionError: it has none.
@@ -76,7 +76,7 @@ class CatalogObjects(Protocol):
         ...
 
     def function_of(self, name: str) -> FunctionDefinition:
-        """The function of a name.
+        """The user function with a name.
 
         Raises:
             JobDefinitionError: there is none.
@@ -114,7 +114,7 @@ def written_plan(roots: Sequence[RelNode], objects: CatalogObjects) -> dict[str,
 
 
 def plan_of(written: Mapping[str, Any], objects: CatalogObjects) -> list[RelNode]:
-    """The trees that `written_plan` made JSON of.
+    """The trees of JSON written by `written_plan`.
 
     Raises:
         JobDefinitionError: it is not of this form, or names what there is no more.
@@ -135,7 +135,8 @@ class _Writer:
         self._numbers: dict[int, tuple[RelNode, int]] = {}  # nodes are kept: their ids are theirs
 
     def node(self, node: RelNode) -> int:
-        """Writes a node and what is below it, if it is not written yet; its number."""
+        """Write a node and its inputs, unless they are written already, and return the node's
+        number."""
         if id(node) not in self._numbers:
             written = self._fields(node)
             self._numbers[id(node)] = node, len(self.nodes) + 1
@@ -160,14 +161,14 @@ class _Writer:
         return {KIND: name, **given}
 
     def _call(self, call: Call | AggregateCall | PatternAggregate) -> dict[str, Any]:
-        """A function by its name, and what it is called with; the definition of one of the user
-        stands in the place of options."""
+        """JSON of a call: the function's name, its arguments and options; for a user function
+        its definition instead of options."""
         own = call.function
         payload = signed_options(call.options) if own.built_in else own
         return {"function": own.name, "payload": self.value(payload)}
 
     def value(self, value: Any) -> Any:
-        """Anything that is in a node."""
+        """JSON of any value in a node."""
         if isinstance(value, RelNode):
             return {KIND: "node", "value": self.node(value)}
         if isinstance(value, tuple):
@@ -196,7 +197,8 @@ class _Writer:
 
 
 def _call(name: str, payload: Any) -> dict[str, Any]:
-    """What `_Writer._call` wrote."""
+    """Fields of a call, read from JSON that `_Writer._call` wrote: its function, and its options
+    if the function is built in."""
     if isinstance(payload, FunctionDefinition):
         return {"function": payload}
     definition = built_in.GROUPING if name == built_in.GROUPING.name else function(name)
@@ -204,7 +206,7 @@ def _call(name: str, payload: Any) -> dict[str, Any]:
 
 
 def _options(definition: FunctionDefinition, payload: Any) -> CallOptions | None:
-    """The options that `signed_options` made this of."""
+    """The call options of JSON written from `signed_options`."""
     if payload is None:
         return None
     if definition is built_in.GET:
@@ -241,7 +243,7 @@ class _Reader:
         }
 
     def add(self, written: Mapping[str, Any]) -> None:
-        """A node whose inputs are there."""
+        """Read a node whose inputs have been read."""
         self.nodes[written["id"]] = self._object(written)
 
     def _object(self, written: Mapping[str, Any]) -> Any:
@@ -262,7 +264,7 @@ class _Reader:
         return of(**given)
 
     def value(self, written: Any) -> Any:
-        """What `_Writer.value` wrote."""
+        """The value of JSON written by `_Writer.value`."""
         if isinstance(written, list):
             return tuple(self.value(each) for each in written)
         if not isinstance(written, dict):

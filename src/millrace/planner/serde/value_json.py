@@ -1,4 +1,4 @@
-"""Constants and types of plans as JSON, and back."""
+"""Constants and types of plans as JSON and back."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _KINDS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 def reads_back(kind: LogicalType) -> bool:
-    """Whether a type's text says all of it: an interval's leaves out digits that are not used."""
+    """Whether a type's text describes it completely; an interval's text omits unused digits."""
     return parse_type(str(kind)) == kind
 
 
@@ -59,7 +59,7 @@ def written_value(value: Any) -> Any:
 
 
 def value_of(written: Any) -> Any:
-    """The constant that `written_value` made JSON of."""
+    """The constant of JSON written by `written_value`."""
     if not isinstance(written, dict):
         return written
     if written[KIND] == "float":
