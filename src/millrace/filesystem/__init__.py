@@ -1,1 +1,1 @@
-"""File systems by URI scheme: what checkpoints, savepoints and file connectors store files with."""
+"""File systems by URI scheme, for checkpoints, savepoints and file connectors."""

@@ -1,4 +1,4 @@
-"""Crash hooks: named places at which a fault test lets this process die or its disk be full.
+"""Crash hooks: named points at which a fault test ends this process or fills its disk.
 
 They do nothing unless the environment variable ``MILLRACE_CRASH`` names them when this module is
 imported. Workers inherit the variable, so it reaches them too. It is a comma-separated list of
@@ -27,7 +27,7 @@ _Traps = Mapping[tuple[str, int], bool]
 
 
 def crash_point(name: str) -> None:
-    """A place where a fault test may end this process; nothing happens otherwise.
+    """A point at which a fault test may end this process; otherwise without effect.
 
     Raises:
         OSError: (ENOSPC) a test injects a full disk here.

@@ -1,9 +1,10 @@
-"""The file system protocol: what checkpoints, savepoints and file connectors ask of a storage.
+"""The file system protocol for checkpoints, savepoints and file connectors.
 
-It is what a disk and an object store both can do. There is no rename: a file *appears* whole under
-its name when it is completed. Who is first to create a file, and who replaces the content that it
-has read, is decided by the storage: `PendingFile.complete` with ``exclusive``, and
-`FileSystem.write_if`. What is to appear later, perhaps by another process, is a `PendingUpload`.
+It has the operations that disks and object stores share. There is no rename: a file *appears* whole
+under its name when it is completed. The storage decides which of two processes creates a file first
+(`PendingFile.complete` with ``exclusive``), and whether a file still has the content that its writer
+has read (`FileSystem.write_if`). A file that appears later, perhaps by another process, is a
+`PendingUpload`.
 Flink docs, "File Systems"; Flink's ``RecoverableWriter`` and object stores' conditional puts.
 """
 
@@ -36,7 +37,7 @@ _COPY_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class FileStatus:
-    """A file that is there."""
+    """Size and time of an existing file."""
 
     location: str
     length: int
@@ -47,7 +48,7 @@ class FileStatus:
 
 @dataclass(frozen=True, slots=True)
 class UploadStatus:
-    """An upload that was begun and has not appeared."""
+    """An upload that has begun but is not committed."""
 
     location: str
     """The file that it was to become."""
@@ -57,13 +58,13 @@ class UploadStatus:
 
 
 class UploadDamagedError(OSError):
-    """An upload is not what was written, and must not become visible."""
+    """An upload differs from the written data and must not become visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class PendingUpload:
-    """A file that is written and not visible yet. Any process that sees the storage can make it
-    appear with `FileSystem.commit`, so it may travel in checkpoints."""
+    """A written file that is not visible yet. Any process with access to the storage can make it
+    visible with `FileSystem.commit`, so checkpoints may contain it."""
 
     location: str
     """The file that it becomes."""
@@ -74,7 +75,7 @@ class PendingUpload:
 
 
 def require_written(upload: PendingUpload, found: int | None, at: str | None = None) -> None:
-    """Refuse an upload of which there is something else than was written.
+    """Refuse an upload whose stored data differs from the written data.
 
     Args:
         found: bytes that are there; None: there is nothing.
@@ -95,7 +96,7 @@ def require_written(upload: PendingUpload, found: int | None, at: str | None = N
 
 
 class PendingFile(io.RawIOBase):
-    """A file that is being written: nobody sees it before it is complete.
+    """A file under construction, invisible until it is complete.
 
     As a context manager it is completed, or discarded when an exception leaves the block.
     """
@@ -105,24 +106,24 @@ class PendingFile(io.RawIOBase):
 
     @abstractmethod
     def write(self, data: Any) -> int:
-        """Append bytes; returns how many."""
+        """Append bytes; returns their number."""
 
     @abstractmethod
     def tell(self) -> int:
-        """How many bytes have been written."""
+        """Number of bytes written."""
 
     def rest(self) -> None:
-        """Nothing is appended for a while. What has come together goes to the disk a little at a
-        time, lest the flush at the end keeps it busy when somebody else wants it."""
+        """Announce a pause in writing. Buffered data goes to the disk little by little, so that
+        the flush at the end does not block others."""
 
     def sync(self, also: Sequence[str] = ()) -> None:
-        """Make durable what was written and, at the same time, these: files that were written
-        without durability, and directories for the names in them. A waste of time where all that
-        is complete is durable."""
+        """Make the written data durable, and at the same time files that were written without
+        durability, and directories with their names. Without effect where complete files are
+        always durable."""
 
     @abstractmethod
     def complete(self, exclusive: bool = False) -> int:
-        """Make it appear whole under its name; returns its bytes.
+        """Make the file visible, whole and under its name; returns its size in bytes.
 
         Args:
             exclusive: unless there is a file of that name, which is replaced otherwise.
@@ -133,16 +134,16 @@ class PendingFile(io.RawIOBase):
 
     @abstractmethod
     def persist(self) -> PendingUpload:
-        """Nothing more follows; it is to appear when `FileSystem.commit` is called."""
+        """End the file; `FileSystem.commit` makes it visible."""
 
     @property
     @abstractmethod
     def token(self) -> str:
-        """Return the name by which `FileSystem.uploads` lists it as long as it is not complete."""
+        """Name by which `FileSystem.uploads` lists the file until it is complete."""
 
     @abstractmethod
     def discard(self) -> None:
-        """Forget it, unless it is complete or persisted. Never fails."""
+        """Discard the file, unless it is complete or persisted. Never fails."""
 
     def __enter__(self) -> Self:
         return self
@@ -161,16 +162,15 @@ class PendingFile(io.RawIOBase):
 
 
 class FileLock(ABC):
-    """A lock that is held; it is released when its process dies, too."""
+    """A held lock, which is also released when its process dies."""
 
     @abstractmethod
     def is_current(self) -> bool:
-        """Whether whoever asks for the lock now would find it taken: False if its file was deleted
-        or replaced."""
+        """Whether the lock still protects its file: False if the file was deleted or replaced."""
 
     @abstractmethod
     def release(self) -> None:
-        """Release it; again, and nothing happens."""
+        """Release the lock; a second call has no effect."""
 
     def __enter__(self) -> Self:
         return self
@@ -199,7 +199,7 @@ class FileSystem(ABC):
         """Open a file for reading from any position.
 
         Args:
-            buffered: False: for whoever reads big pieces only.
+            buffered: False for readers of big pieces only.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -207,12 +207,12 @@ class FileSystem(ABC):
 
     @abstractmethod
     def status(self, location: str) -> FileStatus | None:
-        """Return a file's size and time; None: there is no such file (it may be a directory)."""
+        """A file's size and time; None if there is no such file (it may be a directory)."""
 
     @abstractmethod
     def list(self, directory: str, recursive: bool = False) -> Iterator[FileStatus]:
-        """The complete files in a directory, with ``recursive`` in those below, too; in no
-        particular order. Nothing if there is no such directory."""
+        """The complete files in a directory, with ``recursive`` also below it, in no particular
+        order. Empty if the directory does not exist."""
 
     @abstractmethod
     def directories(self, directory: str) -> Iterator[str]:
@@ -220,18 +220,19 @@ class FileSystem(ABC):
 
     @abstractmethod
     def is_directory(self, directory: str) -> bool:
-        """Whether there is a directory of that name, which may be empty where such things exist."""
+        """Whether a directory with the name exists; it may be empty where the storage has
+        directories."""
 
     def canonical(self, location: str) -> str:
-        """The one name of what may have several."""
+        """The canonical name of a file with several names."""
         return location
 
     def is_link(self, location: str) -> bool:
-        """Whether it stands for something that is elsewhere."""
+        """Whether the location is a link to another place."""
         return False
 
     def read(self, location: str, offset: int = 0, length: int | None = None) -> bytes:
-        """The bytes of a file from ``offset`` on, at most ``length``; fewer at its end.
+        """The bytes of a file from ``offset``, at most ``length``; fewer at its end.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -242,7 +243,7 @@ class FileSystem(ABC):
 
     @abstractmethod
     def read_version(self, location: str) -> tuple[bytes, Version] | None:
-        """The content of a small file and its version, for `write_if`; None: there is none."""
+        """The content of a small file and its version, for `write_if`; None if there is none."""
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -263,12 +264,12 @@ class FileSystem(ABC):
         """
 
     def sync(self, locations: Sequence[str]) -> None:
-        """Make durable, all at once, files that were written without durability, and directories
-        for the names in them. Nothing to do where all that is complete is durable."""
+        """Make files that were written without durability durable, all at once, and directories
+        with their names. Without effect where complete files are always durable."""
 
     @abstractmethod
     def write_if(self, location: str, data: bytes, version: Version | None) -> Version | None:
-        """Replace a file that still has a version, durably; for small ones.
+        """Replace a small file durably if it still has a version.
 
         Args:
             version: as `read_version` gave it; None: there must be no file of that name.
@@ -280,7 +281,7 @@ class FileSystem(ABC):
 
     @abstractmethod
     def commit(self, uploads: Sequence[PendingUpload]) -> None:
-        """Make them appear, durably. Those that have appeared before are passed over.
+        """Make uploads visible, durably. Uploads that are visible already are skipped.
 
         Raises:
             FileNotFoundError: an upload is gone, and has not appeared.
@@ -290,17 +291,17 @@ class FileSystem(ABC):
 
     @abstractmethod
     def uploads(self, directory: str) -> Iterator[UploadStatus]:
-        """Yield uploads begun below a directory and neither completed nor discarded, as processes
-        that die leave them. Nothing where the storage cannot list them and expires them itself."""
+        """Uploads below a directory that are neither complete nor discarded, such as dead
+        processes leave. Empty where the storage cannot list uploads and expires them itself."""
 
     @abstractmethod
     def abort(self, token: str) -> None:
-        """Forget an upload that nobody will commit."""
+        """Discard an upload that will never be committed."""
 
     def adopt(self, source: str, location: str, *, private: bool = True) -> PendingUpload:
-        """An upload that makes what is in the file ``source`` appear at ``location``.
+        """An upload that makes the content of the file ``source`` visible at ``location``.
 
-        The source may go when the upload is committed, or stay: whoever calls deletes it then.
+        The commit may delete the source; if the source is still there, the caller deletes it.
         """
         with self.open(source, buffered=False) as file:
             pending = self.begin(location, private=private)
@@ -320,7 +321,8 @@ class FileSystem(ABC):
         *,
         exclusive: bool = False,
     ) -> int:
-        """Make a private file of these pieces appear whole under its name; returns its bytes.
+        """Write these pieces as a private file that appears whole under its name; returns its size
+        in bytes.
 
         Raises:
             FileExistsError: there is a file of that name, and this was to be the first.
@@ -338,11 +340,11 @@ class FileSystem(ABC):
 
     @abstractmethod
     def delete(self, location: str) -> bool:
-        """Delete a file; whether there was one, as far as it can be told."""
+        """Delete a file; returns whether it existed, as far as that is known."""
 
     def delete_all(self, locations: Iterable[str]) -> None:
-        """Delete many files, with few requests where that matters; what is not there is passed
-        over. Raises the first error after all have been tried."""
+        """Delete many files, with few requests where that matters; missing files are skipped.
+        Raises the first error after trying all."""
         errors: list[OSError] = []
         for location in locations:
             try:
@@ -354,17 +356,17 @@ class FileSystem(ABC):
 
     @abstractmethod
     def make_directory(self, directory: str, durable: bool = True, *, private: bool = True) -> None:
-        """Make a directory and its parents where such things exist."""
+        """Make a directory and its parents, where the storage has directories."""
 
     @abstractmethod
     def delete_directory(self, directory: str) -> None:
-        """Delete a directory with all that is in it; nothing happens if there is none."""
+        """Delete a directory with its content; without effect if there is none."""
 
     def remove_empty(self, directory: str) -> None:
-        """Delete a directory if it is there and empty, where such things exist."""
+        """Delete a directory if it exists and is empty, where the storage has directories."""
 
     def lock(self, location: str, wait: bool = False) -> FileLock | None:
-        """Lock a file, which is made; None: somebody else has the lock, and ``wait`` is False.
+        """Create and lock a file; None if another process has the lock and ``wait`` is False.
 
         Raises:
             OSError: there are no locks here (see `has_locks`), or the file cannot be opened.

@@ -224,7 +224,8 @@ def _entries(directory: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _is_directory(entry: os.DirEntry[str]) -> bool:
-    """False also for what cannot be looked at, such as links in a circle; as `os.path.isdir`."""
+    """Whether an entry is a directory; False for entries that cannot be inspected, such as links
+    in a circle, as `os.path.isdir`."""
     try:
         return entry.is_dir()
     except OSError:

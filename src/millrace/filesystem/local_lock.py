@@ -1,6 +1,6 @@
 """Locks on files of a local disk: `flock`, which the operating system releases with the process.
 
-Nobody but its owner may open such a file: whoever can read a file can lock it.
+Only its owner may open such a file, because every reader of a file can lock it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ __all__ = ["LocalLock", "lock_file"]
 
 
 class LocalLock(FileLock):
-    """An exclusive lock. Child processes that are forked without executing another program share
-    it: it lives as long as any of them."""
+    """An exclusive lock. Forked child processes share it until they execute another program: it
+    lasts as long as any of them."""
 
     def __init__(self, descriptor: int, path: str) -> None:
         self._descriptor: int | None = descriptor
@@ -32,7 +32,7 @@ class LocalLock(FileLock):
 
 
 def lock_file(path: str, wait: bool) -> LocalLock | None:
-    """Lock the file of that name; None: somebody else has."""
+    """Lock the file with a name; None if another process has the lock."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -51,7 +51,7 @@ def lock_file(path: str, wait: bool) -> LocalLock | None:
 
 
 def _is_at(descriptor: int, path: str) -> bool:
-    """Whether the open file is the one that has this name now."""
+    """Whether the open file is the current file with this name."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(path))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A file of a local disk that is being written, under a temporary name beside its own."""
+"""A file of a local disk under construction, with a temporary name beside its own."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 
 class LocalPendingFile(PendingFile):
-    """Opened only while its buffer is written: a subtask may write to thousands of files at once,
-    and descriptors would run out."""
+    """A file that is open only while its buffer is written: a subtask may write thousands of
+    files at once, and would run out of descriptors."""
 
     def __init__(self, location: str, durable: bool, mode: int) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class LocalPendingFile(PendingFile):
                 os.unlink(self._path)
 
     def _spill(self, more: Any = b"", finish: bool = False) -> None:
-        """Write the buffer and what follows it; ``finish``: flush all to the disk."""
+        """Write the buffer and more data; with ``finish``, flush everything to the disk."""
         flags = os.O_APPEND if self._exists else os.O_CREAT | os.O_EXCL
         with _opened(self._path, os.O_WRONLY | os.O_CLOEXEC | flags, self._mode) as descriptor:
             self._exists = True
@@ -120,7 +120,7 @@ class LocalPendingFile(PendingFile):
 
 
 def rename_new(path: str, location: str) -> None:
-    """Rename a file unless there is one of the new name.
+    """Rename a file unless the new name is taken.
 
     Raises:
         FileExistsError: there is one.
@@ -157,18 +157,18 @@ def sync_all(paths: Iterable[str | os.PathLike[str]]) -> None:
 
 
 def named_for(path: str) -> str:
-    """The file that a temporary one is to become."""
+    """Final path of a temporary file."""
     directory, name = os.path.split(path)
     return os.path.join(directory, name[1 : -len(TEMP_SUFFIX)].rpartition(".")[0])
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file of that name is one that is being written."""
+    """Whether a name is that of a file under construction."""
     return name.startswith(".") and name.endswith(TEMP_SUFFIX)
 
 
 class _opened:
-    """A descriptor, closed at the end; in fewer steps than a generator takes."""
+    """Context of an open descriptor; it is faster than a generator."""
 
     __slots__ = ("_descriptor",)
 

@@ -1,4 +1,4 @@
-"""Locations: paths and URIs as users write them, brought to the one form that the engine uses."""
+"""Locations: users' paths and URIs, converted to the one form that the engine uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(.*)", re.DOTALL)
 
 
 def scheme_of(location: StrPath) -> str:
-    """The scheme of a location in lower case; that of a plain path is ``file``.
+    """The scheme of a location in lower case; ``file`` for a plain path.
 
     >>> scheme_of("s3://bucket/key"), scheme_of("/data"), scheme_of("file:///data")
     ('s3', 'file', 'file')
@@ -30,12 +30,12 @@ def scheme_of(location: StrPath) -> str:
 
 
 def is_local(location: StrPath) -> bool:
-    """Whether it is on this machine's disks and mounts."""
+    """Whether the location is on this machine's disks and mounts."""
     return scheme_of(location) == LOCAL_SCHEME
 
 
 def qualified(location: StrPath) -> str:
-    """The absolute path that a location is, for what is kept on local disks and mounts only.
+    """The absolute path of a location, for files that must be on local disks and mounts.
 
     Args:
         location: a path, absolute or relative to the working directory, or a URI.
@@ -56,7 +56,8 @@ def qualified(location: StrPath) -> str:
 
 
 def _path_of_file_uri(text: str, rest: str) -> str:
-    """``file:/path``, ``file:///path`` and ``file://localhost/path``; ``rest`` follows ``file:/``.
+    """Path in ``file:/path``, ``file:///path`` and ``file://localhost/path``; ``rest`` follows
+    ``file:/``.
 
     ``file://data`` is one more that `pathlib` may have made shorter; its host is refused."""
     if not rest.startswith("/"):
@@ -68,7 +69,7 @@ def _path_of_file_uri(text: str, rest: str) -> str:
 
 
 def located(directory: StrPath, path: str) -> str:
-    """A path that is relative to a directory, unless it is a location of its own.
+    """A path relative to a directory, unless it is a location of its own.
 
     >>> located("s3://bucket/job", "shared/a"), located("s3://bucket/job", "s3://other/a")
     ('s3://bucket/job/shared/a', 's3://other/a')
@@ -77,7 +78,7 @@ def located(directory: StrPath, path: str) -> str:
 
 
 def local_location(location: StrPath) -> Path:
-    """A path for what can only be on this machine's file systems; a plain path stays as it is.
+    """Path of a location that must be on this machine's file systems; a plain path stays unchanged.
 
     Raises:
         UnsupportedFileSystemSchemeError: it is the URI of another file system.

@@ -1,4 +1,4 @@
-"""The base of readers of remote files, which know their size and read from any position."""
+"""Base class of readers of remote files, which know their size and read from any position."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["PositionedReader"]
 
 
 class PositionedReader(io.RawIOBase):
-    """A raw stream with a position of its own; subclasses read from it and move it.
+    """A raw stream with a position, which subclasses read from and move.
 
     Args:
         size: bytes of the file.

@@ -1,4 +1,4 @@
-"""Which file system a location belongs to, by its scheme. Flink: ``FileSystem.get``."""
+"""The registry of file systems, by URI scheme. Flink: ``FileSystem.get``."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ _made: dict[str, FileSystem] = {}
 
 
 def register_file_system(scheme: str, factory: Callable[[], FileSystem]) -> None:
-    """Have locations of a scheme served by what ``factory`` makes, once per process."""
+    """Register a factory of the file system for a scheme; it is called once per process."""
     _factories[scheme] = factory
     _made.pop(scheme, None)
 
 
 def resolved(location: StrPath) -> str:
-    """The form in which a location is given to its file system: `qualified` for a local one.
+    """A location in the form for its file system: `qualified` for a local one.
 
     Raises:
         UnsupportedFileSystemSchemeError: no file system is known for its scheme.
@@ -68,12 +68,12 @@ def resolved(location: StrPath) -> str:
 
 
 def exists(location: StrPath) -> bool:
-    """Whether there is a file of that name."""
+    """Whether a file of that name exists."""
     return file_system_of(location).status(os.fspath(location)) is not None
 
 
 def file_system_of(location: StrPath) -> FileSystem:
-    """The file system that a location belongs to.
+    """The file system of a location.
 
     Raises:
         UnsupportedFileSystemSchemeError: none is known for its scheme, or what it needs is not

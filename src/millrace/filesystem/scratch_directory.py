@@ -1,4 +1,4 @@
-"""Temporary directories that a later process deletes if theirs was killed."""
+"""Temporary directories that a later process deletes if their process was killed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _TOO_YOUNG_S = 60.0
 
 
 class ScratchDirectory:
-    """A directory of this process, for as long as it lives; those of the same kind whose processes
-    were killed are deleted first.
+    """A directory of this process that lasts as long as the process; directories of the same kind
+    of killed processes are deleted first.
 
     Args:
         kind: what the name begins with.
@@ -39,14 +39,14 @@ class ScratchDirectory:
         self.path.mkdir()
 
     def remove(self) -> None:
-        """Delete it with what is in it."""
+        """Delete the directory with its content."""
         shutil.rmtree(self._root, ignore_errors=True)
         if self._lock is not None:
             self._lock.release()
 
 
 def _is_ours(directory: Path) -> bool:
-    """Whether this user made it: in a shared place others may lay out what looks like it."""
+    """Whether this user made the directory: in a shared place others may make look-alikes."""
     status = directory.lstat()
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
 

@@ -1,5 +1,5 @@
-"""A trial of a directory for checkpoints: whether what one process writes is there for others, and
-whether of two that write the same file on a condition only one succeeds."""
+"""A trial of a checkpoint directory: whether files of one process are visible to others, and
+whether only one of two conditional writes to the same file succeeds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _CLAIM = "claim"
 
 
 class StorageTrial:
-    """Files in a directory of their own below the one that is tried. Whoever begins the trial
-    also ends it; others take part between. All methods but `end` raise OSError.
+    """Files in a directory of their own below the tried one. The process that begins the trial also
+    ends it; others take part between. All methods but `end` raise OSError.
 
     Args:
         place: the trial's directory, as `begin` made it.
@@ -29,7 +29,7 @@ class StorageTrial:
 
     @staticmethod
     def begin(directory: str) -> StorageTrial:
-        """Write the first file, and one on the condition that there is none.
+        """Write the first file, and another one on the condition that it does not exist.
 
         Raises:
             OSError: the directory cannot be written.
@@ -47,19 +47,20 @@ class StorageTrial:
         return trial
 
     def take_part(self, name: str) -> None:
-        """Read the first file, write one of this process's own, and try to make a file anew that is
-        there already."""
+        """Read the first file, write a file of this process, and try to create a file that
+        already exists."""
         self._read(_FIRST)
         self._write(name)
         if self._claim(None, b"2") is not None:
             raise OSError("a file that exists was made anew: conditional writes have no effect")
 
     def verify(self, name: str) -> None:
-        """Read the file of somebody who took part."""
+        """Read the file of a process that took part."""
         self._read(name)
 
     def verify_conditions(self) -> None:
-        """Replace a file that still has its version, and fail to if it has another one."""
+        """Replace a file whose version is unchanged, and fail to replace one with another
+        version."""
         found = self._files.read_version(located(self.place, _CLAIM))
         if found is None:
             raise OSError("a file that was written on a condition is gone")

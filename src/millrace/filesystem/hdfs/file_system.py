@@ -38,7 +38,7 @@ _PRIVATE_DIRECTORY, _DIRECTORY = 0o700, 0o755
 
 
 class HdfsFileSystem(FileSystem):
-    """Files of all namenodes and name services that this process can reach."""
+    """Files of all namenodes and name services within reach of this process."""
 
     has_directories: ClassVar[bool] = True
 
@@ -53,7 +53,7 @@ class HdfsFileSystem(FileSystem):
         raise TypeError("a file system has connections, so it is not pickled: use file_system_of")
 
     def _found(self, location: str) -> tuple[NameService, str, str]:
-        """The name service that a location is in, what comes before paths there, and the path."""
+        """The name service of a location, the prefix of its paths, and the path."""
         found = _LOCATION.fullmatch(location)
         if found is None:
             raise OSError(
@@ -91,7 +91,7 @@ class HdfsFileSystem(FileSystem):
                 yield _status(location, entry)
 
     def _walk(self, directory: str, recursive: bool = True) -> Iterator[tuple[str, Any]]:
-        """The files in a directory, those that are being written, too."""
+        """The files in a directory, including those under construction."""
         names, root, path = self._found(directory)
         waiting = [path]
         while waiting:
@@ -229,11 +229,11 @@ def _name(entry: Any) -> str:
 
 
 def _is_lock(entry: Any) -> bool:
-    """Whether a directory is there for `replace_if`."""
+    """Whether a directory is a lock of `replace_if`."""
     name = _name(entry)
     return name.startswith(".") and name.endswith(LOCK_SUFFIX)
 
 
 def _version(data: bytes) -> Version:
-    """Small files: two that have the same content are the same to whoever replaces them."""
+    """Version of a small file: two files with the same content have the same version."""
     return hashlib.sha256(data).hexdigest()

@@ -1,4 +1,5 @@
-"""A file of HDFS that is being written: under a hidden name beside its own, renamed at the end.
+"""A file of HDFS under construction: it has a hidden name beside its own, and is renamed at the
+end.
 
 A writer that dies leaves it open, with Hadoop's lease on it. Nobody has to recover that: what is in
 a checkpoint was closed before, and anything else is deleted, which namenodes allow at any time.
@@ -20,7 +21,8 @@ _BUFFER = 1 << 20
 
 
 class HdfsPendingFile(PendingFile):
-    """Created when its buffer is full or at its end: small files are one stream of one block.
+    """A file that is created when its buffer is full or at its end: a small file is one stream of
+    one block.
 
     Args:
         root: what comes before paths in locations, for example ``hdfs://namenode:8020``.

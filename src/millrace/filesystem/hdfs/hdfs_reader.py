@@ -1,4 +1,4 @@
-"""Reads a file of HDFS from any position."""
+"""Reader of a file of HDFS from any position."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class HdfsReader(PositionedReader):
         return self.block(max(0, self._size - self._position))
 
     def block(self, length: int) -> bytes:
-        """The next bytes, fewer at the end of the file only."""
+        """The next bytes; fewer only at the end of the file."""
         length = min(length, self._size - self._position)
         if length <= 0:
             return b""

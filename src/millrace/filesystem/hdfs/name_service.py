@@ -1,4 +1,4 @@
-"""A namenode, or a name service of several: what the file system asks of it, by path."""
+"""A namenode, or a name service of several: operations by path."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SLASHES = re.compile("/{2,}")
 
 
 class NameService:
-    """The client of one authority; thread-safe, of no use in a process that is forked from its own.
+    """The client of one authority; thread-safe, but unusable in a forked process.
 
     Args:
         authority: ``host:port``, or the name of a service in ``hdfs-site.xml``; empty: that of
@@ -36,7 +36,7 @@ class NameService:
             self._client: Any = Client(self._root, None if configured else _ATTEMPTS)
 
     def info(self, path: str) -> Any | None:
-        """What is known of a file or directory; None: there is none."""
+        """Status of a file or directory; None if there is none."""
         try:
             with refusals(self._root + path):
                 return self._client.get_file_info(path)
@@ -44,7 +44,7 @@ class NameService:
             return None
 
     def entries(self, path: str) -> Iterator[Any]:
-        """What is in a directory; nothing if there is no such directory."""
+        """Entries of a directory; empty if it does not exist."""
         try:
             with refusals(self._root + path):
                 for found in self._client.list_status(path):
@@ -59,7 +59,7 @@ class NameService:
             return self._client.read(path)
 
     def read_range(self, path: str, reader: Any, start: int, length: int) -> bytes:
-        """Bytes of an open file, which has them."""
+        """Bytes of an open file, which must have them."""
         with refusals(self._root + path):
             return bytes(reader.read_range(start, length))
 
@@ -71,7 +71,7 @@ class NameService:
         permission: int,
         make_parents: bool,
     ) -> Any:
-        """Append to a file, which is created first if it has no writer yet; returns the writer.
+        """Append to a file, which is created if it has no writer yet; returns the writer.
 
         Raises:
             FileExistsError: it is to be created, and there is one.
@@ -85,7 +85,7 @@ class NameService:
             return writer
 
     def close(self, path: str, writer: Any, flush: bool) -> None:
-        """Close a file that was written; ``flush``: to the disks of its datanodes."""
+        """Close a written file; with ``flush``, to the disks of its datanodes."""
         with refusals(self._root + path):
             if flush:
                 writer.hsync()
@@ -102,7 +102,8 @@ class NameService:
             self._client.rename(source, target, overwrite=overwrite)
 
     def delete(self, path: str, recursive: bool = False) -> bool:
-        """Delete a file, or a directory that is empty or with all in it; whether there was one."""
+        """Delete a file, an empty directory, or a directory with its content; returns whether it
+        existed."""
         try:
             with refusals(self._root + path):
                 return bool(self._client.delete(path, recursive))
@@ -110,7 +111,7 @@ class NameService:
             return False
 
     def make_directory(self, path: str, permission: int) -> None:
-        """Make a directory and its parents, all with that permission."""
+        """Make a directory and its parents, all with a permission."""
         missing = []
         while path not in ("", "/") and self.info(path) is None:
             missing.append(path)
@@ -121,7 +122,7 @@ class NameService:
 
 
 def normal(path: str) -> str:
-    """A path as namenodes take it.
+    """A path in the form of namenodes.
 
     >>> normal("//a//b/"), normal("")
     ('/a/b', '/')

@@ -1,4 +1,4 @@
-"""Maps refusals of HDFS and its client to errors of the operating system.
+"""Conversion of errors of HDFS and its client to errors of the operating system.
 
 A namenode sends the stack trace of its exception: messages keep its first line.
 """
@@ -32,7 +32,7 @@ _REMOTE_NUMBERS = {
 
 @contextlib.contextmanager
 def refusals(location: str) -> Iterator[None]:
-    """Turns what the client raises while ``location`` is read or written into `OSError`."""
+    """Context that converts the client's errors about ``location`` to `OSError`."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Replaces a file of HDFS that still has the content that was read, which HDFS itself cannot do.
+"""Replacement of a file of HDFS that still has the content that was read, which HDFS itself lacks.
 
 The new content waits in a directory whose name is the lock: renaming a directory to that name takes
-the lock, for one of many, and renaming the file out of it publishes. Whoever finds a lock that does
-not come free deletes the file in it. So a holder that wakes up late has nothing left to
+the lock, for one of many, and renaming the file out of it publishes. A process that finds a lock
+which does not come free deletes the file in it. So a holder that wakes up late has nothing left to
 publish: breaking a lock needs no clock that all agree on, and does no harm when its holder lives.
 """
 
@@ -36,7 +36,8 @@ def replace_if(
     published: Callable[[], bool],
     patience: float = _PATIENCE,
 ) -> bool:
-    """Replace a file if, while nobody else replaces it, ``unchanged`` is true; whether it was.
+    """Replace a file if ``unchanged`` is true while no other process replaces it; returns whether
+    it was replaced.
 
     Args:
         published: whether the file has the new content, asked when it is not known: a rename is
@@ -71,8 +72,8 @@ def replace_if(
 
 
 def remove_abandoned(names: NameService, path: str, now: Callable[[], float] = time.time) -> None:
-    """Remove what writers of a file that were killed had prepared an hour ago or more, and the lock
-    of one that was killed when it held it.
+    """Remove files that killed writers prepared an hour ago or earlier, and the lock of a killed
+    holder.
 
     Args:
         now: seconds since 1970.
@@ -87,7 +88,7 @@ def remove_abandoned(names: NameService, path: str, now: Callable[[], float] = t
 
 
 def _take(names: NameService, staged: str, lock: str, mark: str, patience: float) -> None:
-    """Wait for the lock, and break it when its holder does not change for long."""
+    """Wait for the lock, and break it if its holder does not change for long."""
     holder, since = "", time.monotonic()
     while True:
         try:
@@ -107,7 +108,7 @@ def _take(names: NameService, staged: str, lock: str, mark: str, patience: float
 
 
 def _release(names: NameService, lock: str, mark: str) -> None:
-    """Remove the content of a holder, and the lock unless it is another's by now."""
+    """Remove the content of a holder, and the lock unless it belongs to another by now."""
     if mark:
         names.delete(f"{lock}/{mark}")
     try:

@@ -1,1 +1,1 @@
-"""Object stores as file systems: Amazon S3 and what speaks its protocol."""
+"""Object stores as file systems: Amazon S3 and stores with its protocol."""

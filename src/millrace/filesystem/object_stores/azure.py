@@ -1,4 +1,5 @@
-"""Clients of Azure's object store (Blob Storage, Data Lake Storage), by its usual variables."""
+"""Clients of Azure's object store (Blob Storage, Data Lake Storage), configured by its usual
+variables."""
 
 from __future__ import annotations
 

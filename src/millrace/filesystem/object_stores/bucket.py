@@ -30,7 +30,7 @@ _SEPARATOR = "|"
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Bytes of an object, and what else the answer said of it."""
+    """Bytes of an object, with further facts from the answer."""
 
     data: Any
     """Anything with the buffer protocol."""
@@ -73,7 +73,7 @@ class Bucket:
     # -- reading -------------------------------------------------------------------------------
 
     def block(self, key: str, start: int, end: int, of: Version | None = None) -> Block:
-        """The bytes from ``start`` to ``end``, fewer at the end of the object.
+        """The bytes from ``start`` to ``end``; fewer at the end of the object.
 
         Args:
             of: a version that the object must still have.
@@ -103,7 +103,7 @@ class Bucket:
             return bytes(found.bytes()), _version(found.meta)
 
     def status(self, key: str) -> FileStatus | None:
-        """Return an object's size and time; None: there is no such object."""
+        """An object's size and time; None if there is no such object."""
         try:
             with self._refusals(key):
                 return self._status(self._obstore.head(self._store, key))
@@ -111,13 +111,13 @@ class Bucket:
             return None
 
     def below(self, prefix: str) -> Iterator[FileStatus]:
-        """All objects below a prefix, which ends where a name ends."""
+        """All objects below a prefix, which ends at the end of a name."""
         with self._refusals(prefix):
             for found in self._obstore.list(self._store, prefix or None, chunk_size=1000):
                 yield from map(self._status, found)
 
     def level(self, prefix: str) -> tuple[list[FileStatus], list[str]]:
-        """The objects right below a prefix, and the names of the prefixes there."""
+        """The objects directly below a prefix, and the names of its sub-prefixes."""
         with self._refusals(prefix):
             found = self._obstore.list_with_delimiter(self._store, prefix or None)
         names = [path.rstrip("/").rpartition("/")[2] for path in found["common_prefixes"]]
@@ -130,12 +130,12 @@ class Bucket:
     # -- writing -------------------------------------------------------------------------------
 
     def put(self, key: str, data: Any) -> None:
-        """Make an object, in place of another."""
+        """Create or replace an object."""
         with self._refusals(key):
             self._obstore.put(self._store, key, data, use_multipart=False)
 
     def put_if(self, key: str, data: bytes, version: Version | None) -> Version | None:
-        """Make an object if the one that is there has a version; None: if there is none.
+        """Write an object if the current one has a version; with None, if there is none.
 
         Returns:
             The new version; None: the condition does not hold.
@@ -160,7 +160,7 @@ class Bucket:
         raise AssertionError("the last attempt returns or raises")
 
     def _own(self, key: str, data: bytes) -> Version | None:
-        """The version of what an earlier attempt has written."""
+        """The version of an object that an earlier attempt has written."""
         with contextlib.suppress(FileNotFoundError):
             found, version = self.whole(key)
             return version if found == data else None
@@ -172,11 +172,11 @@ class Bucket:
             self._obstore.copy(self._store, source, key, overwrite=False)
 
     def writer(self, key: str) -> Any:
-        """A file-like object that appears when it is closed."""
+        """A file-like object that becomes visible when it is closed."""
         return self._obstore.open_writer(self._store, key)
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete objects, with few requests; those that are not there are passed over."""
+        """Delete objects, with few requests; missing ones are skipped."""
         try:
             with self._refusals(keys[0] if keys else ""):
                 self._obstore.delete(self._store, list(keys))
@@ -187,7 +187,7 @@ class Bucket:
     # -- small ---------------------------------------------------------------------------------
 
     def location(self, key: str) -> str:
-        """The name of an object outside of this bucket."""
+        """Location of an object, with the bucket."""
         return self._root + key
 
     def _status(self, meta: Any) -> FileStatus:
@@ -199,7 +199,7 @@ class Bucket:
 
 
 def _version(meta: Any) -> Version:
-    """Stores tell versions by an entity tag, by a number of their own, or both."""
+    """Version of an object: an entity tag, a number of the store's own, or both."""
     return f"{meta['e_tag'] or ''}{_SEPARATOR}{meta['version'] or ''}"
 
 

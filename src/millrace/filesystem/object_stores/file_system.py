@@ -1,4 +1,5 @@
-"""Object stores as file systems: keys that look like paths; no renames, locks or directories."""
+"""Object stores as file systems: keys that look like paths, without renames, locks or
+directories."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ class ObjectStoreFileSystem(FileSystem):
         raise TypeError("a file system has credentials, so it is not pickled: use file_system_of")
 
     def _bucket(self, location: str) -> tuple[Bucket, str]:
-        """The bucket that a location is in, and the key there."""
+        """The bucket of a location, and the key in it."""
         found = _LOCATION.fullmatch(location)
         if found is None:
             raise OSError(errno.EINVAL, "it has no name of a bucket", location)
@@ -89,8 +90,8 @@ class ObjectStoreFileSystem(FileSystem):
                 yield file
 
     def _is_marker(self, file: FileStatus) -> bool:
-        """Whether an object stands for a directory, as some programs make them: it is empty, and
-        its key ends with a slash, which lists leave out."""
+        """Whether an object stands for a directory, as some programs write them: it is empty,
+        and its key ends with a slash, which lists leave out."""
         return file.length == 0 and self.status(file.location) is None
 
     def directories(self, directory: str) -> Iterator[str]:
@@ -174,7 +175,7 @@ class ObjectStoreFileSystem(FileSystem):
             raise errors[0]
 
     def make_directory(self, directory: str, durable: bool = True, *, private: bool = True) -> None:
-        """There are none."""
+        """Do nothing: object stores have no directories."""
 
     def delete_directory(self, directory: str) -> None:
         bucket, prefix = self._bucket(directory)

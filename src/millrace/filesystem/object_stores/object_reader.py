@@ -1,4 +1,4 @@
-"""Reads an object from any position, a range at a time."""
+"""Reader of an object from any position, a range at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST = 8 << 20
 
 
 class ObjectReader(PositionedReader):
-    """An object, opened with its first bytes. Who reads on gets bigger and bigger ranges.
+    """An object, opened with its first bytes. Sequential reads get larger and larger ranges.
 
     Raises:
         FileNotFoundError: (when made) there is no such object.

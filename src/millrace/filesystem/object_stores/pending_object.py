@@ -1,4 +1,5 @@
-"""An object that is being written: a put if small, an upload if big or to appear later."""
+"""An object under construction: a put if it is small, an upload if it is large or becomes
+visible later."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ __all__ = ["PendingObject"]
 
 
 class PendingObject(PendingFile):
-    """An object under construction: keeps bytes until they are a part of an upload, or complete."""
+    """An object under construction: it buffers bytes until they fill a part of an upload, or are
+    complete."""
 
     def __init__(self, bucket: Bucket, key: str) -> None:
         super().__init__()

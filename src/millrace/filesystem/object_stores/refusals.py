@@ -1,4 +1,4 @@
-"""Maps refusals of object stores and their clients to errors of the operating system.
+"""Conversion of errors of object stores and their clients to errors of the operating system.
 
 Messages name the object, the store's error code and its sentence, nothing else: what clients print
 besides (URLs with signatures, requests, key ids) may be secret.
@@ -23,7 +23,7 @@ _URL = re.compile(r"\w+://\S+")
 
 
 class Refused(OSError):
-    """An object store failed, or could not be asked."""
+    """An object store failed, or is out of reach."""
 
     status = 0
     """Of HTTP; 0: there was no answer."""
@@ -33,7 +33,7 @@ class Refused(OSError):
 
 @contextlib.contextmanager
 def refusals(location: str) -> Iterator[None]:
-    """Turns what clients raise while ``location`` is read or written into `OSError`."""
+    """Context that converts clients' errors about ``location`` to `OSError`."""
     try:
         yield
     except Exception as error:
@@ -44,7 +44,7 @@ def refusals(location: str) -> Iterator[None]:
 
 
 def _refusal(error: Exception, location: str) -> OSError | None:
-    """The error to raise instead; None: it is no error of a client."""
+    """The error to raise instead; None if it is not an error of a client."""
     module = type(error).__module__.partition(".")[0]
     if module == "botocore":
         return _of_botocore(error, location)

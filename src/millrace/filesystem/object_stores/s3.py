@@ -1,4 +1,4 @@
-"""Clients of Amazon S3 and of servers that speak its protocol.
+"""Clients of Amazon S3 and of servers with its protocol.
 
 Credentials, region and endpoint are found as every program of AWS finds them: environment
 variables, profiles, roles of containers and machines (botocore's chain). They stay in this
@@ -79,7 +79,7 @@ def _client(session: Any, settings: FileSystemSettings) -> Any:
 
 
 def _address(endpoint: str, bucket: str, path_style: bool | None) -> tuple[str, bool]:
-    """The endpoint of a bucket, and whether it has the bucket's name in its host name."""
+    """The endpoint of a bucket, and whether its host name contains the bucket's name."""
     parts = urlsplit(endpoint)
     amazon = ".amazonaws." in f"{parts.hostname}." and "." not in bucket
     by_path = not amazon if path_style is None else path_style

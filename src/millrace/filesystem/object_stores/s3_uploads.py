@@ -1,4 +1,4 @@
-"""Multipart uploads of S3, through botocore: obstore completes only what the same process began."""
+"""Multipart uploads of S3, through botocore: obstore completes only uploads of the same process."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class S3Uploads(Uploads):
                     raise
 
     def _was_completed(self, upload: PendingUpload, key: str, id: str) -> bool:
-        """Whether somebody else has completed it meanwhile: then it is gone."""
+        """Whether another process has completed the upload meanwhile, so that it is gone."""
         for look in range(_LOOKS):
             if look:
                 self._sleep(_PAUSE)
@@ -65,7 +65,7 @@ class S3Uploads(Uploads):
         return False
 
     def _length(self, key: str) -> int | None:
-        """Bytes of an object; None: there is none."""
+        """Size of an object in bytes; None if there is none."""
         try:
             found: int = self._client.head_object(Bucket=self._bucket, Key=key)["ContentLength"]
         except self._client.exceptions.ClientError as error:
@@ -75,7 +75,7 @@ class S3Uploads(Uploads):
         return found
 
     def _parts(self, key: str, id: str) -> list[dict[str, Any]] | None:
-        """None: there is no such upload."""
+        """Parts of an upload; None if there is no such upload."""
         pages = self._client.get_paginator("list_parts")
         try:
             found = pages.paginate(Bucket=self._bucket, Key=key, UploadId=id)

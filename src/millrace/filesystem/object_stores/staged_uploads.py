@@ -1,4 +1,4 @@
-"""Uploads where the store copies: a hidden object, which a commit copies to its name.
+"""Uploads for stores that can copy: a hidden object, which a commit copies to its name.
 
 For stores whose multipart uploads obstore completes only in the process that began them.
 """
@@ -51,7 +51,7 @@ class StagedUploads(Uploads):
             self._delete(hidden)
 
     def _is_made_of(self, key: str, id: str) -> bool:
-        """Whether an object is this upload, committed before."""
+        """Whether an object is this upload, committed earlier."""
         import obstore
 
         with contextlib.suppress(FileNotFoundError):
@@ -94,7 +94,7 @@ class StagedUploads(Uploads):
 
 
 class _StagedUpload(Upload):
-    """One put if it is small, else a writer that begins a multipart upload."""
+    """An upload by one put if it is small, else by a writer that begins a multipart upload."""
 
     def __init__(self, store: ObjectStore, key: str) -> None:
         import obstore

@@ -1,4 +1,5 @@
-"""Uploads: objects that are written in pieces and appear later, maybe by another process."""
+"""Uploads: objects that are written in pieces and become visible later, maybe by another
+process."""
 
 from __future__ import annotations
 
@@ -17,23 +18,23 @@ class Upload(ABC):
     @property
     @abstractmethod
     def id(self) -> str:
-        """The store's id of the upload; it has no ``#``."""
+        """The store's id of the upload, which contains no ``#``."""
 
     @abstractmethod
     def add(self, data: Any) -> None:
-        """Append a piece, which is big unless it is the last."""
+        """Append a piece, which is large unless it is the last."""
 
     @abstractmethod
     def seal(self) -> None:
-        """Nothing more follows; it is to be committed."""
+        """End the upload, for a later commit."""
 
     @abstractmethod
     def finish(self, exclusive: bool) -> None:
-        """Let it appear. Raises FileExistsError if the key is taken and ``exclusive``."""
+        """Make the upload visible. Raises FileExistsError if the key is taken and ``exclusive``."""
 
     @abstractmethod
     def abort(self) -> None:
-        """Forget it."""
+        """Discard the upload."""
 
 
 class Uploads(ABC):
@@ -44,19 +45,19 @@ class Uploads(ABC):
 
     @abstractmethod
     def begin(self, key: str) -> Upload:
-        """Begin one."""
+        """Begin an upload."""
 
     @abstractmethod
     def commit(self, upload: PendingUpload, key: str, id: str) -> None:
-        """Let one appear that was sealed; see `FileSystem.commit`."""
+        """Make a sealed upload visible; see `FileSystem.commit`."""
 
     @abstractmethod
     def pending(self, root: str, prefix: str) -> Iterator[UploadStatus]:
-        """Those below a prefix that have not appeared; ``root`` comes before keys in locations."""
+        """Uploads below a prefix that are not visible; ``root`` precedes keys in locations."""
 
     @abstractmethod
     def abort(self, key: str, id: str) -> None:
-        """Forget one, if it is still there."""
+        """Discard an upload, if it still exists."""
 
     def is_hidden(self, key: str) -> bool:
         """Whether an object is part of an upload."""
@@ -64,11 +65,11 @@ class Uploads(ABC):
 
 
 def token_of(location: str, id: str) -> str:
-    """Return the engine's name of an upload."""
+    """The engine's name of an upload."""
     return f"{location}#{id}"
 
 
 def parsed(token: str) -> tuple[str, str]:
-    """The location and the id that a token is made of."""
+    """The location and the id in a token."""
     location, _, id = token.rpartition("#")
     return location, id
