@@ -1,4 +1,4 @@
-"""SQL text to syntax trees (``pip install 'millrace[sql]'``).
+"""Parser from SQL text to syntax trees (``pip install 'millrace[sql]'``).
 
 `millrace.sql.parser` reads statements, `millrace.sql.statements` has a class for each kind of them,
 and `millrace.sql.dialect` tells of the trees that queries and expressions become.

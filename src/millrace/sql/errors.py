@@ -1,4 +1,4 @@
-"""Errors of SQL texts: what is wrong, in which line and column, and the line with a caret."""
+"""Errors of SQL texts: the reason, line and column, and the line with a caret."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["SqlParserError"]
 
 
 class SqlParserError(JobDefinitionError):
-    """A text is no statement of Flink SQL. Flink: ``SqlParserException``.
+    """A text is not a valid Flink SQL statement. Flink: ``SqlParserException``.
 
     Args:
         reason: what is wrong, and what was expected instead.
@@ -36,12 +36,12 @@ class SqlParserError(JobDefinitionError):
 
     @property
     def line(self) -> int:
-        """Counted from 1."""
+        """Line of the error, from 1."""
         return self.position.line
 
     @property
     def column(self) -> int:
-        """Counted from 1."""
+        """Column of the error, from 1."""
         return self.position.column
 
     def __str__(self) -> str:

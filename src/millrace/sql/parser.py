@@ -1,4 +1,4 @@
-"""Text of Flink SQL to statements, queries and expressions."""
+"""Parser of Flink SQL: text to statements, queries and expressions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Parsed = TypeVar("_Parsed")
 
 
 def parse(text: str) -> list[Statement]:
-    """The statements of a text, which are separated by semicolons; comments are left out.
+    """The statements of a text, separated by semicolons; comments are ignored.
 
     Example:
         >>> [type(statement).__name__ for statement in parse("USE db; SELECT 1;")]
@@ -31,7 +31,7 @@ def parse(text: str) -> list[Statement]:
 
 
 def parse_statement(text: str) -> Statement:
-    """The one statement of a text; a semicolon may follow it.
+    """The only statement of a text; a semicolon may follow it.
 
     Raises:
         SqlParserError: it is none, or more than one.
@@ -40,7 +40,7 @@ def parse_statement(text: str) -> Statement:
 
 
 def parse_query(text: str) -> exp.Expr:
-    """The tree of a query, in the shapes of `millrace.sql.dialect`.
+    """The syntax tree of a query, with the nodes of `millrace.sql.dialect`.
 
     Example:
         >>> parse_query("SELECT a FROM t WHERE b > 1").args["where"].this.key
@@ -53,7 +53,7 @@ def parse_query(text: str) -> exp.Expr:
 
 
 def parse_expression(text: str) -> exp.Expr:
-    """The tree of an expression, in the shapes of `millrace.sql.dialect`.
+    """The syntax tree of an expression, with the nodes of `millrace.sql.dialect`.
 
     Raises:
         SqlParserError: it is no expression.
@@ -62,7 +62,7 @@ def parse_expression(text: str) -> exp.Expr:
 
 
 def parse_type(text: str) -> LogicalType:
-    """The type that a text names, where an error tells line and column.
+    """The type that a text describes; errors contain line and column.
 
     Raises:
         SqlParserError: it is no type.

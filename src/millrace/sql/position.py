@@ -1,4 +1,4 @@
-"""Where something stands in the text of a statement, and how an error shows it."""
+"""Positions in the text of a statement, and their presentation in errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_SHOWN = 160
 
 
 class TextPosition(NamedTuple):
-    """A piece of a text: line and column of its first character, counted from 1, and its offsets.
+    """Position of a piece of text: line and column of its first character, from 1, and its offsets.
 
     ``end`` is the offset after the last character.
     """
@@ -24,12 +24,12 @@ class TextPosition(NamedTuple):
     end: int
 
     def to(self, last: TextPosition) -> TextPosition:
-        """From the beginning of this to the end of another one."""
+        """Position from the beginning of this piece to the end of another one."""
         return self._replace(end=last.end)
 
 
 class StatementPlace(NamedTuple):
-    """Where an expression stands in the text of its statement.
+    """Position of an expression in the text of its statement.
 
     >>> print(StatementPlace("SELECT 1 / 0", TextPosition(1, 8, 7, 12)).shown("/ by zero"))
     line 1, column 8: / by zero
@@ -41,13 +41,13 @@ class StatementPlace(NamedTuple):
     position: TextPosition
 
     def shown(self, reason: str) -> str:
-        """A sentence about the expression, with its place and its text."""
+        """Error text about the expression, with its position and its SQL text."""
         place = f"line {self.position.line}, column {self.position.column}: {reason}"
         return f"{place}\n{excerpt(self.text, self.position)}"
 
 
 def position_of(node: exp.Expr) -> TextPosition | None:
-    """Where a node of a syntax tree stands; None for a tree that was not parsed.
+    """Position of a node of a syntax tree; None if the tree was not parsed.
 
     A node that has no position of its own, because a rule has made it, stands where its parent
     does.
@@ -64,13 +64,13 @@ def position_of(node: exp.Expr) -> TextPosition | None:
 
 
 def source_text(node: exp.Expr, text: str) -> str:
-    """What was written for a node in the text that it was parsed from."""
+    """Text of a node in the statement from which it was parsed."""
     found = position_of(node)
     return "" if found is None else text[found.start : found.end]
 
 
 def excerpt(text: str, position: TextPosition) -> str:
-    """The line of a position, and carets under the piece.
+    """The line of a position, with carets under the piece.
 
     >>> print(excerpt("SELECT a\\nFORM t", TextPosition(2, 1, 9, 13)))
     FORM t

@@ -1,4 +1,4 @@
-"""Flink's query language as trees of sqlglot's nodes: what each piece of syntax becomes.
+"""Flink's query language as trees of sqlglot nodes: the node of each piece of syntax.
 
 Nodes of sqlglot are used where they mean what Flink means (``exp``), and classes of
 `millrace.sql.dialect.nodes` where sqlglot has none (``nodes``). No function is normalised: every

@@ -1,4 +1,4 @@
-"""ALTER statements."""
+"""Parser of ALTER statements."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class AlterParser(ModifyParser):
     """Reads ALTER."""
 
     def alter(self) -> Statement:
-        """An ALTER statement."""
+        """Parse an ALTER statement."""
         self.need("ALTER")
         if self.at("MATERIALIZED", "CONNECTION"):
             raise self.unsupported_object("ALTER")

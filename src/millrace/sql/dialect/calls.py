@@ -1,4 +1,4 @@
-"""Calls of functions: arguments, and the clauses that may follow them."""
+"""Parser of function calls: their arguments and the clauses that may follow."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ class CallParser(LiteralParser):
 
     @abstractmethod
     def expression(self) -> exp.Expr:
-        """The expression that is next."""
+        """Parse an expression."""
 
     @abstractmethod
     def query(self) -> exp.Expr:
-        """The query that is next."""
+        """Parse a query."""
 
     def listed(self, item: Callable[[], _Item]) -> list[_Item]:
-        """One or more, with commas between them."""
+        """Parse one or more items separated by commas."""
         found = [item()]
         while self.take(","):
             found.append(item())
         return found
 
     def bracketed(self, item: Callable[[], _Item]) -> list[_Item]:
-        """One or more in parentheses."""
+        """Parse one or more items in parentheses, separated by commas."""
         self.need("(")
         found = self.listed(item)
         self.need(")")
         return found
 
     def bracketed_query(self) -> exp.Expr:
-        """A query in parentheses, without a node for these."""
+        """Parse a query in parentheses; the parentheses get no node."""
         self.need("(")
         found = self.query()
         self.need(")")
         return found
 
     def table_name(self) -> exp.Table:
-        """A name of up to three parts."""
+        """Parse a table name of up to three parts."""
         mark = self.index
         parts = [self.identifier("the name of a table")]
         while self.take("."):
@@ -70,7 +70,7 @@ class CallParser(LiteralParser):
         return self.placed(exp.Table(**args), mark)
 
     def call(self, mark: int, path: list[exp.Identifier]) -> FunctionCall:
-        """A call whose name is read, from its parenthesis on."""
+        """Parse a call from its opening parenthesis on; its name has been read."""
         *qualifier, last = path
         args: dict[str, Any] = {"this": last}
         if qualifier:
@@ -93,13 +93,14 @@ class CallParser(LiteralParser):
         return self.with_clauses(mark, args)
 
     def _null_treatment(self, args: dict[str, Any]) -> None:
-        """``IGNORE NULLS``, in the brackets of a call or behind them."""
+        """Parse an optional ``IGNORE NULLS`` or ``RESPECT NULLS``, in the brackets of a call or
+        behind them."""
         if self.at("IGNORE", "RESPECT") and self.peek().key == "NULLS":
             args["null_treatment"] = self.advance().key
             self.need("NULLS")
 
     def with_clauses(self, mark: int, args: dict[str, Any]) -> FunctionCall:
-        """A call whose arguments are read, with what follows its parenthesis."""
+        """Parse the clauses behind a call's parenthesis; its arguments have been read."""
         self._null_treatment(args)
         if self.take("WITHIN", "GROUP"):
             self.need("(")
@@ -160,12 +161,12 @@ class CallParser(LiteralParser):
         return self.placed(exp.Subquery(this=self.bracketed_query()), mark)
 
     def order_items(self) -> list[exp.Expr]:
-        """``ORDER BY a, b DESC``."""
+        """Parse ``ORDER BY a, b DESC``."""
         self.need("ORDER", "BY")
         return self.listed(self.order_item)
 
     def order_item(self) -> exp.Expr:
-        """``a DESC NULLS LAST``."""
+        """Parse ``a DESC NULLS LAST``."""
         mark = self.index
         args: dict[str, Any] = {"this": self.expression(), "nulls_first": None}
         if self.take_one("ASC", "DESC") == "DESC":
@@ -175,7 +176,7 @@ class CallParser(LiteralParser):
         return self.placed(exp.Ordered(**args), mark)
 
     def window(self) -> WindowSpecification:
-        """``(w PARTITION BY a ORDER BY b ROWS ...)``."""
+        """Parse ``(w PARTITION BY a ORDER BY b ROWS ...)``."""
         mark = self.index
         args: dict[str, Any] = {}
         self.need("(")
@@ -213,4 +214,4 @@ class CallParser(LiteralParser):
 
     @abstractmethod
     def operand(self) -> exp.Expr:
-        """An expression without AND, OR, NOT and comparisons."""
+        """Parse an expression without AND, OR, NOT and comparisons."""

@@ -1,4 +1,5 @@
-"""Statements about the session, its catalogs and its jobs: USE, SHOW, SET, EXPLAIN, ..."""
+"""Parser of statements about the session, its catalogs and its jobs: USE, SHOW, SET, EXPLAIN,
+..."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ class ControlParser(AlterParser):
     """Reads statements that neither define nor change tables."""
 
     def use(self) -> Statement:
-        """A USE statement."""
+        """Parse a USE statement."""
         mark = self.index
         self.need("USE")
         if self.take("MODULES"):
@@ -60,7 +61,7 @@ class ControlParser(AlterParser):
         return UseDatabase(self.path("the name of a database", 2), **self.origin(mark))
 
     def load(self) -> Statement:
-        """LOAD MODULE."""
+        """Parse LOAD MODULE."""
         self.need("LOAD", "MODULE")
         mark = self.index
         name = self.name("the name of a module")
@@ -68,13 +69,14 @@ class ControlParser(AlterParser):
         return LoadModule(name, self.with_options(), **origin)
 
     def unload(self) -> Statement:
-        """UNLOAD MODULE."""
+        """Parse UNLOAD MODULE."""
         self.need("UNLOAD", "MODULE")
         mark = self.index
         return UnloadModule(self.name("the name of a module"), **self.origin(mark))
 
     def set(self) -> Statement:
-        """``SET 'key' = 'value'``; key and value may be without quotes, as clients take them."""
+        """Parse ``SET 'key' = 'value'``; key and value may be unquoted, as Flink's clients
+        allow."""
         mark = self.index
         self.need("SET")
         if self.at(";") or self.at_end():
@@ -85,7 +87,7 @@ class ControlParser(AlterParser):
         return SetOption(key, value, **self.origin(mark))
 
     def reset(self) -> Statement:
-        """``RESET 'key'``."""
+        """Parse ``RESET 'key'``."""
         mark = self.index
         self.need("RESET")
         if self.at(";") or self.at_end():
@@ -93,7 +95,7 @@ class ControlParser(AlterParser):
         return ResetOption(self._option_key(), **self.origin(mark))
 
     def _option_key(self) -> str:
-        """A key in quotes, or as it is: ``table.exec.mini-batch.size``."""
+        """Parse an option key, in quotes or without: ``table.exec.mini-batch.size``."""
         if self.token.kind == STRING:
             return self.advance().value
         mark = self.index
@@ -104,7 +106,7 @@ class ControlParser(AlterParser):
         return self.written(mark)
 
     def show(self) -> Statement:
-        """A SHOW statement."""
+        """Parse a SHOW statement."""
         mark = self.index
         self.need("SHOW")
         if self.take("CREATE"):
@@ -148,7 +150,7 @@ class ControlParser(AlterParser):
         return ShowCreate(kind, path, **self.origin(mark))
 
     def describe(self) -> Statement:
-        """DESCRIBE and DESC."""
+        """Parse DESCRIBE and DESC."""
         self.need_one("DESCRIBE", "DESC")
         kind = DescribeKind.TABLE
         named = self.peek().kind == END or self.peek().key in (".", ";")
@@ -163,7 +165,7 @@ class ControlParser(AlterParser):
         return Describe(path, kind, extended, **self.origin(mark))
 
     def explain(self) -> Statement:
-        """EXPLAIN, with details."""
+        """Parse EXPLAIN with its details."""
         mark = self.index
         self.need("EXPLAIN")
         details: list[str] = []
@@ -177,7 +179,7 @@ class ControlParser(AlterParser):
         return Explain(explained, tuple(details), **self.origin(mark))
 
     def explained(self) -> Query | Insert | InsertSet:
-        """A query, an INSERT or a statement set."""
+        """Parse the statement behind EXPLAIN: a query, an INSERT or a statement set."""
         mark = self.index
         if self.at("INSERT"):
             return self.insert()
@@ -189,7 +191,8 @@ class ControlParser(AlterParser):
         return Query(self.query(), **self.origin(mark))
 
     def execute(self) -> Statement:
-        """``EXECUTE STATEMENT SET``, ``EXECUTE PLAN``, ``EXECUTE`` of a query or an INSERT."""
+        """Parse ``EXECUTE STATEMENT SET``, ``EXECUTE PLAN``, or ``EXECUTE`` with a query or an
+        INSERT."""
         mark = self.index
         self.need("EXECUTE")
         if self.take("PLAN"):
@@ -198,7 +201,7 @@ class ControlParser(AlterParser):
         return self.explained()
 
     def compile(self) -> Statement:
-        """COMPILE PLAN, and COMPILE AND EXECUTE PLAN."""
+        """Parse COMPILE PLAN and COMPILE AND EXECUTE PLAN."""
         mark = self.index
         self.need("COMPILE")
         execute = self.take("AND", "EXECUTE")
@@ -209,7 +212,7 @@ class ControlParser(AlterParser):
         return CompilePlan(file, self.explained(), if_not_exists, execute, **self.origin(mark))
 
     def procedure(self) -> Statement:
-        """CALL."""
+        """Parse CALL."""
         self.need("CALL")
         mark = self.index
         path = [self.identifier("the name of a procedure")]
@@ -219,19 +222,19 @@ class ControlParser(AlterParser):
         return CallProcedure(call, text=self.text, position=self._tokens[mark].position)
 
     def add(self) -> Statement:
-        """ADD JAR."""
+        """Parse ADD JAR."""
         mark = self.index
         self.need("ADD", "JAR")
         return AddJar(self.string("a path in single quotes"), **self.origin(mark))
 
     def remove(self) -> Statement:
-        """REMOVE JAR."""
+        """Parse REMOVE JAR."""
         mark = self.index
         self.need("REMOVE", "JAR")
         return RemoveJar(self.string("a path in single quotes"), **self.origin(mark))
 
     def stop(self) -> Statement:
-        """STOP JOB."""
+        """Parse STOP JOB."""
         mark = self.index
         self.need("STOP", "JOB")
         job = self.string("the id of a job in single quotes")

@@ -1,4 +1,4 @@
-"""CREATE and DROP statements."""
+"""Parser of CREATE and DROP statements."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LANGUAGES = ("JAVA", "SCALA", "PYTHON")
 
 @dataclass
 class SchemaClauses:
-    """What stands in the brackets of CREATE TABLE and ALTER TABLE, as it is read."""
+    """Clauses in the brackets of CREATE TABLE and ALTER TABLE, collected while they are parsed."""
 
     columns: list[Column] = field(default_factory=list)
     watermark: Watermark | None = None
@@ -54,7 +54,7 @@ class CreateParser(QueryParser):
     """Reads CREATE and DROP."""
 
     def path(self, wanted: str = "a name", most: int = 3) -> Path:
-        """A name of up to three parts."""
+        """Parse a name of up to three parts."""
         mark = self.index
         parts = [self.name(wanted)]
         while self.take("."):
@@ -65,7 +65,7 @@ class CreateParser(QueryParser):
         return tuple(parts)
 
     def options(self) -> dict[str, str]:
-        """``('key' = 'value', ...)``."""
+        """Parse options ``('key' = 'value', ...)``."""
         self.need("(")
         found: dict[str, str] = {}
         while not self.take(")"):
@@ -80,31 +80,31 @@ class CreateParser(QueryParser):
         return found
 
     def with_options(self) -> dict[str, str]:
-        """``WITH (...)``, if it is next."""
+        """Parse an optional ``WITH (...)``."""
         return self.options() if self.take("WITH") else {}
 
     def comment(self) -> str | None:
-        """``COMMENT '...'``, if it is next."""
+        """Parse an optional ``COMMENT '...'``."""
         return self.string() if self.take("COMMENT") else None
 
     def if_not_exists(self) -> bool:
-        """``IF NOT EXISTS``, if it is next."""
+        """Parse an optional ``IF NOT EXISTS``."""
         return self.take("IF", "NOT", "EXISTS")
 
     def if_exists(self) -> bool:
-        """``IF EXISTS``, if it is next."""
+        """Parse an optional ``IF EXISTS``."""
         return self.take("IF", "EXISTS")
 
     def origin(self, mark: int) -> dict[str, Any]:
-        """Where a statement comes from: its text, and the name that was read since the mark."""
+        """Origin of a statement: its text, and the position of the name read since the mark."""
         return {"text": self.text, "position": self.place(mark)}
 
     def names(self) -> tuple[str, ...]:
-        """``(a, b)``."""
+        """Parse a list of names ``(a, b)``."""
         return tuple(self.bracketed(self.name))
 
     def create(self) -> Statement:
-        """A CREATE statement."""
+        """Parse a CREATE statement."""
         self.need("CREATE")
         replace = self.take("OR")
         if replace:
@@ -132,12 +132,12 @@ class CreateParser(QueryParser):
         raise self.unexpected()
 
     def replace(self) -> Statement:
-        """REPLACE TABLE ... AS: the table must be there."""
+        """Parse REPLACE TABLE ... AS, which requires an existing table."""
         self.need("REPLACE", "TABLE")
         return self._create_table(False, True)
 
     def unsupported_object(self, verb: str) -> Never:
-        """Refuse what Flink has and Millrace has not."""
+        """Refuse an object that Flink supports and Millrace does not."""
         reasons = {
             "MATERIALIZED": (
                 "Millrace has no materialized tables: INSERT INTO a table keeps it up to date as "
@@ -177,11 +177,11 @@ class CreateParser(QueryParser):
         return CreateTable(**args, if_not_exists=if_not_exists)
 
     def _lists_names(self) -> bool:
-        """Whether brackets hold names without types: ``(a, b) AS SELECT``."""
+        """Whether the next brackets hold names without types: ``(a, b) AS SELECT``."""
         return self.peek(2).key in (",", ")") and self.peek().key not in (")", "(")
 
     def schema(self, found: SchemaClauses) -> None:
-        """``(column, WATERMARK ..., PRIMARY KEY ...)``."""
+        """Parse ``(column, WATERMARK ..., PRIMARY KEY ...)``."""
         self.need("(")
         self.schema_item(found)
         while self.take(","):
@@ -189,7 +189,7 @@ class CreateParser(QueryParser):
         self.need(")")
 
     def schema_item(self, found: SchemaClauses) -> None:
-        """One column, watermark or constraint."""
+        """Parse one column, watermark or constraint."""
         mark = self.index
         if self.at("WATERMARK") and self.peek().key == "FOR":
             if found.watermark is not None:
@@ -206,7 +206,7 @@ class CreateParser(QueryParser):
         found.primary_key = key
 
     def watermark(self) -> Watermark:
-        """``WATERMARK FOR a AS a - INTERVAL '1' SECOND``."""
+        """Parse ``WATERMARK FOR a AS a - INTERVAL '1' SECOND``."""
         mark = self.index
         self.need("WATERMARK", "FOR")
         column = self.path("the name of a column", 3)
@@ -216,7 +216,7 @@ class CreateParser(QueryParser):
         return Watermark(column, expression, self.written(start), position=self.place(mark))
 
     def key_constraint(self) -> PrimaryKey:
-        """``CONSTRAINT a PRIMARY KEY (b) NOT ENFORCED``."""
+        """Parse ``CONSTRAINT a PRIMARY KEY (b) NOT ENFORCED``."""
         mark = self.index
         name = self.name("the name of a constraint") if self.take("CONSTRAINT") else None
         columns: tuple[str, ...] = ()
@@ -262,7 +262,7 @@ class CreateParser(QueryParser):
         return PhysicalColumnClause(name, kind, comment=self.comment(), position=place)
 
     def distribution(self) -> TableDistribution:
-        """``BY HASH (a) INTO 4 BUCKETS``, ``BY (a)``, ``INTO 4 BUCKETS``."""
+        """Parse ``BY HASH (a) INTO 4 BUCKETS``, ``BY (a)`` or ``INTO 4 BUCKETS``."""
         kind: str | None = None
         columns: tuple[str, ...] = ()
         if not self.at("INTO"):
@@ -344,7 +344,7 @@ class CreateParser(QueryParser):
         return CreateDatabase(**args, options=self.with_options())
 
     def drop(self) -> Statement:
-        """A DROP statement."""
+        """Parse a DROP statement."""
         self.need("DROP")
         temporary = self.take("TEMPORARY")
         if self.at("MATERIALIZED", "CONNECTION"):

@@ -1,4 +1,4 @@
-"""Expressions: operators by precedence, predicates, names, constructors.
+"""Parser of expressions: operators by precedence, predicates, names, constructors.
 
 Precedences are those of Calcite, whose parser Flink's is made of: OR, AND, NOT, IS, comparisons,
 BETWEEN/IN/LIKE, +/-, then ``*``, ``/``, ``%`` and ``||`` together, signs.
@@ -89,7 +89,7 @@ class ExpressionParser(SpecialCallParser):
         return found
 
     def _binary(self, least: int) -> exp.Expr:
-        """An expression whose operators bind at least that strongly."""
+        """Parse an expression whose operators have at least this precedence."""
         mark = self.index
         left = self._prefixed()
         for _ in range(MAX_CHAIN):
@@ -122,7 +122,8 @@ class ExpressionParser(SpecialCallParser):
     def _chain(
         self, mark: int, left: exp.Expr, precedence: int, kind: type[exp.Binary]
     ) -> exp.Expr:
-        """``a OR b OR c ...``: long chains become balanced trees, which recursion can walk."""
+        """Parse the rest of ``a OR b OR c ...``; a long chain becomes a balanced tree, so that
+        recursion can walk it."""
         parts, key = [(mark, left)], self.token.key
         while self.take(key):
             parts.append((self.index, self._binary(precedence + 1)))
@@ -168,7 +169,8 @@ class ExpressionParser(SpecialCallParser):
         return self._suffixed(mark, self._primary())
 
     def _predicate(self, mark: int, left: exp.Expr, least: int) -> exp.Expr | None:
-        """``left IS ...``, ``left NOT IN ...``, if one follows that binds strongly enough."""
+        """Parse ``left IS ...`` or ``left NOT IN ...``; None if no predicate of sufficient
+        precedence follows."""
         key = self.token.key
         if key in _NOT_FLINKS:
             raise self.error(_NOT_FLINKS[key])
@@ -236,7 +238,8 @@ class ExpressionParser(SpecialCallParser):
         return found
 
     def _joined_place(self, node: exp.Expr, first: exp.Expr) -> None:
-        """The node stands from the beginning of its first part up to here."""
+        """Set the node's position: from the beginning of its first part up to the last token
+        read."""
         end = self._tokens[self.index - 1].position.end
         node.meta.update(first.meta | {"end": end})
 
@@ -249,7 +252,7 @@ class ExpressionParser(SpecialCallParser):
         return PeriodPredicate(this=left, expression=right, kind=key)
 
     def _suffixed(self, mark: int, found: exp.Expr) -> exp.Expr:
-        """``[1]`` and ``.field`` after an expression."""
+        """Parse ``[1]`` and ``.field`` after an expression."""
         for _ in range(MAX_CHAIN):
             if self.take("["):
                 index = self.expression()
@@ -306,7 +309,7 @@ class ExpressionParser(SpecialCallParser):
         return self.placed(exp.Case(**args), mark)
 
     def _when(self, of_values: bool) -> list[exp.Expr]:
-        """A branch; of ``WHEN 1, 2 THEN`` one for each value."""
+        """Parse a WHEN branch; ``WHEN 1, 2 THEN`` has one branch per value."""
         mark = self.index
         self.need("WHEN")
         conditions = [self.expression()]
@@ -324,7 +327,7 @@ class ExpressionParser(SpecialCallParser):
         return self.placed(exp.Exists(this=self.bracketed_query()), mark)
 
     def _constructor(self) -> exp.Expr | None:
-        """ROW, ARRAY, MAP and MULTISET; ``map`` may be a name, too."""
+        """Parse ROW, ARRAY, MAP and MULTISET; ``map`` may also be a name."""
         mark, word, opening = self.index, self.token.key, self.peek().key
         if opening not in ("(", "["):
             return None
@@ -344,7 +347,7 @@ class ExpressionParser(SpecialCallParser):
         return self.placed(kinds[word](expressions=items), mark)
 
     def _named(self) -> exp.Expr:
-        """A name, a path of names, or a call."""
+        """Parse a name, a path of names, or a call."""
         mark, key = self.index, self.token.key
         if self.token.kind == WORD and key in RESERVED_FUNCTIONS:
             if self.peek().key == "(":
@@ -365,7 +368,7 @@ class ExpressionParser(SpecialCallParser):
         return self._column(mark, path)
 
     def _word(self, mark: int) -> exp.Identifier:
-        """The word that was just read as a name."""
+        """The word at the mark as a name."""
         token = self._tokens[mark]
         return self.placed(exp.Identifier(this=token.value, quoted=False), mark)
 

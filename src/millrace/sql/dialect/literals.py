@@ -1,4 +1,4 @@
-"""Literals: numbers, texts, times and intervals."""
+"""Parser of literals: numbers, texts, times and intervals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LiteralParser(TypeParser):
     """Reads literals."""
 
     def literal(self) -> exp.Expr | None:
-        """The literal that is next, if one is."""
+        """Parse a literal; None if no literal is next."""
         mark, kind = self.index, self.token.kind
         if kind == NUMBER:
             return self.placed(exp.Literal(this=self.advance().value, is_string=False), mark)
@@ -56,7 +56,7 @@ class LiteralParser(TypeParser):
         return None
 
     def _joined_string(self) -> str:
-        """A text; texts that follow each other on lines of their own are one."""
+        """Parse a text; consecutive texts on separate lines are joined."""
         found = self.advance()
         value = found.value
         while self.token.kind == STRING and self.token.position.line > found.position.line:
@@ -73,7 +73,7 @@ class LiteralParser(TypeParser):
         return self.placed(TypedLiteral(this=self.string(), kind=kind), mark)
 
     def interval(self) -> exp.Expr:
-        """``INTERVAL [-] 'text' unit [(precision)] [TO unit]``."""
+        """Parse ``INTERVAL [-] 'text' unit [(precision)] [TO unit]``."""
         mark = self.index
         self.need("INTERVAL")
         sign = self.take_one("-", "+")
@@ -84,11 +84,11 @@ class LiteralParser(TypeParser):
         return self.placed(IntervalLiteral(**args), mark)
 
     def interval_qualifier(self) -> dict[str, Any]:
-        """``DAY TO SECOND`` behind a difference in brackets, if it is next."""
+        """Parse an optional ``DAY TO SECOND`` behind a difference in brackets."""
         return self._qualifier(_RESERVED_UNITS) if self.at(*_RESERVED_UNITS) else {}
 
     def _qualifier(self, units: tuple[str, ...]) -> dict[str, Any]:
-        """``unit [(precision)] [TO unit]``."""
+        """Parse ``unit [(precision)] [TO unit]``."""
         args: dict[str, Any] = {"unit": self._interval_unit(units)}
         if self.take("("):
             args["fraction" if args["unit"] == "SECOND" else "precision"] = self.number()
@@ -113,7 +113,7 @@ class LiteralParser(TypeParser):
         return self.need_one(*units)
 
     def time_unit(self) -> exp.Expr:
-        """A unit as an argument of a function."""
+        """Parse a time unit as an argument of a function."""
         mark = self.index
         unit = _PLURALS.get(self.token.key, self.token.key.removeprefix("SQL_TSI_"))
         if unit not in EXTRACT_UNITS:

@@ -1,4 +1,4 @@
-"""``MATCH_RECOGNIZE (...)``: clauses and patterns (Flink docs, "Pattern Recognition")."""
+"""Parser of ``MATCH_RECOGNIZE (...)``: clauses and patterns (Flink docs, "Pattern Recognition")."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _QUANTIFIERS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None
 
 
 class MatchParser(ExpressionParser):
-    """Reads what follows a table: ``MATCH_RECOGNIZE (...)``."""
+    """Reads ``MATCH_RECOGNIZE (...)`` after a table."""
 
     def match_recognize(self, mark: int, table: exp.Expr) -> exp.Expr:
-        """The clause after a table that began at the mark."""
+        """Parse the clause after a table that began at the mark."""
         self.need("MATCH_RECOGNIZE", "(")
         outer, self.in_match = self.in_match, True
         args: dict[str, Any] = {"this": table}

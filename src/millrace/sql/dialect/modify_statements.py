@@ -1,4 +1,4 @@
-"""INSERT, DELETE, UPDATE, TRUNCATE and ANALYZE."""
+"""Parser of INSERT, DELETE, UPDATE, TRUNCATE and ANALYZE."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ __all__ = ["ModifyParser"]
 
 
 class ModifyParser(CreateParser):
-    """Reads statements that change what is in tables."""
+    """Reads statements that change the contents of tables."""
 
     def partition(self) -> dict[str, exp.Expr | None]:
-        """``PARTITION (a = 1, b)``, of which the first word is read."""
+        """Parse ``PARTITION (a = 1, b)`` after its first word."""
         self.need("(")
         found: dict[str, exp.Expr | None] = {}
         while not found or self.take(","):
@@ -47,7 +47,7 @@ class ModifyParser(CreateParser):
         return self.placed(exp.Neg(this=value), mark) if negative else value
 
     def insert(self) -> Insert:
-        """An INSERT statement."""
+        """Parse an INSERT statement."""
         self.need("INSERT")
         overwrite = self.need_one("INTO", "OVERWRITE") == "OVERWRITE"
         if overwrite:
@@ -81,13 +81,13 @@ class ModifyParser(CreateParser):
         return found
 
     def statement_set(self) -> InsertSet:
-        """``STATEMENT SET BEGIN ... END``, after EXECUTE."""
+        """Parse ``STATEMENT SET BEGIN ... END`` after EXECUTE."""
         mark = self.index
         self.need("STATEMENT", "SET", "BEGIN")
         return self._inserts(mark)
 
     def begin(self) -> InsertSet:
-        """``BEGIN STATEMENT SET; ... END``, as Flink's client takes it."""
+        """Parse ``BEGIN STATEMENT SET; ... END``, as Flink's client accepts it."""
         mark = self.index
         self.need("BEGIN", "STATEMENT", "SET", ";")
         return self._inserts(mark)
@@ -106,7 +106,7 @@ class ModifyParser(CreateParser):
         return InsertSet(tuple(found), **self.origin(mark))
 
     def delete(self) -> Statement:
-        """A DELETE statement."""
+        """Parse a DELETE statement."""
         self.need("DELETE", "FROM")
         mark = self.index
         path = self.path("the name of a table")
@@ -120,7 +120,7 @@ class ModifyParser(CreateParser):
         return self.expression() if self.take("WHERE") else None
 
     def update(self) -> Statement:
-        """An UPDATE statement."""
+        """Parse an UPDATE statement."""
         self.need("UPDATE")
         mark = self.index
         path = self.path("the name of a table")
@@ -136,13 +136,13 @@ class ModifyParser(CreateParser):
         return Assignment(column, self.expression())
 
     def truncate(self) -> Statement:
-        """TRUNCATE TABLE."""
+        """Parse TRUNCATE TABLE."""
         self.need("TRUNCATE", "TABLE")
         mark = self.index
         return TruncateTable(self.path("the name of a table"), **self.origin(mark))
 
     def analyze(self) -> Statement:
-        """ANALYZE TABLE."""
+        """Parse ANALYZE TABLE."""
         self.need("ANALYZE", "TABLE")
         mark = self.index
         args: dict[str, Any] = {"path": self.path("the name of a table"), **self.origin(mark)}

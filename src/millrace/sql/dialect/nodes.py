@@ -1,4 +1,4 @@
-"""Syntax that sqlglot has no node for, or one that loses what Flink means.
+"""Nodes for syntax that sqlglot lacks, or whose sqlglot node loses Flink's meaning.
 
 The table of all shapes is in `millrace.sql.dialect`.
 """
@@ -60,7 +60,7 @@ _Arguments = dict[str, bool]
 
 
 class FunctionCall(exp.Expression, exp.Condition):
-    """A call ``f(a, b)`` of any function, built in or not: its name says nothing yet.
+    """A call ``f(a, b)`` of any function, built in or not; the name is not resolved yet.
 
     Functions with a syntax of their own are calls too: see `millrace.sql.dialect`.
     """
@@ -80,27 +80,28 @@ class FunctionCall(exp.Expression, exp.Condition):
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The name, with catalog and database if it has them, as it was written."""
+        """Name of the function as written, with its catalog and database if given."""
         return (*(part.name for part in self.args.get("qualifier") or ()), self.name)
 
     @property
     def arguments(self) -> list[exp.Expr]:
-        """What stands between the parentheses."""
+        """Arguments between the parentheses."""
         return list(self.expressions)
 
 
 class Bound(exp.Expression, exp.Condition):
-    """A query or an expression of a program that is bound already; no text is parsed to it."""
+    """A query or an expression of a program that is already bound; the parser never makes this
+    node."""
 
     arg_types: ClassVar[_Arguments] = {"this": True}
 
 
 class Plus(exp.Add):
-    """``+`` of the Table API, which also joins texts."""
+    """The ``+`` of the Table API, which also concatenates texts."""
 
 
 class FieldAt(exp.Expression, exp.Condition):
-    """The field of a row at a position, from 0, which SQL has no text for."""
+    """The field at a position of a row, from 0; it has no SQL syntax."""
 
     arg_types: ClassVar[_Arguments] = {"this": True, "position": True}
 
@@ -118,7 +119,7 @@ class TypeName(exp.Expression):
 
 
 class TypedLiteral(exp.Expression, exp.Condition):
-    """``DATE '...'``, ``TIME '...'``, ``TIMESTAMP '...'``: ``this`` is the text."""
+    """A literal ``DATE '...'``, ``TIME '...'`` or ``TIMESTAMP '...'``; ``this`` is the text."""
 
     arg_types: ClassVar[_Arguments] = {
         "this": True,
@@ -127,7 +128,7 @@ class TypedLiteral(exp.Expression, exp.Condition):
 
 
 class IntervalLiteral(exp.Expression, exp.Condition):
-    """``INTERVAL '1 10:00' DAY(3) TO MINUTE``: ``this`` is the text in quotes.
+    """A literal ``INTERVAL '1 10:00' DAY(3) TO MINUTE``; ``this`` is the text in quotes.
 
     Units are YEAR, QUARTER, MONTH, WEEK, DAY, HOUR, MINUTE, SECOND, never in the plural.
     """
@@ -155,19 +156,19 @@ class TimeDifference(exp.Expression, exp.Condition):
 
 
 class TimeUnit(exp.Expression):
-    """A unit as an argument: ``TIMESTAMPADD(DAY, ...)``, ``FLOOR(x TO DAY)``, ``EXTRACT``."""
+    """A time unit as an argument: ``TIMESTAMPADD(DAY, ...)``, ``FLOOR(x TO DAY)``, ``EXTRACT``."""
 
     arg_types: ClassVar[_Arguments] = {"this": True}
 
 
 class Unknown(exp.Expression, exp.Condition):
-    """The ``UNKNOWN`` of ``x IS UNKNOWN``, and of three-valued logic."""
+    """The ``UNKNOWN`` of ``x IS UNKNOWN`` and of three-valued logic."""
 
     arg_types: ClassVar[_Arguments] = {}
 
 
 class DefaultValue(exp.Expression):
-    """``DEFAULT`` as an argument of a call: what the function takes if nothing is given."""
+    """The word ``DEFAULT`` as an argument of a call: the function's default value."""
 
     arg_types: ClassVar[_Arguments] = {}
 
@@ -185,7 +186,7 @@ class ArrayConstructor(exp.Expression, exp.Condition):
 
 
 class MapConstructor(exp.Expression, exp.Condition):
-    """``MAP['a', 1, 'b', 2]``: keys and values take turns."""
+    """``MAP['a', 1, 'b', 2]``: keys and values alternate."""
 
     arg_types: ClassVar[_Arguments] = {"expressions": False}
 
@@ -203,7 +204,7 @@ class Overlaps(exp.Expression, exp.Condition):
 
 
 class PeriodPredicate(exp.Expression, exp.Condition):
-    """``a PRECEDES b`` and its kin: ``kind`` is CONTAINS, EQUALS, [IMMEDIATELY] PRECEDES, ..."""
+    """``a PRECEDES b`` and similar: ``kind`` is CONTAINS, EQUALS, [IMMEDIATELY] PRECEDES, ..."""
 
     arg_types: ClassVar[_Arguments] = {"this": True, "expression": True, "kind": True}
 
@@ -234,7 +235,7 @@ class JsonEntry(exp.Expression):
 
 
 class WindowSpecification(exp.Expression):
-    """What stands in ``OVER (...)`` and ``WINDOW w AS (...)``."""
+    """The contents of ``OVER (...)`` and ``WINDOW w AS (...)``."""
 
     arg_types: ClassVar[_Arguments] = {
         "this": False,  # Identifier of the named window that this one extends
@@ -245,13 +246,14 @@ class WindowSpecification(exp.Expression):
 
 
 class WindowFrame(exp.Expression):
-    """``ROWS BETWEEN start AND end``; without ``end``: up to the current row."""
+    """``ROWS BETWEEN start AND end``; without ``end`` the frame ends at the current row."""
 
     arg_types: ClassVar[_Arguments] = {"unit": True, "start": True, "end": False}
 
 
 class FrameBound(exp.Expression):
-    """``kind`` is PRECEDING, FOLLOWING or CURRENT ROW; without ``this``: UNBOUNDED."""
+    """A bound of a frame: ``kind`` is PRECEDING, FOLLOWING or CURRENT ROW; without ``this`` the
+    bound is UNBOUNDED."""
 
     arg_types: ClassVar[_Arguments] = {"kind": True, "this": False}
 
@@ -273,7 +275,7 @@ class Hint(exp.Expression):
 
     @property
     def options(self) -> dict[str, str]:
-        """The keys and values of the key-value form."""
+        """Options of a hint in the key-value form."""
         pairs = self.args.get("options") or ()
         return {str(pair.this.this): str(pair.expression.this) for pair in pairs}
 
@@ -285,7 +287,7 @@ class HintOption(exp.Expression):
 
 
 class JoinedTables(exp.Expression):
-    """Two tables joined: ``this`` on the left, ``expression`` on the right."""
+    """A join of two tables: ``this`` is the left one, ``expression`` the right one."""
 
     arg_types: ClassVar[_Arguments] = {
         "this": True,
@@ -334,7 +336,7 @@ class ModelArgument(exp.Expression):
 
 
 class Descriptor(exp.Expression):
-    """``DESCRIPTOR(a, b)``: names of columns; with types (`exp.ColumnDef`) where given."""
+    """``DESCRIPTOR(a, b)``: column names, with types (`exp.ColumnDef`) if given."""
 
     arg_types: ClassVar[_Arguments] = {"expressions": True}
 
@@ -360,7 +362,8 @@ class MatchRecognize(exp.Expression):
 
 
 class AfterMatch(exp.Expression):
-    """``AFTER MATCH SKIP``: ``kind`` is NEXT ROW, PAST LAST ROW, FIRST, LAST (of ``this``)."""
+    """``AFTER MATCH SKIP``: ``kind`` is NEXT ROW, PAST LAST ROW, FIRST or LAST (of the variable
+    ``this``)."""
 
     arg_types: ClassVar[_Arguments] = {"kind": True, "this": False}
 
@@ -390,13 +393,13 @@ class PatternPermutation(exp.Expression):
 
 
 class PatternExclusion(exp.Expression):
-    """``{- A -}``: matched, and not part of the result."""
+    """``{- A -}``: rows that are matched but not part of the result."""
 
     arg_types: ClassVar[_Arguments] = {"this": True}
 
 
 class PatternQuantifier(exp.Expression):
-    """``A{least,most}``; ``*``, ``+`` and ``?`` likewise. Without ``most``: without an end."""
+    """``A{least,most}``, and ``*``, ``+`` and ``?``; unbounded without ``most``."""
 
     arg_types: ClassVar[_Arguments] = {
         "this": True,
@@ -419,7 +422,7 @@ class MatchSemantics(exp.Expression, exp.Condition):
 
 
 def names_of(node: exp.Expr) -> tuple[str, ...] | None:
-    """The names of a column reference of any length; None for other expressions.
+    """Names of a column reference of any length; None for other expressions.
 
     >>> from millrace.sql.parser import parse_expression
     >>> names_of(parse_expression("a.b.c.d.e"))

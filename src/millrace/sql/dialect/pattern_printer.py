@@ -1,4 +1,4 @@
-"""Patterns of MATCH_RECOGNIZE as text."""
+"""Printer of MATCH_RECOGNIZE patterns as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["pattern_text"]
 
 
 def pattern_text(node: exp.Expr) -> str:
-    """What stands in ``PATTERN (...)``."""
+    """Text of a pattern, as it stands in ``PATTERN (...)``."""
     return _PRINTERS[type(node)](node)
 
 
@@ -33,7 +33,7 @@ def _quantifier(node: nodes.PatternQuantifier) -> str:
 
 
 def _in_brackets(node: exp.Expr) -> str:
-    """A part that something is said of: more than one variable stands in brackets."""
+    """Text of a pattern's operand, in brackets if it is more than one variable."""
     text = pattern_text(node)
     whole = nodes.PatternVariable | nodes.PatternExclusion | nodes.PatternPermutation
     return text if isinstance(node, whole) else f"({text})"

@@ -15,12 +15,12 @@ _PLAIN_NAME = re.compile(r"[^\W\d][\w$]*")
 
 
 def string_text(value: str) -> str:
-    """A text in quotes."""
+    """The text in single quotes."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def identifier_text(node: exp.Identifier) -> str:
-    """A name, in backticks where it needs them or had them."""
+    """The name, in backticks if it needs them or was written with them."""
     name = str(node.this)
     plain = _PLAIN_NAME.fullmatch(name) and name.upper() not in RESERVED
     return name if plain and not node.args.get("quoted") else quoted(name)

@@ -1,4 +1,4 @@
-"""Syntax trees to text: what is parsed again to an equal tree.
+"""Printer of syntax trees; parsing the text again gives an equal tree.
 
 Not sqlglot's generator, which rewrites what it prints for the sake of other databases.
 """
@@ -21,7 +21,7 @@ _Printer = Callable[[Any], str]
 
 
 def to_sql(node: exp.Expr) -> str:
-    """The text of a query, an expression or a part of them.
+    """SQL text of a query, an expression or a part of them.
 
     >>> from millrace.sql.parser import parse_query
     >>> to_sql(parse_query("select a,b+1 c from t where not a is null"))
@@ -41,7 +41,7 @@ def _list(items: Iterable[exp.Expr], separator: str = ", ") -> str:
 
 
 def _part(node: exp.Expr, key: str, before: str = "", after: str = "") -> str:
-    """An argument with what stands around it; nothing if there is none."""
+    """Text of an argument with a prefix and a suffix; empty if the argument is missing."""
     value = node.args.get(key)
     if not value:
         return ""
@@ -131,12 +131,13 @@ def _binary(sign: str) -> _Printer:
 
 
 def _right(node: exp.Expr) -> str:
-    """A right operand: behind an operator ``a IS NOT NULL`` would take the whole left side."""
+    """Text of a right operand, with ``NOT`` in front: ``a IS NOT NULL`` behind an operator would
+    take the whole left side as its operand."""
     return f"NOT {to_sql(node.this)}" if isinstance(node, exp.Not) else to_sql(node)
 
 
 def _joined(sign: str) -> _Printer:
-    """AND and OR: chains of them are flat."""
+    """Printer of AND or OR, which prints chains without brackets."""
 
     def printed(node: exp.Expr) -> str:
         found: list[str] = []
@@ -163,7 +164,7 @@ _NEGATED: dict[type[exp.Expr], tuple[str, str]] = {
 
 
 def _not(node: exp.Not) -> str:
-    """``a IS NOT NULL``: what binds as strongly as the predicate itself."""
+    """Text of a negation: ``a IS NOT NULL`` binds as strongly as the predicate itself."""
     predicate = node.this
     inner = predicate.this if isinstance(predicate, exp.Escape) else predicate
     words = _NEGATED.get(type(inner))

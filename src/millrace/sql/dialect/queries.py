@@ -1,4 +1,4 @@
-"""Queries: SELECT, VALUES, WITH, set operations, ORDER BY and LIMIT."""
+"""Parser of queries: SELECT, VALUES, WITH, set operations, ORDER BY and LIMIT."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class QueryParser(TableParser):
         return self.placed(exp.CTE(this=self.bracketed_query(), alias=alias), mark)
 
     def _set_operation(self) -> exp.Expr:
-        """UNION and EXCEPT, from left to right; INTERSECT binds more strongly."""
+        """Parse UNION and EXCEPT, from left to right; INTERSECT binds more strongly."""
         mark = self.index
         found = self._intersection()
         length = 0
@@ -168,7 +168,7 @@ class QueryParser(TableParser):
         return self._group_item()
 
     def _group_item(self) -> exp.Expr:
-        """An expression, or a list of them in brackets, which may be empty."""
+        """Parse an expression, or a list of expressions in brackets, which may be empty."""
         mark = self.index
         if self.at("(") and self.peek().key == ")":
             self.need("(", ")")

@@ -1,4 +1,4 @@
-"""Words that are no names unless they stand in backticks (Flink docs, "Reserved Keywords").
+"""Words that are names only in backticks (Flink docs, "Reserved Keywords").
 
 The list is that of Flink's parser: the page lists words, too, that its parser takes as names
 (``type``, ``data``, ``catalog``, ``if``).

@@ -1,4 +1,4 @@
-"""Functions whose arguments have a syntax of their own: EXTRACT, TRIM, CAST, JSON_VALUE, ..."""
+"""Parser of functions with a syntax of their own: EXTRACT, TRIM, CAST, JSON_VALUE, ..."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _Arguments = list[exp.Expr]
 
 
 class SpecialCallParser(CallParser):
-    """Reads calls with words between their arguments."""
+    """Reads calls that have keywords between their arguments."""
 
     def special_call(self) -> exp.Expr | None:
-        """The call that is next, if it is one of those; a plain call otherwise reads it."""
+        """Parse a call of a function with a syntax of its own; None if another call is next."""
         if self.peek().key != "(":
             return None
         mark = self.index
@@ -107,7 +107,7 @@ class SpecialCallParser(CallParser):
         return [word, blank, value] if side else [value, *self._further()]
 
     def _json_path_call(self) -> _Arguments:
-        """JSON_VALUE, JSON_QUERY, JSON_EXISTS."""
+        """Parse the arguments of JSON_VALUE, JSON_QUERY and JSON_EXISTS."""
         found = [self.expression()]
         self.take("FORMAT", "JSON")
         self.need(",")
@@ -147,7 +147,7 @@ class SpecialCallParser(CallParser):
         return self.placed(JsonBehavior(**args, on=self.need_one("EMPTY", "ERROR")), mark)
 
     def _json_constructor(self, item: Callable[[], exp.Expr]) -> _Arguments:
-        """JSON_OBJECT, JSON_ARRAY and their aggregates."""
+        """Parse the arguments of JSON_OBJECT, JSON_ARRAY and their aggregates."""
         found: _Arguments = []
         if not self.at(")", "ABSENT") and not self.at_all("NULL", "ON"):
             found = self.listed(item)

@@ -1,4 +1,4 @@
-"""Tables in FROM: names, subqueries, functions, joins, aliases, hints."""
+"""Parser of tables in FROM: names, subqueries, functions, joins, aliases, hints."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TableParser(MatchParser):
     """Reads FROM clauses."""
 
     def tables(self) -> exp.Expr:
-        """``a, b JOIN c ON ...``: commas bind less than joins."""
+        """Parse ``a, b JOIN c ON ...``: commas bind more weakly than joins."""
         mark = self.index
         found = self._joined_tables()
         length = 0
@@ -72,7 +72,7 @@ class TableParser(MatchParser):
         return self.placed(JoinedTables(**args), mark)
 
     def table(self) -> exp.Expr:
-        """A table without joins, or joins in brackets."""
+        """Parse a table without joins, or joins in brackets."""
         self.enter()
         found = self._table()
         self.leave()
@@ -175,7 +175,7 @@ class TableParser(MatchParser):
         return self.placed(table, mark)
 
     def table_alias(self) -> exp.Expr:
-        """``t (a, b)``."""
+        """Parse an alias ``t (a, b)``."""
         mark = self.index
         args: dict[str, Any] = {"this": self.identifier("a name for the table")}
         if self.at("("):
@@ -183,7 +183,7 @@ class TableParser(MatchParser):
         return self.placed(exp.TableAlias(**args), mark)
 
     def hints(self) -> list[Hint]:
-        """``/*+ NAME('key'='value'), OTHER(a, b) */``."""
+        """Parse hints ``/*+ NAME('key'='value'), OTHER(a, b) */``."""
         self.need("/*+")
         found = [self._hint()]
         while not self.at("*/"):

@@ -1,4 +1,4 @@
-"""`TokenStream`: the tokens of a statement, and what is expected where they are refused."""
+"""`TokenStream`: the tokens of a statement, with the tokens to suggest in an error."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from millrace.sql.position import TextPosition
 __all__ = ["MAX_CHAIN", "MAX_DEPTH", "TokenStream"]
 
 MAX_DEPTH = 100
-"""How deep queries, expressions and tables may be nested."""
+"""Maximum nesting depth of queries, expressions and tables."""
 MAX_CHAIN = 200
-"""How many operators, joins or set operations may follow each other, but AND and OR."""
+"""Maximum number of consecutive operators, joins or set operations, except AND and OR."""
 MAX_LISTED = 6
-"""How many alternatives an error lists."""
+"""Maximum number of alternatives that an error lists."""
 _QUERY_WORDS = frozenset({"SELECT", "VALUES", "WITH", "TABLE"})
 _AFTER_QUERY = frozenset(
     {")", ";", "", "UNION", "INTERSECT", "EXCEPT", "MINUS", "ORDER", "LIMIT", "OFFSET", "FETCH"}
@@ -31,7 +31,7 @@ _CLAUSES = frozenset(
         *("AND", "OR", "THEN", "ELSE", "END", "WHEN", "INSERT", "CREATE", "SET", "WITH", "JOIN"),
     }
 )
-"""Words that nobody means as a name."""
+"""Words that a user hardly means as a name."""
 _Node = TypeVar("_Node", bound=exp.Expr)
 
 
@@ -52,7 +52,7 @@ class TokenStream:
         self._depth = 0
 
     def advance(self) -> Token:
-        """Go past the next token, and give it."""
+        """Consume the next token, and return it."""
         passed = self.token
         if passed.kind != END:
             self.index += 1
@@ -61,18 +61,18 @@ class TokenStream:
         return passed
 
     def peek(self, distance: int = 1) -> Token:
-        """A token further on."""
+        """The token at a distance from the next one."""
         return self._tokens[min(self.index + distance, len(self._tokens) - 1)]
 
     def at(self, *keys: str) -> bool:
-        """Whether one of these words or signs is next."""
+        """Whether the next token is one of these words or signs."""
         if self.token.key in keys:
             return True
         self._asked.append(keys)
         return False
 
     def at_all(self, *keys: str) -> bool:
-        """Whether these come next, one after the other."""
+        """Whether the next tokens are these words or signs, in order."""
         if not self.at(keys[0]):
             return False
         return len(keys) == 1 or all(
@@ -80,16 +80,17 @@ class TokenStream:
         )
 
     def at_end(self) -> bool:
-        """Whether the text ends here."""
+        """Whether all tokens have been read."""
         return self.token.kind == END
 
     @property
     def start(self) -> TextPosition:
-        """Where the text begins."""
+        """Position of the first token."""
         return self._tokens[0].position
 
     def take(self, *keys: str) -> bool:
-        """Go past these, one after the other, if all come next."""
+        """Consume these words or signs if all of them come next, in order; return whether they
+        did."""
         if self.token.key != keys[0]:
             self._asked.append(keys[:1])
             return False
@@ -100,11 +101,11 @@ class TokenStream:
         return True
 
     def take_one(self, *keys: str) -> str | None:
-        """Go past the one of these that is next, and give it."""
+        """Consume the next token if it is one of these, and return its key; None otherwise."""
         return self.advance().key if self.at(*keys) else None
 
     def need(self, *keys: str) -> None:
-        """Go past these, one after the other.
+        """Consume these words or signs, in order; raise if they do not come next.
 
         Raises:
             SqlParserError: something else is next.
@@ -115,20 +116,20 @@ class TokenStream:
             self.advance()
 
     def need_one(self, *keys: str) -> str:
-        """Go past the one of these that is next, and give it."""
+        """Consume the next token, which must be one of these, and return its key."""
         found = self.take_one(*keys)
         if found is None:
             raise self.unexpected()
         return found
 
     def at_name(self) -> bool:
-        """Whether a name is next: in backticks, or a word that is not reserved."""
+        """Whether the next token is a name: in backticks, or a word that is not reserved."""
         return self.token.kind == NAME or (
             self.token.kind == WORD and self.token.key not in RESERVED
         )
 
     def identifier(self, wanted: str = "a name") -> exp.Identifier:
-        """The name that is next."""
+        """Consume a name."""
         if not self.at_name():
             if self.token.kind == WORD and self.token.key not in _CLAUSES:
                 word = self.token.value
@@ -143,17 +144,17 @@ class TokenStream:
         return self.placed(node, mark)
 
     def name(self, wanted: str = "a name") -> str:
-        """The name that is next, as text."""
+        """Consume a name, and return it as text."""
         return str(self.identifier(wanted).this)
 
     def string(self, wanted: str = "a text in single quotes") -> str:
-        """The text that is next."""
+        """Consume a text in quotes."""
         if self.token.kind != STRING:
             raise self.unexpected(wanted)
         return self.advance().value
 
     def number(self, wanted: str = "a whole number") -> int:
-        """The whole number that is next."""
+        """Consume a whole number."""
         if self.token.kind != NUMBER or not self.token.value.isdecimal():
             raise self.unexpected(wanted)
         if len(self.token.value) > 18:
@@ -161,7 +162,7 @@ class TokenStream:
         return int(self.advance().value)
 
     def at_query(self, distance: int = 0) -> bool:
-        """Whether a query is next, in brackets or without; ``(SELECT 1) + 1`` is none."""
+        """Whether a query is next, in brackets or without; ``(SELECT 1) + 1`` is not a query."""
         index = self.index + distance
         brackets = 0
         while self._tokens[index].key == "(":
@@ -181,28 +182,29 @@ class TokenStream:
         return True
 
     def after_brackets(self) -> Token:
-        """The token after the bracket that closes the one that is next."""
+        """The token behind the closing bracket of the opening bracket that is next."""
         closing = self._closing.get(self.index)
         return self._tokens[-1 if closing is None else closing + 1]
 
     def placed(self, node: _Node, mark: int) -> _Node:
-        """The node, which stands from the token with index ``mark`` up to here."""
+        """The node with its position: from the token with index ``mark`` up to the last token
+        read."""
         first, last = self._tokens[mark].position, self._tokens[max(mark, self.index - 1)].position
         node.meta.update(line=first.line, col=first.column, start=first.start, end=last.end)
         return node
 
     def place(self, mark: int) -> TextPosition:
-        """From the token with index ``mark`` up to here."""
+        """Position from the token with index ``mark`` up to the last token read."""
         last = self._tokens[max(mark, self.index - 1)].position
         return self._tokens[mark].position.to(last)
 
     def written(self, mark: int) -> str:
-        """The text from the token with index ``mark`` up to here."""
+        """Text from the token with index ``mark`` up to the last token read."""
         place = self.place(mark)
         return self.text[place.start : place.end]
 
     def enter(self) -> None:
-        """One level deeper; `leave` ends it.
+        """Enter a nested level, which `leave` ends.
 
         Raises:
             SqlParserError: it is nested too deeply.
@@ -212,7 +214,7 @@ class TokenStream:
             raise self.error(f"this is nested in more than {MAX_DEPTH} others")
 
     def check_chain(self, length: int, what: str) -> None:
-        """Refuse chains that make trees too deep to be walked.
+        """Refuse a chain of operators whose tree would be too deep for recursion.
 
         Raises:
             SqlParserError: it is longer than `MAX_CHAIN`.
@@ -221,16 +223,16 @@ class TokenStream:
             raise self.error(f"more than {MAX_CHAIN} {what} follow each other: use brackets")
 
     def leave(self) -> None:
-        """One level up."""
+        """Leave a nested level."""
         self._depth -= 1
 
     def error(self, reason: str, mark: int | None = None) -> SqlParserError:
-        """An error at the next token, or from a mark up to here."""
+        """The error at the next token, or from a mark up to the last token read."""
         place = self.token.position if mark is None else self.place(mark)
         return SqlParserError(reason, self.text, place)
 
     def unexpected(self, wanted: str = "") -> SqlParserError:
-        """The error that the next token is none of those that may stand here."""
+        """The error that the next token is not allowed here."""
         shown = self.token.shown()
         near = _nearest(self.token, self._asked)
         if near:
@@ -256,14 +258,14 @@ class TokenStream:
 
 
 def _nearest(token: Token, asked: list[tuple[str, ...]]) -> str:
-    """The word that a misspelt one may stand for, or nothing."""
+    """The expected word that is nearest to a misspelt one; an empty text if none is near."""
     words = sorted(set(chain(*asked)))
     near = get_close_matches(token.key, words, 1, 0.7) if token.kind == WORD else []
     return near[0] if near and near[0] != token.key else ""
 
 
 def _closing(tokens: list[Token]) -> dict[int, int]:
-    """Of each opening bracket its closing one, by their indexes."""
+    """Index of the closing bracket for the index of each opening bracket."""
     opened: list[int] = []
     found: dict[int, int] = {}
     for index, token in enumerate(tokens):

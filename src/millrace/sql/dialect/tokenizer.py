@@ -1,4 +1,4 @@
-"""Text of Flink SQL to tokens, each with its place.
+"""Tokenizer of Flink SQL; each token has its position.
 
 Not sqlglot's tokenizer: it joins words to keywords of its own, which Flink takes as names, and
 knows the last column of a token only.
@@ -40,7 +40,7 @@ _ESCAPED = r"{0}(?:{0}|[0-9a-fA-F]{{4}})|{0}"
 
 
 class Token(NamedTuple):
-    """A token: ``key`` is a word in capitals or a sign, and empty for what is neither.
+    """A token; ``key`` is the sign, or the word in capitals, and empty for other tokens.
 
     ``value`` is the text of a string or a name without quotes.
     """
@@ -51,7 +51,7 @@ class Token(NamedTuple):
     position: TextPosition
 
     def shown(self) -> str:
-        """As errors show it."""
+        """Text of the token in error messages."""
         if self.kind == END:
             return "the end of the statement"
         quote = {NAME: "`", STRING: "'", BINARY: "'"}.get(self.kind, "")
@@ -59,7 +59,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    """The tokens of a text; the last one is its end.
+    """The tokens of a text, followed by an end token.
 
     >>> [token.value for token in tokenize("SELECT `a b` -- comment")]
     ['SELECT', 'a b', '']
@@ -113,7 +113,8 @@ def _token(kind: str, found: str, position: TextPosition, text: str) -> Token:
 
 
 def _joined_escapes(tokens: list[Token], text: str) -> list[Token]:
-    """Texts with ``U&`` decoded, with the escape of a ``UESCAPE`` after them."""
+    """The tokens with ``U&`` texts decoded, using the escape character of a ``UESCAPE`` behind
+    them."""
     if not any(token.key == "U&" and token.kind == STRING for token in tokens):
         return tokens
     found: list[Token] = []

@@ -1,4 +1,4 @@
-"""Types in statements: ``CAST(x AS ROW<a INT>)``, columns of CREATE TABLE."""
+"""Parser of types in statements: ``CAST(x AS ROW<a INT>)``, columns of CREATE TABLE."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TIME_UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
 
 
 class TypeParser(TokenStream):
-    """Finds where a type ends; what it means is told by `parse_type`."""
+    """Finds the end of a type; `parse_type` parses the type itself."""
 
     def type(self) -> LogicalType:
-        """The type that is next, with ``NOT NULL`` if it has it.
+        """Parse a type, with an optional ``NOT NULL``.
 
         Raises:
             SqlParserError: it is no type of Flink's.
@@ -43,7 +43,7 @@ class TypeParser(TokenStream):
         return _token_text(token)
 
     def type_name(self) -> TypeName:
-        """The type that is next as a node."""
+        """Parse a type as a node."""
         mark = self.index
         return self.placed(TypeName(this=self.type()), mark)
 

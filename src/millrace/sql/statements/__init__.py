@@ -1,4 +1,4 @@
-"""Statements of Flink SQL: a frozen data class for each kind (Flink docs, "Statements").
+"""Statements of Flink SQL: one frozen data class per kind (Flink docs, "Statements").
 
 Names of objects are tuples of one to three names: of the object, or of its database, or of its
 catalog first. Queries and expressions are trees as `millrace.sql.dialect` describes them, types are

@@ -1,4 +1,4 @@
-"""ALTER statements: what is altered, and one action each."""
+"""ALTER statements: the altered object, and one action each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ColumnPosition:
-    """A column and where it goes: ``FIRST``, or ``AFTER`` another one; else at the end."""
+    """A column and its position: ``FIRST``, ``AFTER`` another column, or at the end."""
 
     column: Column
     first: bool = False
@@ -58,12 +58,12 @@ class _Schema:
 
 @dataclass(frozen=True)
 class AddSchema(_Schema):
-    """``ADD (column, WATERMARK ..., PRIMARY KEY ...)``, or one of them without brackets."""
+    """``ADD (column, WATERMARK ..., PRIMARY KEY ...)``, or a single item without brackets."""
 
 
 @dataclass(frozen=True)
 class ModifySchema(_Schema):
-    """``MODIFY (...)``: each replaces what there is."""
+    """``MODIFY (...)``: each item replaces an existing one."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class DropWatermark:
 
 @dataclass(frozen=True)
 class AddPartitions:
-    """``ADD PARTITION (a='1') WITH (...) PARTITION (...)``: each with options of its own."""
+    """``ADD PARTITION (a='1') WITH (...) PARTITION (...)``: each partition has its own options."""
 
     partitions: tuple[tuple[PartitionSpec, Mapping[str, str]], ...]
     if_not_exists: bool = False
@@ -128,7 +128,7 @@ class DropPartitions:
 
 @dataclass(frozen=True)
 class RenameColumn:
-    """``RENAME a TO b``; the first may be a field of a row."""
+    """``RENAME a TO b``; ``a`` may be a field of a row."""
 
     column: Path
     name: str
@@ -157,7 +157,7 @@ class ResetOptions:
 
 @dataclass(frozen=True)
 class ChangeQuery:
-    """``ALTER VIEW v AS query``, and the query as it was written."""
+    """``ALTER VIEW v AS query``, with the query as it was written."""
 
     query: exp.Expr
     query_text: str

@@ -36,8 +36,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Explain(Statement):
-    """``EXPLAIN details statement``; details are of ESTIMATED_COST, CHANGELOG_MODE, PLAN_ADVICE,
-    JSON_EXECUTION_PLAN, in capitals.
+    """``EXPLAIN details statement``; the details are ESTIMATED_COST, CHANGELOG_MODE, PLAN_ADVICE
+    and JSON_EXECUTION_PLAN, in capitals.
     """
 
     statement: Statement
@@ -53,7 +53,7 @@ class UseCatalog(Statement):
 
 @dataclass(frozen=True)
 class UseDatabase(Statement):
-    """``USE name``, of a database, with its catalog or without."""
+    """``USE name``: a database, optionally with its catalog."""
 
     path: Path
 
@@ -81,7 +81,7 @@ class UnloadModule(Statement):
 
 
 class ShowKind(Enum):
-    """What a SHOW statement lists, or gives the one of (CURRENT ...)."""
+    """Kinds of SHOW statements: the objects to list, or the current one (CURRENT ...)."""
 
     CATALOGS = "CATALOGS"
     CURRENT_CATALOG = "CURRENT CATALOG"
@@ -131,7 +131,7 @@ class ShowCreate(Statement):
 
 
 class DescribeKind(Enum):
-    """What is described."""
+    """Kinds of objects that DESCRIBE describes."""
 
     TABLE = "TABLE"
     CATALOG = "CATALOG"
@@ -143,7 +143,7 @@ class DescribeKind(Enum):
 
 @dataclass(frozen=True)
 class Describe(Statement):
-    """``DESCRIBE kind EXTENDED name``; ``DESC`` likewise. Of a job the path has its id."""
+    """``DESCRIBE kind EXTENDED name``, or ``DESC``. For a job, the path contains its id."""
 
     path: Path
     kind: DescribeKind = DescribeKind.TABLE
@@ -152,7 +152,7 @@ class Describe(Statement):
 
 @dataclass(frozen=True)
 class SetOption(Statement):
-    """``SET 'key' = 'value'``; without both: shows all options."""
+    """``SET 'key' = 'value'``; without a key and a value, it shows all options."""
 
     key: str | None = None
     value: str | None = None
@@ -160,14 +160,14 @@ class SetOption(Statement):
 
 @dataclass(frozen=True)
 class ResetOption(Statement):
-    """``RESET 'key'``; without it: all."""
+    """``RESET 'key'``; without a key, it resets all options."""
 
     key: str | None = None
 
 
 @dataclass(frozen=True)
 class CallProcedure(Statement):
-    """``CALL catalog.database.procedure(arguments)``: a FunctionCall."""
+    """``CALL catalog.database.procedure(arguments)``, as a FunctionCall."""
 
     call: exp.Expr
 

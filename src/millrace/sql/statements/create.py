@@ -32,7 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class _Column:
-    """A column of CREATE or ALTER TABLE; they keep their order."""
+    """Base of the columns of CREATE or ALTER TABLE, which keep their order."""
 
     name: str
     comment: str | None = field(default=None, kw_only=True)
@@ -48,7 +48,7 @@ class PhysicalColumnClause(_Column):
 
 @dataclass(frozen=True)
 class MetadataColumnClause(_Column):
-    """``name TYPE METADATA FROM 'key' VIRTUAL``; without a key it has the name of the column."""
+    """``name TYPE METADATA FROM 'key' VIRTUAL``; the key defaults to the column's name."""
 
     type: LogicalType
     key: str | None = None
@@ -57,7 +57,7 @@ class MetadataColumnClause(_Column):
 
 @dataclass(frozen=True)
 class ComputedColumnClause(_Column):
-    """``name AS expression``, and the expression as it was written."""
+    """``name AS expression``, with the expression as it was written."""
 
     expression: exp.Expr
     expression_text: str
@@ -78,7 +78,8 @@ class Watermark:
 
 @dataclass(frozen=True)
 class PrimaryKey:
-    """``CONSTRAINT name PRIMARY KEY (columns) NOT ENFORCED``, or of one column behind its type.
+    """``CONSTRAINT name PRIMARY KEY (columns) NOT ENFORCED``, or the key clause behind a column's
+    type.
 
     It is ``enforced`` unless the text says that it is not, which Flink asks for.
     """
@@ -100,7 +101,7 @@ class TableDistribution:
 
 @dataclass(frozen=True)
 class LikeOption:
-    """``INCLUDING ALL``: what is done with a feature of the other table.
+    """``INCLUDING ALL``: the treatment of one feature of the other table.
 
     Attributes:
         merging: INCLUDING, EXCLUDING or OVERWRITING.
@@ -123,7 +124,7 @@ class LikeClause:
 
 @dataclass(frozen=True)
 class CreateTable(Statement):
-    """``CREATE TABLE``, of its own columns, LIKE another table, or AS a query.
+    """``CREATE TABLE`` with its own columns, LIKE another table, or AS a query.
 
     Attributes:
         column_names: of ``CREATE TABLE t (a, b) AS SELECT``: columns of the query in this order.
@@ -151,7 +152,7 @@ class CreateTable(Statement):
 
 @dataclass(frozen=True)
 class CreateView(Statement):
-    """``CREATE VIEW name (columns) COMMENT '...' AS query``, and the query as it was written."""
+    """``CREATE VIEW name (columns) COMMENT '...' AS query``, with the query as it was written."""
 
     path: Path
     query: exp.Expr

@@ -56,7 +56,7 @@ class DropCatalog(Statement):
 
 @dataclass(frozen=True)
 class DropDatabase(Statement):
-    """``DROP DATABASE IF EXISTS name CASCADE``; without CASCADE it must be empty."""
+    """``DROP DATABASE IF EXISTS name CASCADE``; without CASCADE the database must be empty."""
 
     path: Path
     if_exists: bool = False

@@ -1,4 +1,4 @@
-"""Statements that change what is in tables."""
+"""Statements that change the contents of tables."""
 
 from __future__ import annotations
 

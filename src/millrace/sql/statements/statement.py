@@ -1,4 +1,4 @@
-"""The base of statements, and the simplest of them: a query."""
+"""Base class of statements, and the query statement."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Query(Statement):
-    """SELECT, VALUES, WITH, a set operation: `exp.Query` of the shapes in the dialect's table."""
+    """A query (SELECT, VALUES, WITH, a set operation), as an `exp.Query` with the dialect's
+    nodes."""
 
     query: exp.Expr
