@@ -1,8 +1,8 @@
-"""Compares two values by their data.
+"""Comparison of two values by their data.
 
-That is not what ``==`` says: to it ``1`` is ``True``, an object of a class without ``__eq__`` is
-like no other, and fields that take no part in comparisons do not count. Here the same types with
-the same content at every depth are alike, as they are when they are written.
+The result can differ from ``==``, for which ``1`` equals ``True``, an object of a class without
+``__eq__`` equals no other, and fields excluded from comparisons do not count. Here two values are
+alike if they have the same types with the same content at every depth, as in their written form.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _ATOMS: frozenset[type] = frozenset({int, str, bytes, bool, type(None)})
 
 
 def alike(old: Any, new: Any) -> bool:
-    """Compares two values by their data. NaN is; the order of dicts and sets does not count.
+    """Whether two values have the same data. NaN equals NaN, and the order of dicts and sets does
+    not count.
 
     Example:
         >>> alike({"a": 1, "b": float("nan")}, {"b": float("nan"), "a": 1})
@@ -56,7 +57,8 @@ def _alike(old: Any, new: Any) -> bool:
 
 
 def _same_class(one: type, other: type) -> bool:
-    """Classes that were written by value are created again by each program that reads them."""
+    """Whether two classes have the same module and name. Each program that reads a class written
+    by value creates it again."""
     return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 
@@ -74,7 +76,7 @@ def _unordered_alike(old: dict[Any, Any], new: dict[Any, Any]) -> bool:
 
 
 def _objects_alike(old: Any, new: Any) -> bool:
-    """By what is written of them."""
+    """Whether two objects have the same pickled parts."""
     try:
         parts = _parts(old), _parts(new)
     except TypeError:  # it needs another way to be written
@@ -96,7 +98,8 @@ def _entries(value: Any, entries: Iterable[tuple[Any, Any]]) -> Any:
 
 
 def encoded(value: Any) -> bytes:
-    """The bytes of a value, for comparing; of one that cannot be written, those of its text."""
+    """Bytes of a value for comparisons. If the value cannot be pickled, the bytes of its
+    ``repr``."""
     try:
         return dump_pickle(value)
     except SerializationError:

@@ -1,4 +1,4 @@
-"""The budget of one step through a table: how many entries make about one piece."""
+"""Budget of one step through a table: the number of entries in a piece of a given size."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ MOST_ENTRIES = 1 << 17
 
 
 class Budget:
-    """How many entries make a piece, learnt from how big they were so far."""
+    """Number of entries in a piece, estimated from the sizes so far."""
 
     def __init__(self) -> None:
         self.entries = 4096
 
     def learn(self, entries: int, size: int) -> None:
-        """``entries`` took ``size`` bytes."""
+        """Note that ``entries`` entries took ``size`` bytes."""
         if entries:
             fitting = PIECE_BYTES * entries // max(1, size)
             self.entries = max(16, min(fitting, 8 * self.entries, MOST_ENTRIES))
 
 
 def in_parts(items: Collection[T], budget: Budget) -> Iterator[Collection[T]]:
-    """``items`` in collections of as many as the budget allows at the time."""
+    """``items`` in collections whose lengths are the present value of the budget."""
     if len(items) <= budget.entries:
         yield items
         return

@@ -1,4 +1,4 @@
-"""Keeps the garbage collector away from state while much of it is restored."""
+"""Suspends garbage collection while much state is restored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MANY_OBJECTS = 1_000_000
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """No garbage is collected within.
+    """Suspend garbage collection within the ``with`` block.
 
     What is restored lives on, but the collector would look at each tuple of it, again and again.
     Afterwards many new objects are frozen: else the next collection looked at all of them at once.

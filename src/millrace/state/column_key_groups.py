@@ -1,4 +1,4 @@
-"""Key groups of the keys in Arrow columns; the same as `key_groups` computes for single keys.
+"""Key groups of the keys in Arrow columns, equal to the results of `key_groups` for single keys.
 
 The hash of a key is made of the CRC-32 of its canonical encoding (`key_groups.canonical`).
 `crc_tables` computes that for all rows at once: for integers, floats, booleans, strings, bytes and
@@ -41,7 +41,7 @@ _INT_LIMIT = 2.0**63
 def owners_of_columns(
     keys: KeyColumns, parallelism: int, max_parallelism: int, sql_keys: bool = False
 ) -> npt.NDArray[Any]:
-    """The subtask that owns each row's key.
+    """Subtask that owns the key of each row.
 
     Args:
         sql_keys: whether keys are values of SQL: NaN is one, equal to itself, and so are rows,
@@ -64,7 +64,7 @@ def owners_of_columns(
 def key_groups_of_sql_keys(
     columns: Sequence[pa.Array], count: int, max_parallelism: int
 ) -> npt.NDArray[np.intp]:
-    """The key group of each of so many rows, whose keys of SQL are in as many columns as there are.
+    """Key group of each of ``count`` rows. The SQL key of a row may have any number of columns.
 
     >>> key_groups_of_sql_keys([pa.array([[1, None], [2]])], 2, 128)
     array([89, 69])
@@ -76,7 +76,7 @@ def key_groups_of_sql_keys(
 
 
 def key_groups_of_columns(keys: KeyColumns, max_parallelism: int) -> npt.NDArray[np.intp]:
-    """The key group of each row's key.
+    """Key group of each row's key.
 
     Raises:
         KeyTypeError: a key has no stable encoding.
@@ -92,7 +92,7 @@ def key_groups_of_columns(keys: KeyColumns, max_parallelism: int) -> npt.NDArray
 
 
 def _as_texts(keys: KeyColumns) -> KeyColumns:
-    """Rows, arrays and maps as texts that say what is in them."""
+    """Keys with rows, arrays and maps replaced by texts that describe their content."""
     if isinstance(keys, tuple):
         return tuple(map(_as_texts, keys))
     return value_texts(keys) if pa.types.is_nested(keys.type) else keys
@@ -111,14 +111,14 @@ def _has_nan(keys: KeyColumns) -> bool:
 
 
 class _Encoded(NamedTuple):
-    """The canonical encodings of the keys of a column: their CRC-32, and a function for their
+    """Canonical encodings of the keys in a column: their CRC-32, and a function for their
     lengths, which only tuples need."""
 
     crcs: Crcs
     lengths: Callable[[], Lengths]
 
     def where(self, valid: Mask) -> _Encoded:
-        """The encodings, with that of None in rows that are not valid."""
+        """The encodings, with the encoding of None in rows that are not valid."""
         crcs = np.where(valid, self.crcs, _NONE.crcs)
         return _Encoded(crcs, lambda: np.where(valid, self.lengths(), 1))
 
@@ -247,7 +247,7 @@ def _bytes(keys: pa.Array, valid: Mask | None) -> _Encoded:
 
 
 def _bytes_of(keys: pa.Array, head: bytes) -> _Encoded:
-    """Encode large strings or binaries: ``head`` and their bytes."""
+    """Encode large strings or binaries: ``head``, followed by the bytes of the value."""
     _, offsets_buffer, data = keys.buffers()
     offsets = np.frombuffer(offsets_buffer, np.int64, len(keys) + 1, 8 * keys.offset)
     raw = np.frombuffer(data or b"", np.uint8)
@@ -264,8 +264,8 @@ def _bytes_of(keys: pa.Array, head: bytes) -> _Encoded:
 
 
 def _contributions(raw: npt.NDArray[np.uint8], starts: Lengths, length: int) -> Crcs:
-    """Compute the XOR of what ``length`` bytes from each start contribute to the CRC
-    (`crc_tables`)."""
+    """XOR of the contributions of ``length`` bytes from each start to the CRC (see
+    `crc_tables`)."""
     crcs, position = np.zeros(starts.size, _U32), 0
     if 1 < length <= _MAX_BYTES_BY_PAIRS and starts[-1] - starts[0] == (starts.size - 1) * length:
         # side by side, as they come and are of one length
@@ -286,7 +286,7 @@ def _contributions(raw: npt.NDArray[np.uint8], starts: Lengths, length: int) -> 
 
 
 def _dictionary(keys: pa.DictionaryArray) -> _Encoded:
-    """Encode a dictionary column: only the dictionary's entries that occur, each once."""
+    """Encode a dictionary column: each entry of the dictionary that occurs is encoded once."""
     valid = None
     indices = keys.indices
     if indices.null_count:
@@ -345,7 +345,7 @@ def _tuples(parts: tuple[KeyColumns, ...]) -> _Encoded:
 
 
 def _four_bytes(numbers: Lengths, following: int) -> Crcs:
-    """What numbers in four bytes contribute if so many bytes follow."""
+    """Contributions of numbers in four bytes that ``following`` bytes follow."""
     if int(numbers.max(initial=0)) < _MAX_COUNTED_LENGTH:
         several = np.arange(int(numbers.max(initial=0)) + 1)
         return _four_bytes_each(several, following).take(numbers)
@@ -360,7 +360,7 @@ def _four_bytes_each(numbers: Lengths, following: int) -> Crcs:
 
 
 def _numpy(array: pa.Array, kind: pa.DataType) -> npt.NDArray[Any]:
-    """The values as a NumPy array of a type; null becomes 0 or False."""
+    """Values as a NumPy array of a type; null becomes 0 or False."""
     if array.null_count:
         array = pc.fill_null(array, False if pa.types.is_boolean(array.type) else 0)
     values: npt.NDArray[Any] = array.cast(kind).to_numpy(zero_copy_only=False)

@@ -1,7 +1,7 @@
-"""CRC-32 of many byte strings at once, by tables of what each byte contributes.
+"""CRC-32 of many byte strings at once, by tables of the contribution of each byte.
 
-CRC is linear: apart from a constant for the length, it is the XOR of what each byte contributes,
-which depends on the byte and on how many follow.
+CRC is linear: apart from a constant for the length, it is the XOR of the bytes' contributions. The
+contribution of a byte depends on its value and on the number of bytes that follow.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _last_byte_table() -> Crcs:
 
 @lru_cache(maxsize=512)
 def _shift_tables(count: int) -> npt.NDArray[np.uint32]:
-    """Tables of a CRC's bytes after ``count`` bytes of zero have followed."""
+    """Tables for the bytes of a CRC that ``count`` zero bytes follow."""
     if count > 1:
         half = _shift_tables(count // 2)
         twice = np.stack([_looked_up(half, row) for row in half])
@@ -49,28 +49,27 @@ def _looked_up(tables: npt.NDArray[np.uint32], crcs: Crcs) -> Crcs:
 
 
 def shifted(crcs: Crcs, count: int) -> Crcs:
-    """Return the contributions of CRCs to those of longer strings, in which ``count`` bytes
-    follow: with the CRC of these by XOR it is that of the whole."""
+    """Contributions of CRCs to the CRCs of longer strings, in which ``count`` more bytes follow.
+    XOR with the CRC of the following bytes gives the CRC of the whole string."""
     return _looked_up(_shift_tables(count), crcs) if count else crcs
 
 
 @lru_cache(maxsize=256)
 def byte_table(following: int) -> Crcs:
-    """Table of a byte's contribution when ``following`` bytes come behind it."""
+    """Table of the contribution of a byte that ``following`` bytes follow."""
     return shifted(_last_byte_table(), following)
 
 
 @lru_cache(maxsize=32)
 def pair_table(following: int) -> Crcs:
-    """Table of two bytes' contribution, by the number they are in little-endian order."""
+    """Table of the contribution of two bytes, indexed by their number in little-endian order."""
     first, second = byte_table(following + 1), byte_table(following)
     return (first[None, :] ^ second[:, None]).reshape(-1)
 
 
 @lru_cache(maxsize=4)
 def hexadecimal_table(following: int) -> Crcs:
-    """Table of the contribution of 16 bits written as hexadecimal digits, ``following`` digits
-    behind them.
+    """Table of the contribution of 16 bits as hexadecimal digits that ``following`` digits follow.
 
     In the first quarter they are the leading ones of a number: it begins with "i" and has no zeros
     in front; in the second one of a negative number, "i-". There the CRC's constant is put in too.

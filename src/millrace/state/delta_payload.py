@@ -1,4 +1,4 @@
-"""The payload of a state delta: pieces of a few megabytes, so that a big one is never in memory
+"""Payload of a state delta, in pieces of a few megabytes, so that a big payload is never in memory
 as a whole.
 
 Layout of a piece: length and CRC-32 of what follows (big-endian), then the length of an encoded
@@ -52,7 +52,7 @@ HEAD_BYTES = _HEAD.size
 
 
 class PayloadEntry(NamedTuple):
-    """A table delta with its table and part, as it goes into a payload; not encoded yet."""
+    """Table delta for a payload, with its table and part; not encoded yet."""
 
     part: str
     table: TableId
@@ -65,13 +65,13 @@ class PayloadEntry(NamedTuple):
 
 @runtime_checkable
 class PieceLoader(Protocol):
-    """A loader that can fetch a payload piece by piece."""
+    """Loader that can fetch a payload piece by piece."""
 
     def __call__(self, delta: StateDelta) -> bytes:
         """The whole payload."""
 
     def pieces(self, delta: StateDelta) -> Iterator[bytes | memoryview]:
-        """The pieces without their frames; raises when one is damaged."""
+        """The pieces without their frames. Raises an error when a piece is damaged."""
 
 
 Loader = Callable[[StateDelta], bytes] | PieceLoader
@@ -79,13 +79,13 @@ Loader = Callable[[StateDelta], bytes] | PieceLoader
 
 
 def joined(pieces: Iterator[Chunk]) -> bytes:
-    """Keep the pieces in memory."""
+    """All pieces in one bytes object."""
     return b"".join(pieces)
 
 
 def pieces_of(entries: Iterable[PayloadEntry], budget: Budget, replace: bool) -> Iterator[Chunk]:
-    """The framed pieces of a payload, each in chunks. ``replace``: it stands for everything there
-    is."""
+    """Framed pieces of a payload, each in chunks. With ``replace``, the payload replaces all
+    state of the subtask."""
     content: Written = {"all": {}} if replace else {}
     size, empty = 0, not replace
     for part, table, kind, schema, table_delta, count in entries:
@@ -105,7 +105,7 @@ def pieces_of(entries: Iterable[PayloadEntry], budget: Budget, replace: bool) ->
 
 
 def framed(content: Written) -> list[Chunk]:
-    """A piece with its length and checksum, in chunks."""
+    """Chunks of a piece with its length and checksum."""
     lengths = {
         part: {
             name: (kind, schema, sum(map(len, encoded)))
@@ -125,7 +125,7 @@ def framed(content: Written) -> list[Chunk]:
 
 
 def frame_length(head: bytes | memoryview) -> int:
-    """The length of the piece that follows the first `HEAD_BYTES` of its frame."""
+    """Length of the piece that follows ``head``, the first `HEAD_BYTES` of its frame."""
     if len(head) < HEAD_BYTES:
         raise SerializationError("the payload of a delta ends within a frame")
     length: int = _HEAD.unpack_from(head)[0]
@@ -133,7 +133,7 @@ def frame_length(head: bytes | memoryview) -> int:
 
 
 def unframed(head: bytes | memoryview, piece: bytes | memoryview) -> bytes | memoryview:
-    """``piece`` if it is what ``head`` says."""
+    """``piece``, after a check of the length and checksum in ``head``."""
     length, crc = _HEAD.unpack_from(head)
     if len(piece) != length or zlib.crc32(piece) != crc:
         raise SerializationError("a piece of a delta is damaged: its checksum or length differs")
@@ -141,7 +141,7 @@ def unframed(head: bytes | memoryview, piece: bytes | memoryview) -> bytes | mem
 
 
 def split(payload: bytes) -> Iterator[bytes | memoryview]:
-    """The pieces of a whole payload.
+    """Pieces of a whole payload.
 
     Raises:
         SerializationError: it is damaged.
@@ -155,7 +155,7 @@ def split(payload: bytes) -> Iterator[bytes | memoryview]:
 
 
 def pieces_in(path: StrPath, offset: int, length: int) -> Iterator[bytes]:
-    """The pieces of a payload in a file, read one by one.
+    """Pieces of a payload in a file, read one by one.
 
     Raises:
         CheckpointCorruptError: the file is missing, too short, or damaged.
@@ -199,7 +199,8 @@ def contents(delta: StateDelta, load: Loader) -> Iterator[Content]:
 
 
 def _content(piece: memoryview) -> Content:
-    """Raises CheckpointError unless it is what the pieces of deltas hold."""
+    """Decoded content of a piece. Raises CheckpointError unless it has the form of a delta's
+    piece."""
     end = _LENGTH.size + _LENGTH.unpack_from(piece)[0] if len(piece) >= _LENGTH.size else 0
     content = decode(piece[_LENGTH.size : end])
     _require_content(content)
@@ -215,7 +216,7 @@ def _content(piece: memoryview) -> Content:
 
 
 def _require_content(content: Any) -> None:
-    """Raises CheckpointError unless it is what the pieces of deltas hold."""
+    """Raises CheckpointError unless the content has the form of a delta's piece."""
     if type(content) is dict and all(type(tables) is dict for tables in content.values()):
         entries = [entry for tables in content.values() for entry in tables.items()]
         if all(map(_is_entry, entries)):
@@ -240,7 +241,7 @@ def _is_entry(item: tuple[Any, Any]) -> bool:
 
 
 def table_deltas_of(stored: Stored, groups: range | None = None) -> Iterator[TableDelta]:
-    """Yield a table's stored deltas. Keys of no key group of ``groups`` may be left out.
+    """Yield the stored deltas of a table. Keys outside the key groups ``groups`` may be left out.
 
     Raises:
         CheckpointCorruptError: its file is damaged.
@@ -259,7 +260,7 @@ def table_deltas_of(stored: Stored, groups: range | None = None) -> Iterator[Tab
 
 
 def native_payload(files: SubtaskFiles) -> bytes:
-    """The payload of a delta that holds what is in the files of a subtask."""
+    """Payload, in native format, with the content of a subtask's files."""
     found = (
         PayloadEntry(
             "compaction",
@@ -276,7 +277,8 @@ def native_payload(files: SubtaskFiles) -> bytes:
 
 
 def entries_in(content: Content) -> Iterator[tuple[TableId, TableKind, TableSchema, Stored]]:
-    """Table, kind, schema and what is stored of it, in the order in which it is to be applied."""
+    """Table, kind, schema and stored deltas of each table, in the order in which they are to be
+    applied."""
     for part in PARTS:
         for table, (kind, schema, encoded) in content.get(part, {}).items():
             yield TableId(*table), kind_named(kind), schema, encoded

@@ -1,5 +1,5 @@
-"""Divides a subtask's state among the subtasks of another parallelism. Its owner has it decoded, so
-the new subtasks need not read what is not theirs."""
+"""Division of a subtask's state among the subtasks of another parallelism. The former owner
+divides its decoded state, so that the new subtasks read only their own parts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ MOST_BYTES = 256 << 20
 
 
 class Division:
-    """Divides tables among so many subtasks by key group; what is of no key goes to all."""
+    """Divides tables among subtasks by key group. Entries without a key go to all subtasks."""
 
     def __init__(self, parallelism: int, max_parallelism: int) -> None:
         self.parallelism = parallelism
         self._max_parallelism = max_parallelism
 
     def divide(self, kind: TableKind, table_delta: TableDelta) -> list[TableDelta]:
-        """The part of each subtask; ``table_delta`` is of a table of that kind and removes
-        nothing."""
+        """Part of each subtask in ``table_delta``, which belongs to a table of that kind and
+        removes nothing."""
         if not kind.is_keyed:
             return [table_delta] * self.parallelism
         if kind.columnar is not None and table_delta["put"]:

@@ -1,4 +1,4 @@
-"""One value per key: the table of value, reducing and aggregating state."""
+"""Table with one value per key, for value, reducing and aggregating state."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from millrace.state.table import KeyFilter, MemoryTable, TableDelta, differs, re
 
 
 class KeyHolder(Protocol):
-    """Has the key of an entry."""
+    """Object with the key of an entry."""
 
     key: Any
 
 
 class FlatTable(MemoryTable):
-    """One value per key: value, reducing and aggregating state."""
+    """Table with one value per key, for value, reducing and aggregating state."""
 
     def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:
         self._key_of = key_of
@@ -25,14 +25,15 @@ class FlatTable(MemoryTable):
         self.undo: dict[Any, Any] = {}
 
     def get(self, key: Any) -> Any:
-        """The value or None; a mutable one is kept track of, for it may be changed in place."""
+        """Value of a key, or None. The table tracks mutable values, because the caller may
+        change them in place."""
         value = self.data.get(key)
         if type(value) not in IMMUTABLE and not is_immutable(value):
             self.touch(key)
         return value
 
     def touch(self, key: Any) -> None:
-        """Note what the entry is before it changes."""
+        """Note the entry before it changes."""
         if key not in self.undo:
             self.undo[key] = freeze(self.data.get(key, MISSING))
 
@@ -43,7 +44,7 @@ class FlatTable(MemoryTable):
         self.data[key] = value
 
     def put_immutable(self, key: Any, value: Any) -> None:
-        """The same for a table none of whose values can be changed in place."""
+        """Set an entry of a table whose values can never be changed in place."""
         if key not in self.undo:
             self.undo[key] = self.data.get(key, MISSING)
         self.data[key] = value
@@ -51,9 +52,9 @@ class FlatTable(MemoryTable):
     def update_of(
         self, current: KeyHolder, cls: type, bounds: tuple[Any, Any], other: Callable[[Any], None]
     ) -> Callable[[Any], None]:
-        """A function that sets the current key's entry, as `put_immutable` does, to a value of
-        exactly this class and within these bounds (None: there are none); ``other`` gets the
-        others. It is called for every record, so it calls nothing itself."""
+        """Function that sets the current key's entry, as `put_immutable` does. Its value must be
+        exactly of ``cls`` and within ``bounds`` (None: no bounds); all other values go to
+        ``other``. The function is called for every record, so it avoids further calls."""
         data, undo, get = self.data, self.undo, self.data.get
         low, high = bounds
 
@@ -78,8 +79,8 @@ class FlatTable(MemoryTable):
         return update if low is None else update_within
 
     def writable(self, keys: Iterable[Any]) -> dict[Any, Any]:
-        """Note what ``keys`` have before it changes; gives the dict in which their entries, and no
-        others, may now be set: for a batch of writes."""
+        """Dict for a batch of writes: note the present entries of ``keys``, and return the dict
+        in which only their entries may be set."""
         undo, get = self.undo, self.data.get
         for key in keys:
             if key not in undo:

@@ -1,7 +1,7 @@
-"""Keeps a copy of a mutable value, so that an aborted epoch can be rolled back.
+"""Copies of mutable values, so that an aborted epoch can be rolled back.
 
-A value handed out of state may be changed in place by the user. Plain immutable values are kept
-as they are; of everything else a pickled copy is made at the first touch in an epoch.
+Users may change a value in place after they read it from state. Plain immutable values are kept as
+they are; every other value is copied by pickle at its first touch in an epoch.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ IMMUTABLE: frozenset[type] = frozenset(
 
 
 class Frozen:
-    """The pickled copy of a mutable value."""
+    """Pickled copy of a mutable value."""
 
     __slots__ = ("data",)
 
@@ -45,12 +45,12 @@ class Frozen:
         return pickle.loads(self.data)
 
     def differs_from(self, value: Any) -> bool:
-        """Whether ``value`` is no longer what was frozen."""
+        """Whether ``value`` differs from the frozen value."""
         return value is MISSING or dump_pickle(value) != self.data
 
 
 def is_immutable(value: Any) -> bool:
-    """Whether nobody can change ``value`` in place."""
+    """Whether ``value`` can never change in place."""
     if type(value) in IMMUTABLE:
         return True
     if isinstance(value, (tuple, frozenset)):
@@ -59,10 +59,10 @@ def is_immutable(value: Any) -> bool:
 
 
 def freeze(value: Any) -> Any:
-    """The value itself when immutable, else a `Frozen` copy."""
+    """The value itself if it is immutable, else a `Frozen` copy."""
     return value if is_immutable(value) else Frozen(dump_pickle(value))
 
 
 def thaw(kept: Any) -> Any:
-    """The value that `freeze` was given."""
+    """The value that was given to `freeze`."""
     return kept.thaw() if type(kept) is Frozen else kept

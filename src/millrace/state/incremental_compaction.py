@@ -1,8 +1,9 @@
-"""The incremental compaction of a subtask's state: copies all live entries, a few per epoch, so
-that older deltas are no longer needed.
+"""Incremental compaction of a subtask's state: copies all live entries, a few per epoch, so that
+older deltas are no longer needed.
 
-How many entries an epoch copies follows what it changed. A table's keys are listed when its turn
-comes; entries that are added after the start of the compaction are in later deltas anyway.
+The number of entries that an epoch copies depends on the number that it changed. A table's keys are
+listed at the start of its turn; entries added after the start of the compaction are in later deltas
+anyway.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MINIMUM_ENTRIES = 16
 
 
 class _Position(NamedTuple):
-    """How far a compaction has come."""
+    """Position that a compaction has reached."""
 
     started: int | None = None
     """The epoch in which it started; None: none is under way."""
@@ -32,7 +33,8 @@ class _Position(NamedTuple):
 
 
 class IncrementalCompaction:
-    """Copies the entries of tables over many epochs, and keeps track of the deltas it replaces."""
+    """Copies the entries of tables over many epochs, and tracks the deltas that the copies
+    replace."""
 
     def __init__(self, tables: dict[TableId, Table]) -> None:
         self._tables = tables
@@ -42,8 +44,8 @@ class IncrementalCompaction:
         self._before: tuple[int, _Position] | None = None
 
     def advance(self, epoch: int, changed: int, budget: Budget) -> Iterator[tuple[TableId, Scan]]:
-        """Copy the next entries, table by table, in steps of at most ``budget``. Once they are
-        through, `low_epoch` is that of the epoch."""
+        """Copy the next entries, table by table, in steps of at most ``budget``. After the last
+        table, `low_epoch` becomes the epoch in which the compaction started."""
         self._remember()
         if self._at.started is None:
             self._at = _Position(epoch, tuple(self._tables))
@@ -57,7 +59,7 @@ class IncrementalCompaction:
             self._finish()
 
     def _copy(self, table: Table, entries: int) -> Scan:
-        """Copy about so many more entries of the present table."""
+        """Copy about ``entries`` more entries of the present table."""
         started, todo, cursor = self._at
         step = table.scan(cursor, entries)
         if step.cursor is not None:
@@ -67,16 +69,16 @@ class IncrementalCompaction:
         return step
 
     def restart(self) -> None:
-        """Everything has just been written at once: start over with the next epoch."""
+        """Start over with the next epoch, because all entries have just been written at once."""
         self._remember()
         self._at = _Position()
 
     def seal(self) -> None:
-        """The epoch has been accepted."""
+        """Keep the progress of the epoch, which has been accepted."""
         self._before = None
 
     def roll_back(self) -> None:
-        """The epoch has been aborted: what it copied is lost, so copy it again."""
+        """Undo the progress of the epoch: it was aborted, so its copies are lost."""
         if self._before is not None:
             self.low_epoch, self._at = self._before
             self._before = None

@@ -1,4 +1,5 @@
-"""Names of the tables that operators keep for themselves: they begin with ``@``, users' do not."""
+"""Names of the internal tables of operators. They begin with ``@``, names of users' tables do
+not."""
 
 from __future__ import annotations
 

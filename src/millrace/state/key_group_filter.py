@@ -1,4 +1,4 @@
-"""Admits the keys of some key groups: one by one, or the rows of columns at once."""
+"""Filter for the keys of some key groups, key by key or for the rows of columns at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["KeyGroupFilter"]
 
 
 class KeyGroupFilter:
-    """The filter of a subtask that restores what other subtasks had.
+    """Key filter of a subtask that restores the state of other subtasks.
 
     Args:
         groups: those of the subtask.
@@ -36,7 +36,8 @@ class KeyGroupFilter:
         return bool(self.admits(key))
 
     def of_columns(self, keys: Sequence[Any], count: int) -> npt.NDArray[np.bool_]:
-        """Which of so many rows are admitted; their keys of SQL are in Arrow columns, if any."""
+        """Mask of the admitted rows among ``count`` rows, whose SQL keys are in the Arrow
+        columns ``keys``."""
         from millrace.state.column_key_groups import key_groups_of_sql_keys
 
         groups = key_groups_of_sql_keys(keys, count, self._max_parallelism)

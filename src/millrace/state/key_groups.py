@@ -1,4 +1,4 @@
-"""Key groups: the unit in which keyed state is spread over subtasks and redistributed.
+"""Key groups: the units in which keyed state is spread over subtasks and redistributed.
 
 As in Flink, a key belongs to one of ``max_parallelism`` key groups by a stable hash, and a key
 group to one subtask by its range (Flink docs, "Scaling and max parallelism"). The hash is taken
@@ -42,7 +42,7 @@ _UNIX = dt.datetime(1970, 1, 1)
 
 
 def canonical(key: Any) -> bytes:
-    """The stable encoding of a key; equal keys encode equally.
+    """Stable encoding of a key; equal keys have equal encodings.
 
     Raises KeyTypeError, naming the type, for a key without one.
     """
@@ -53,7 +53,7 @@ def canonical(key: Any) -> bytes:
 
 
 def key_hash(key: Any) -> int:
-    """A stable 32-bit hash of a key."""
+    """Stable 32-bit hash of a key."""
     mixed = zlib.crc32(canonical(key))
     mixed = ((mixed ^ (mixed >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
     mixed = ((mixed ^ (mixed >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
@@ -66,12 +66,12 @@ def key_group_of(key: Any, max_parallelism: int) -> int:
 
 
 def subtask_of(key_group: int, parallelism: int, max_parallelism: int) -> int:
-    """The subtask that owns a key group; the same formula as Flink's."""
+    """Subtask that owns a key group; the formula is the same as Flink's."""
     return key_group * parallelism // max_parallelism
 
 
 def owners_of_keys(keys: list[Any], parallelism: int, max_parallelism: int) -> list[int]:
-    """The subtask of each of many keys; several times as fast as asking one by one."""
+    """Subtask of each of many keys. Several times as fast as single lookups."""
     kinds = set(map(type, keys))
     crc32 = zlib.crc32
     if kinds == {int}:
@@ -88,14 +88,14 @@ def owners_of_keys(keys: list[Any], parallelism: int, max_parallelism: int) -> l
 
 
 def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> range:
-    """The key groups that a subtask owns."""
+    """Key groups that a subtask owns."""
     start = (subtask * max_parallelism + parallelism - 1) // parallelism
     end = ((subtask + 1) * max_parallelism + parallelism - 1) // parallelism
     return range(start, end)
 
 
 class KeyMemo(dict[Any, Any]):
-    """Maps each distinct key to ``resolve(key group)``, computed once; bounded."""
+    """Maps each distinct key to ``resolve(key group)``, which is computed once per key; bounded."""
 
     __slots__ = ("_limit", "_max_parallelism", "_resolve")
 
@@ -248,7 +248,7 @@ def _canonical_other(key: Any) -> bytes:
 
 
 def _plain_number(key: Any) -> Any:
-    """Return the plain Python number that a numpy scalar equals, and hashes like."""
+    """Plain Python number with the value and hash of a numpy scalar."""
     is_numpy_bool = type(key).__module__ == "numpy" and type(key).__name__ in ("bool", "bool_")
     if not (isinstance(key, Number) or is_numpy_bool) or not hasattr(key, "item"):
         return None
@@ -262,7 +262,7 @@ def _is_hashable_dataclass(key: Any) -> bool:
 
 
 def refusal(key: Any) -> str:
-    """One sentence that says why a key is refused, and what to use instead."""
+    """Sentence that says why a key is refused, and which key to use instead."""
     kind = f"{type(key).__module__}.{type(key).__qualname__}".removeprefix("builtins.")
     shown = repr(key)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."

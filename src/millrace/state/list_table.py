@@ -1,4 +1,4 @@
-"""A list per key: the table of list state."""
+"""Table with a list per key, for list state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from millrace.state.table import KeyFilter, MemoryTable, TableDelta
 
 
 class ListTable(MemoryTable):
-    """A list per key; a key that was only appended to gives a table delta of the new elements."""
+    """Table with a list per key. If a key's list was only appended to, the table delta has only
+    the new elements."""
 
     def __init__(self, key_of: Callable[[Any], Any] = lambda key: key) -> None:
         self._key_of = key_of
@@ -21,7 +22,7 @@ class ListTable(MemoryTable):
         """Per key: its former length (appended to since), or the frozen former list."""
 
     def get(self, key: Any) -> list[Any] | None:
-        """A copy of the list, or None; lists with mutable elements are kept track of."""
+        """Copy of the list, or None. The table tracks lists with mutable elements."""
         found = self.data.get(key)
         if found is None:
             return None
@@ -42,7 +43,7 @@ class ListTable(MemoryTable):
         found.append(value)
 
     def touch(self, key: Any) -> None:
-        """Note the whole list before it is replaced or its elements may change."""
+        """Note the whole list before it is replaced or its elements change."""
         old = self.undo.get(key)
         if old is None:
             found = self.data.get(key, MISSING)

@@ -1,4 +1,4 @@
-"""A dict per outer key: the table of map state, window panes and timers."""
+"""Table with a dict per outer key, for map state, window panes and timers."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ Admits = Callable[[Any], bool]
 
 
 class InnerChunk(NamedTuple):
-    """Some of the entries below one outer key, as a unit to dump."""
+    """Part of the entries below one outer key, as a unit of `dump`."""
 
     outer: Any
     inners: list[Any]
 
 
 class NestedTable(MemoryTable):
-    """A dict per outer key: map state (key, then map key), window panes (window, then key) and
-    timers (timestamp, then key). A whole inner dict can be dropped at the cost of one entry.
+    """Table with a dict per outer key: map state (key, then map key), window panes (window, then
+    key) and timers (timestamp, then key). To drop a whole inner dict costs no more than one
+    entry.
     """
 
     def __init__(self, inner_key: Callable[[Any, Any], Any]) -> None:
@@ -43,7 +44,7 @@ class NestedTable(MemoryTable):
         """From (outer, inner) to the key whose key group the entry belongs to."""
 
     def touch(self, outer: Any, inner: Any) -> None:
-        """Note what the entry is before it changes."""
+        """Note the entry before it changes."""
         entries = self.data.get(outer)
         undo = self.undo.get(outer)
         if undo is None:
@@ -52,7 +53,7 @@ class NestedTable(MemoryTable):
             undo[inner] = MISSING if entries is None else freeze(entries.get(inner, MISSING))
 
     def _opened(self, outer: Any) -> tuple[dict[Any, Any], dict[Any, Any]]:
-        """The inner dict of ``outer`` and its undo log, made if missing."""
+        """Inner dict of ``outer`` and its undo log, created if missing."""
         entries = self.data.get(outer)
         if entries is None:
             entries = self.data[outer] = self._made(outer)
@@ -62,11 +63,11 @@ class NestedTable(MemoryTable):
         return entries, undo
 
     def _made(self, outer: Any) -> dict[Any, Any]:
-        """An empty inner dict."""
+        """New, empty inner dict."""
         return {}
 
     def prefetch_inner(self, outer: Any, inners: Iterable[Any]) -> None:
-        """These entries are about to be used; fetch them at once."""
+        """Fetch at once the entries that are about to be used."""
 
     def put(self, outer: Any, inner: Any, value: Any) -> None:
         """Set an entry."""
@@ -76,13 +77,14 @@ class NestedTable(MemoryTable):
         entries[inner] = value
 
     def put_new(self, outer: Any, inner: Any, value: Any) -> None:
-        """Set an entry where there has never been one."""
+        """Set an entry that has never existed."""
         entries, undo = self._opened(outer)
         undo[inner] = MISSING
         entries[inner] = value
 
     def upsert_many(self, batch: Writes, add: Add, create: Create, admits: Admits) -> list[int]:
-        """Add each value to the accumulator of its entry, which ``create`` makes of the first.
+        """Add each value to the accumulator of its entry; if there is none, ``create`` makes it
+        from the first value.
 
         Args:
             batch: outer keys, inner keys and values; equal outer keys had better be one object.
@@ -120,8 +122,8 @@ class NestedTable(MemoryTable):
         return refused
 
     def append_many(self, batch: Writes, admits: Admits) -> list[int]:
-        """Append each value to the list of its entry; arguments and result as `upsert_many` has
-        them."""
+        """Append each value to the list of its entry. The arguments and the result are those of
+        `upsert_many`."""
         return self.upsert_many(batch, _appended, _listed, admits)
 
     def remove(self, outer: Any, inner: Any) -> None:
@@ -135,7 +137,7 @@ class NestedTable(MemoryTable):
             del self.data[outer]
 
     def drop(self, outer: Any) -> dict[Any, Any]:
-        """Remove everything below ``outer`` and return it (to be read only)."""
+        """Remove all entries below ``outer`` and return them (to be read only)."""
         entries = self.data.pop(outer, None)
         undo = self.undo.pop(outer, {})
         if entries is None and not undo:
@@ -148,7 +150,7 @@ class NestedTable(MemoryTable):
         return entries
 
     def _freeze_mutable(self, entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
-        """Note copies of mutable values, which their receiver may still change in place."""
+        """Note copies of mutable values, because their receiver may still change them in place."""
         if IMMUTABLE.issuperset(map(type, entries.values())):
             return
         for inner, value in entries.items():
@@ -170,7 +172,7 @@ class NestedTable(MemoryTable):
                 yield table_delta, count
 
     def _parts(self, budget: Budget) -> Iterator[tuple[list[tuple[Any, dict[Any, Any]]], int]]:
-        """The undo log in parts, with how many entries each has."""
+        """Parts of the undo log, each with its number of entries."""
         gathered: list[tuple[Any, dict[Any, Any]]] = []
         count = 0
         for outer, undo in self.undo.items():

@@ -1,4 +1,4 @@
-"""The table of operator state: it belongs to a subtask, not to keys."""
+"""Table of operator state, which belongs to a subtask and not to keys."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from millrace.state.table import KeyFilter, TableDelta
 
 
 class OperatorTable(FlatTable):
-    """State of a subtask rather than of keys: it is never filtered by key."""
+    """State of a subtask rather than of keys; no key filter applies to it."""
 
     def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
         super().apply(table_delta)
 
     def split(self, subtask: int, parallelism: int) -> None:
-        """Keep every element of a list that goes to ``subtask``; places are (subtask, number)."""
+        """Keep the elements of a list that ``subtask`` gets; the places of elements are
+        (subtask, number)."""
         self._keep(sorted(self.data)[subtask::parallelism], subtask)
 
     def renumber(self, subtask: int) -> None:
-        """Give all elements of a list places of ``subtask``, in their order."""
+        """Give all elements of a list new places of ``subtask``, in their order."""
         self._keep(sorted(self.data), subtask)
 
     def _keep(self, places: list[Any], subtask: int) -> None:

@@ -1,4 +1,4 @@
-"""Redistribution modes: how state is assigned to subtasks when the parallelism changes."""
+"""Redistribution modes: the assignment of state to subtasks when the parallelism changes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["RedistributionMode"]
 
 
 class RedistributionMode(Enum):
-    """Which of the former subtasks' state a subtask gets. Semantics: Flink docs, "Working with
+    """Which state of the former subtasks a new subtask gets. Semantics: Flink docs, "Working with
     State" (operator state) and FLIP-27 (source splits).
 
-    With the parallelism that it had a subtask gets what was its own, except as said below.
+    If the parallelism is unchanged, a subtask gets its own former state, except as noted below.
     """
 
     KEY_GROUP = "by key group"

@@ -1,8 +1,8 @@
-"""Compares the states of two snapshots key by key.
+"""Comparison of the states of two snapshots, key by key.
 
-Both are read subtask by subtask, so that at most one subtask of each is in memory. When they have
-other parallelisms, the subtasks of both are gone through side by side in the order of their key
-groups. A subtask that is at the same version in both is not read at all.
+Both snapshots are read subtask by subtask, so that at most one subtask of each is in memory. If
+their parallelisms differ, the subtasks of both are read side by side in the order of their key
+groups. A subtask with the same version in both is not read at all.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Sample", "StateDiff", "diff_snapshots", "is_about_data"]
 
 
 class Sample(NamedTuple):
-    """One entry that differs."""
+    """Entry that differs."""
 
     change: str
     """"added", "changed" or "removed"."""
@@ -40,7 +40,7 @@ class Sample(NamedTuple):
 
 @dataclass
 class StateDiff:
-    """How one state of one operator differs."""
+    """Differences in one state of one operator."""
 
     table: TableId
     operator: str
@@ -60,21 +60,21 @@ class StateDiff:
 
     @property
     def uid(self) -> str:
-        """Of the operator."""
+        """Uid of the operator."""
         return self.table.uid
 
     @property
     def name(self) -> str:
-        """Of the state."""
+        """Name of the state."""
         return self.table.name
 
     @property
     def differs(self) -> bool:
-        """Whether anything does."""
+        """Whether the state differs between the snapshots."""
         return bool(self.added or self.changed or self.removed)
 
     def note(self, sample: Sample, limit: int) -> None:
-        """Count a difference; keep it if there are fewer than ``limit`` of its kind."""
+        """Count a difference; keep the sample if there are fewer than ``limit`` of its kind."""
         setattr(self, sample.change, getattr(self, sample.change) + 1)
         if sum(kept.change == sample.change for kept in self.samples) < limit:
             self.samples.append(sample)
@@ -83,7 +83,7 @@ class StateDiff:
 def diff_snapshots(
     a: SnapshotReader, b: SnapshotReader, samples: int = 3, internal: bool = False
 ) -> list[StateDiff]:
-    """Compare two snapshots: what of each state was added, changed or removed on the way to ``b``.
+    """Entries of each state that were added, changed or removed between snapshots ``a`` and ``b``.
 
     States are matched by operator uid and name. Values are compared, not when they were last used
     (time to live); the lists of operator state are compared without regard to order. A state with
@@ -91,8 +91,7 @@ def diff_snapshots(
 
     Args:
         samples: how many differences of each kind to keep per state.
-        internal: whether to compare also what operators keep for themselves: how far they are,
-            and how they keep what they keep.
+        internal: whether to compare the internal states of operators, too.
 
     Raises:
         CheckpointCorruptError: a file of one of them is damaged.
@@ -113,7 +112,7 @@ def diff_snapshots(
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A state as it is in both; None where it is not."""
+    """The same state in both snapshots; None where it is missing."""
 
     before: StateInfo | None
     after: StateInfo | None
@@ -150,12 +149,12 @@ def _pairs(a: SnapshotReader, b: SnapshotReader, internal: bool) -> list[_Pair]:
 
 
 def is_about_data(info: StateInfo) -> bool:
-    """Whether a state is about the data, and not only what an operator keeps for itself."""
+    """Whether a state holds data, and not only an operator's bookkeeping."""
     return not info.internal or (info.shape.is_keyed and info.name != MERGING)
 
 
 def _by_stages(pairs: Iterable[_Pair]) -> Iterable[list[_Pair]]:
-    """Those whose states are in the same stages, and so in the same subtasks."""
+    """Groups of pairs whose states are in the same stages, and so in the same subtasks."""
     groups: dict[tuple[str, str], list[_Pair]] = {}
     for pair in pairs:
         groups.setdefault(pair.stages, []).append(pair)
@@ -163,7 +162,7 @@ def _by_stages(pairs: Iterable[_Pair]) -> Iterable[list[_Pair]]:
 
 
 class _DiffSide:
-    """One of the two snapshots, at one stage."""
+    """One of the two snapshots, restricted to one stage."""
 
     def __init__(self, reader: SnapshotReader, group: list[_Pair], index: int) -> None:
         manifest = reader.snapshot.manifest
@@ -177,12 +176,12 @@ class _DiffSide:
         self._state: SubtaskState | None = None
 
     def range_of(self, subtask: int) -> range:
-        """The key groups of a subtask."""
+        """Key groups of a subtask."""
         return key_group_range(subtask, self.parallelism, self.max_parallelism)
 
     def state(self, subtask: int) -> SubtaskState | None:
-        """The state of a subtask; only the last one asked for is kept. None: it cannot be read all
-        at once."""
+        """State of a subtask; only the last one used is kept. None if it cannot be read all at
+        once."""
         if subtask != self._at:
             self._state = None  # the one before may go before this one comes
             with suppress(SerializationError):
@@ -191,7 +190,7 @@ class _DiffSide:
         return self._state
 
     def entries(self, pair: _Pair, subtasks: Iterable[int]) -> Iterator[Entry]:
-        """The entries of a state in some subtasks."""
+        """Entries of a state in some subtasks."""
         info = pair.side(self.index)
         if info is None:
             return
@@ -200,7 +199,7 @@ class _DiffSide:
 
 
 class _Part(NamedTuple):
-    """A piece of both snapshots that holds the same keys."""
+    """Parts of both snapshots that hold the same keys."""
 
     a: _DiffSide
     a_subtasks: list[int]
@@ -211,7 +210,7 @@ class _Part(NamedTuple):
 
 
 def _parts(a: _DiffSide, b: _DiffSide) -> Iterator[_Part]:
-    """All of both, in pieces that are as small as can be."""
+    """Parts, as small as possible, of both snapshots. Parts known to be equal are left out."""
     if a.parallelism == b.parallelism and a.max_parallelism == b.max_parallelism:
         for subtask, versions in enumerate(zip(a.versions, b.versions, strict=True)):
             if versions[0] is None or versions[0] != versions[1]:
@@ -267,7 +266,7 @@ def _identity(entry: Entry, shape: StateShape) -> Any:
 def _compare_unkeyed(
     a: _DiffSide, b: _DiffSide, pair: _Pair, diff: StateDiff, samples: int
 ) -> None:
-    """State that follows no key is small: all of it at once."""
+    """Compare state without keys all at once, because it is small."""
     old, new = (_unkeyed(side, pair) for side in (a, b))
     for key, entry in new.items():
         _note(diff, old.pop(key, None), entry, samples)

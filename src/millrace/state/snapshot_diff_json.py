@@ -1,4 +1,4 @@
-"""The difference of two snapshots as JSON."""
+"""Difference of two snapshots as JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ __all__ = ["diff_as_json"]
 
 
 def diff_as_json(diff: StateDiff) -> dict[str, Any]:
-    """For machines; what JSON does not know is given as Python writes it."""
+    """JSON form of a difference, for machines. Values that JSON does not support are given as
+    Python writes them."""
     return {
         "uid": diff.uid,
         "operator": diff.operator,

@@ -1,4 +1,4 @@
-"""The entries of a table in one shape, whatever kind of state it is and however it is kept."""
+"""Entries of a table in one form, for all kinds of state and all ways of keeping it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["entries_of"]
 
 
 def entries_of(state: SubtaskState, table: TableId) -> Iterator[Entry]:
-    """The entries of a table of one subtask, in the order it keeps them."""
+    """Entries of a table of one subtask, in the table's order."""
     kind = state.kind(table)
     merged = _merged_windows(state, TableId(table.uid, MERGING)) if kind.merges else {}
     return kind.entries(_content(state, table), merged)
@@ -27,7 +27,7 @@ def _content(state: SubtaskState, table: TableId) -> dict[Any, Any]:
 
 
 def _merged_windows(state: SubtaskState, merging: TableId) -> dict[Any, Any]:
-    """(key, where contents are) -> the window they are of, for windows that merge."""
+    """Map from (key, namespace of the contents) to the window, for windows that merge."""
     return {
         (key, kept): window
         for key, windows in _content(state, merging).items()

@@ -1,4 +1,4 @@
-"""Looking into a checkpoint or savepoint: which states there are, and what is in them.
+"""Reader of checkpoints and savepoints: lists their states and entries.
 
 Names of tables are in the deltas only. To list the states, the outermost shell of each delta is
 decoded, which holds plain builtin values; no user's value is touched before its entries are read.
@@ -28,7 +28,7 @@ __all__ = ["OnlyTables", "SnapshotReader", "StateInfo", "tables_of"]
 
 @dataclass(frozen=True, slots=True)
 class StateInfo:
-    """A state of an operator."""
+    """Description of an operator's state."""
 
     table: TableId
     """Where it is: the operator's uid and the state's name."""
@@ -46,12 +46,12 @@ class StateInfo:
 
     @property
     def uid(self) -> str:
-        """Of the operator; empty for what belongs to no single one."""
+        """Uid of the operator; empty for state that belongs to no single one."""
         return self.table.uid
 
     @property
     def name(self) -> str:
-        """Of the state; internal ones begin with ``@``."""
+        """Name of the state; internal ones begin with ``@``."""
         return self.table.name
 
     @property
@@ -61,18 +61,18 @@ class StateInfo:
 
     @property
     def needed_subtasks(self) -> tuple[int, ...]:
-        """The subtasks that together have all entries: of broadcast state any one does."""
+        """Subtasks that together have all entries; for broadcast state, a single subtask."""
         is_broadcast = self.kind.redistribution is RedistributionMode.BROADCAST
         return self.subtasks[:1] if is_broadcast else self.subtasks
 
     @property
     def internal(self) -> bool:
-        """Whether an operator keeps it for itself."""
+        """Whether the state is an operator's internal one."""
         return self.table.internal
 
     @property
     def has_ttl(self) -> bool:
-        """Whether its values expire."""
+        """Whether the state's values expire."""
         return self.kind.expires
 
 
@@ -103,15 +103,15 @@ class SnapshotReader:
         self._states: list[StateInfo] | None = None
 
     def subtasks(self) -> list[tuple[str, int]]:
-        """Stage uid and index of all subtasks that have state, in order."""
+        """Stage uid and index of all subtasks with state, in order."""
         return sorted(self._deltas)
 
     def deltas(self, stage: str, subtask: int) -> list[StateDelta]:
-        """The live deltas of a subtask, in epoch order."""
+        """Live deltas of a subtask, in epoch order."""
         return live(self._deltas.get((stage, subtask), []))
 
     def states(self) -> list[StateInfo]:
-        """All states, by operator uid and name; empty ones too, as long as a delta names them.
+        """All states, by operator uid and name. Empty states are included if a delta names them.
 
         Raises:
             CheckpointCorruptError: a delta is damaged.
@@ -121,7 +121,7 @@ class SnapshotReader:
         return list(self._states)
 
     def state(self, uid: str, name: str) -> StateInfo:
-        """The state of that operator (uid, or name if only one has it) and name.
+        """State ``name`` of an operator. ``uid`` may be the operator's name if only one has it.
 
         Raises:
             StateError: there is none; the message lists what there is.
@@ -135,7 +135,8 @@ class SnapshotReader:
     def restore(
         self, stage: str, subtask: int, tables: Container[TableId] | None = None
     ) -> SubtaskState:
-        """All the state of one subtask, or only these tables of it; empty if it has none.
+        """State of one subtask, with all tables or only ``tables``; empty if the subtask has no
+        state.
 
         Raises:
             CheckpointCorruptError: a delta is damaged.
@@ -149,11 +150,12 @@ class SnapshotReader:
     def entries(
         self, info: StateInfo, subtask: int | None = None, state: SubtaskState | None = None
     ) -> Iterator[Entry]:
-        """The entries of a state, of one subtask or (None) of all, one after the other.
+        """Entries of a state in one subtask. If ``subtask`` is None, the entries of all subtasks,
+        one after the other.
 
-        ``state`` is what `restore` gave for that subtask, for those who read several states of it.
-        Broadcast state, which all subtasks have alike, is taken from the first that has it, and
-        what several subtasks have of a union list counts once.
+        A caller that reads several states of a subtask passes the result of `restore` as ``state``.
+        Broadcast state, which is the same in all subtasks, is taken from the first that has it.
+        Elements of a union list that several subtasks have count once.
         """
         if subtask is None:
             return self._all_entries(info)
@@ -211,20 +213,20 @@ class SnapshotReader:
 
 
 class OnlyTables:
-    """Lets only some tables of a subtask be read; the values of others are not touched."""
+    """Restricts reading to some tables of a subtask; the values of other tables are not decoded."""
 
     def __init__(self, tables: Container[TableId]) -> None:
         self._tables = tables
 
     def wants(self, name: TableId) -> bool:
-        """Whether it is one of them."""
+        """Whether the table is one of those to be read."""
         return name in self._tables
 
     def replaying(self, table: Table, name: TableId, table_delta: TableDelta) -> None:
-        """Nobody looks on."""
+        """Do nothing: changes are not observed."""
 
 
 def tables_of(info: StateInfo) -> frozenset[TableId]:
-    """The tables that the entries of a state are read from: windows that merge, and panes that
-    windows share, take a look at another one."""
+    """Tables from which the entries of a state are read. Merging windows, and panes that windows
+    share, need an additional table."""
     return frozenset({info.table, TableId(info.uid, MERGING), TableId(info.uid, PASSED)})

@@ -1,4 +1,4 @@
-"""State deltas: what one epoch changed in a subtask's state, and where the bytes are.
+"""State deltas: the changes of one epoch in a subtask's state, and the place of their bytes.
 
 A subtask's state is the sum of its deltas in epoch order. A delta holds a *table delta* for each
 table that the epoch changed, and a part of the *incremental compaction*, which copies all live
@@ -15,7 +15,7 @@ from millrace.state.canonical.stored_state import SubtaskFiles
 
 @dataclass(frozen=True)
 class FileRef:
-    """Bytes in a file of the checkpoint directory."""
+    """Range of bytes in a file of the checkpoint directory."""
 
     path: str
     """Relative to the job's directory."""
@@ -27,7 +27,7 @@ class FileRef:
 
 @dataclass(frozen=True)
 class StateDelta:
-    """The change of one subtask's state in one epoch."""
+    """Change of one subtask's state in one epoch."""
 
     epoch: int
     version: str
@@ -43,6 +43,6 @@ class StateDelta:
 
 
 def live(deltas: list[StateDelta]) -> list[StateDelta]:
-    """Those of ``deltas`` (in epoch order) that a restore needs."""
+    """The deltas in ``deltas`` (in epoch order) that a restore needs."""
     low_epoch = max((delta.low_epoch for delta in deltas), default=0)
     return [delta for delta in deltas if delta.epoch >= low_epoch]

@@ -1,9 +1,9 @@
-"""A copy of some states of a job that follows its checkpoints from one to the next.
+"""Copy of some states of a job, which follows its checkpoints one by one.
 
-While the deltas of a subtask lead on from what the copy holds, they are applied on top, and only
-the keys they name are looked at. Whatever else happened (checkpoints went away, another run went
-back in time, the parallelism changed), the subtask's deltas are read again and compared with the
-copy. So what `advance` gives is always the difference between the two checkpoints.
+If a subtask's new deltas follow the version of the copy, they are applied to it, and only their
+keys are examined. In all other cases (missing checkpoints, a run that went back in time, a changed
+parallelism), all deltas of the subtask are read again and compared with the copy. So the result of
+`advance` is always the difference between the two checkpoints.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class StateFollower:
         """The checkpoint that the copy is at; None: it is empty."""
 
     def advance(self, manifest: Manifest) -> Changes:
-        """Bring the copy to a checkpoint; returns what differs from the one before.
+        """Bring the copy to a checkpoint; returns the differences from the checkpoint before.
 
         Raises:
             CheckpointCorruptError: a file is damaged, or has been deleted because newer
@@ -69,8 +69,8 @@ class StateFollower:
         return changes
 
     def load(self, manifest: Manifest) -> None:
-        """The same to begin with, when nobody wants to hear of every key: see `entries`. Raises as
-        `advance` does."""
+        """Bring the copy to a first checkpoint, without noting the changes of each key: see
+        `entries`. Raises as `advance` does."""
         self._follow(manifest, telling=False)
         for copy in self._copies.values():
             copy.forget()
@@ -93,14 +93,14 @@ class StateFollower:
             del self._copies[key]
 
     def kind(self, table: TableId) -> TableKind | None:
-        """Return the kind of a table; None: there is nothing of it yet."""
+        """Kind of a table; None if the copy has no such table yet."""
         for copy in self._copies.values():
             if table in copy.state.tables:
                 return copy.state.kind(table)
         return None
 
     def entries(self, table: TableId) -> dict[Any, Any]:
-        """All keys of a table with what it holds for them."""
+        """All keys of a table with their values."""
         return {
             key: copied(value)
             for copy in self._copies.values()
@@ -108,14 +108,14 @@ class StateFollower:
         }
 
     def _concerns(self, manifest: Manifest, stage: str) -> bool:
-        """Whether operators of that stage may have one of the tables."""
+        """Whether operators of that stage may have one of the followed tables."""
         chain_of_stage = manifest.chains.get(stage)
         if chain_of_stage is None:
             return True
         return any(table.uid in chain_of_stage for table in self._tables)
 
     def _changes(self) -> Changes:
-        """The net changes: a key may have moved from one subtask to another."""
+        """Net changes of all subtasks: a key may have moved from one subtask to another."""
         found: Changes = {}
         for copy in self._copies.values():
             for table, changes in copy.taken():
@@ -131,7 +131,7 @@ class StateFollower:
 
 
 class _Copy:
-    """The followed tables of one subtask. Also their watcher: notes what keys held before."""
+    """Followed tables of one subtask. As their watcher, it also notes the former values of keys."""
 
     def __init__(self, tables: Collection[TableId]) -> None:
         self._tables = tables
@@ -150,8 +150,8 @@ class _Copy:
     def advance(
         self, version: str, deltas: list[StateDelta], load: DeltaLoader, telling: bool
     ) -> None:
-        """Bring the copy to ``version``, which the live ``deltas`` lead to; all or nothing.
-        Whether ``telling``: note what each key held before."""
+        """Bring the copy to ``version``, to which the live ``deltas`` lead; all or nothing. If
+        ``telling``, note the former value of each key."""
         missing = self._missing(deltas)
         if missing is not None and sum(delta.size() for delta in missing) < AT_ONCE:
             self.state.align(version, deltas, load)
@@ -159,14 +159,14 @@ class _Copy:
             self._rebuild(version, deltas, load, telling)
 
     def _missing(self, deltas: list[StateDelta]) -> list[StateDelta] | None:
-        """The deltas that follow what is here; None: it is not known what does."""
+        """Deltas after the copy's version; None if it is not known which deltas these are."""
         versions = [delta.version for delta in deltas]
         if self.state.version not in versions:
             return None
         return deltas[versions.index(self.state.version) + 1 :]
 
     def empty(self) -> None:
-        """The subtask is no more."""
+        """Empty the copy, because its subtask does not exist any more."""
         self._rebuild(EMPTY, [], self._nothing)
 
     def _rebuild(
@@ -191,11 +191,11 @@ class _Copy:
                 noted[key] = copied(data.get(key, MISSING))
 
     def forget(self) -> None:
-        """Nothing is noted any more."""
+        """Discard all noted values."""
         self._before = {}
 
     def taken(self) -> list[tuple[TableId, TableChanges]]:
-        """Take the noted keys' former and present values; nothing is noted any more."""
+        """Former and present values of the noted keys; the notes are discarded."""
         before, self._before = self._before, {}
         return [
             (name, {k: (old, copied(data.get(k, MISSING))) for k, old in before[name].items()})
@@ -203,7 +203,7 @@ class _Copy:
         ]
 
     def data(self, table: TableId) -> dict[Any, Any]:
-        """Return the contents of a table."""
+        """Contents of a table."""
         return _data(self.state, table)
 
     @staticmethod
@@ -217,7 +217,7 @@ def _data(state: SubtaskState, table: TableId) -> dict[Any, Any]:
 
 
 def copied(value: Any) -> Any:
-    """The value; of a list or dict, which a later delta may extend, a copy."""
+    """The value itself, or a copy if it is a list or dict, which a later delta may extend."""
     if type(value) is list:
         return value.copy()
     return dict(value) if type(value) is dict else value

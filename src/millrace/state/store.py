@@ -1,8 +1,8 @@
-"""The state of one subtask: its tables, their version, and how they get to another version.
+"""State of one subtask: its tables, their version, and the ways to another version.
 
-A store lives in a worker's memory as a cache. The plan of an epoch names the version to start
-from; `align` finds out what to do with what is cached: use it, take an aborted epoch back, replay
-a few deltas, or give up and ask for a full restore (`StateMissError`).
+A worker keeps a store in memory as a cache. The plan of an epoch names the version from which the
+epoch starts. `align` brings the cached state to it: it uses the state as it is, rolls back an
+aborted epoch, replays a few deltas, or asks for a full restore (`StateMissError`).
 """
 
 from __future__ import annotations
@@ -52,28 +52,30 @@ AT_ONCE = 64 << 20
 
 
 class StateMissError(StateError):
-    """This worker has nothing that leads to the wanted version; it needs all the deltas."""
+    """This worker has no state from which the recent deltas lead to the wanted version; it needs
+    all deltas."""
 
 
 class Watcher(Protocol):
-    """Looks on while deltas are replayed into a copy of the state."""
+    """Observes deltas while they are replayed into a copy of the state."""
 
     def wants(self, name: TableId) -> bool:
-        """Whether to replay what belongs to that table; the copy is without the others."""
+        """Whether to replay the deltas of that table; the copy does not have the other tables."""
 
     def replaying(self, table: Table, name: TableId, table_delta: TableDelta) -> None:
-        """``table_delta`` is about to be applied to the table called ``name``."""
+        """Called before ``table_delta`` is applied to the table called ``name``."""
 
 
 class SubtaskState:
-    """The tables of one subtask and their version.
+    """Tables of one subtask and their version.
 
     Args:
         watcher: makes it a copy of some of the tables, which is only read.
         backend: what keeps the tables; None: dicts in memory.
         owners: by uid, what is known of the operators whose state it is.
-        as_written: values are made of their written types alone, for who has no program (see
-            `type_of_schema`); False: they stay in their plain form until their state is declared.
+        as_written: whether values are made from their written types alone, for readers without the
+            program (see `type_of_schema`). If not, they stay in their plain form until their state
+            is declared.
     """
 
     def __init__(
@@ -108,10 +110,11 @@ class SubtaskState:
     def table(
         self, name: TableId, kind: TableKind, type_info: TypeInformation[Any] | None = None
     ) -> Any:
-        """The table called ``name``, made if missing; refuses another kind than before.
+        """The table called ``name``, created if missing. Raises an error if it exists with another
+        kind.
 
-        ``type_info`` declares the type of all that one key has; what was restored is made values
-        of it.
+        ``type_info`` declares the type of a key's complete state; restored values are converted
+        to it.
 
         Raises:
             StateMigrationError: it was written with a type that cannot become this one.
@@ -131,42 +134,43 @@ class SubtaskState:
         return self.tables[name]
 
     def record_type(self, uid: str, number: int = 0) -> TypeInformation[Any] | None:
-        """The type of an operator's records, for those that it keeps; None: nothing has to be
-        converted, or none is declared."""
+        """Type of the records that an operator keeps; None if no conversion is needed or no type
+        is declared."""
         owner = self.owners.get(uid)
         found = None if owner is None else owner.record_types.get(number)
         return found if found is not None and found.need_conversion() else None
 
     def records_table(self, uid: str, name: str, number: int = 0) -> Any:
-        """A table of the records that an operator keeps of one input, by key and place."""
+        """Table of the records that an operator keeps from one input, by key and place."""
         record = self.record_type(uid, number)
         declared = None if record is None else Types.MAP(Types.PICKLED_BYTE_ARRAY(), record)
         return self.table(TableId(uid, name), MAP, declared)
 
     def kind(self, name: TableId) -> TableKind:
-        """Return the kind of the table called ``name``."""
+        """Kind of the table called ``name``."""
         return self._kinds[name]
 
     def schema(self, name: TableId) -> TableSchema:
-        """The types of the table called ``name`` in plain data; None: it has none."""
+        """Schema of the table called ``name``; None if it has no types."""
         return self._forms[name].schema_of(self.tables[name])
 
     def leave_out(self, name: TableId, part: Callable[[TableDelta], TableDelta]) -> None:
-        """From now on copies of the table called ``name`` are without what ``part`` leaves out.
+        """Exclude from later copies of the table called ``name`` the entries that ``part`` leaves
+        out.
 
-        Changes are written as they are, so what is left out must not be missed by anyone who
-        restores.
+        Changes are still written completely, so a restore must not need the entries that are left
+        out.
         """
         self._left_out[name] = part
 
     def operator_table(self) -> FlatTable:
-        """Values that belong to operators rather than keys."""
+        """Table of the values that belong to operators rather than keys."""
         table = self.table(OPERATOR_TABLE, OPERATOR_VALUES)
         assert isinstance(table, FlatTable)
         return table
 
     def align(self, wanted: str, recent: Sequence[StateDelta], load: Loader) -> bool:
-        """Bring the tables to version ``wanted``; True when nothing had to be replayed.
+        """Bring the tables to version ``wanted``; True if no deltas had to be replayed.
 
         ``recent`` are the last deltas that lead to ``wanted``, oldest first.
         Raises StateMissError when they do not reach back to what this store holds.
@@ -186,7 +190,7 @@ class SubtaskState:
         return False
 
     def restore(self, wanted: str, deltas: Sequence[StateDelta], load: Loader) -> None:
-        """Replace everything by the sum of ``deltas`` (in epoch order)."""
+        """Replace all state by the sum of ``deltas`` (in epoch order)."""
         self.reset()
         missing = live(list(deltas))
         found = self._recover([delta.version for delta in missing])
@@ -196,7 +200,8 @@ class SubtaskState:
         self._recount()
 
     def _recover(self, versions: list[str]) -> str | None:
-        """Go on with what another process left on this host; gives its version, if any."""
+        """Take over the state that another process left on this host; returns its version, or
+        None if there is none."""
         found = None if self.tables else self._backend.recover(versions)
         if found is None:
             return None
@@ -211,7 +216,7 @@ class SubtaskState:
         return found.version
 
     def _schemas(self) -> dict[TableId, TableSchema] | None:
-        """Per table of what types it is; None: values in memory are not what deltas have."""
+        """Schema of each table; None if values in memory have another form than those in deltas."""
         if not all(form.plain for form in self._forms.values()):
             return None
         return {name: form.schema for name, form in self._forms.items()}
@@ -220,7 +225,7 @@ class SubtaskState:
         return contents(delta, load)
 
     def _replay(self, found: Iterable[Content], wanted: str) -> None:
-        """Apply what deltas hold, and so come to version ``wanted``."""
+        """Apply the contents of deltas, which lead to version ``wanted``."""
         with self._replaying(wanted):
             for content in found:
                 self._apply(content)
@@ -248,21 +253,23 @@ class SubtaskState:
         self.version = wanted
 
     def split_lists(self, subtask: int, parallelism: int, names: Iterable[TableId]) -> None:
-        """Of the lists called ``names``, which hold what all former subtasks had, keep the
-        elements of one subtask."""
+        """Keep one subtask's elements of the lists called ``names``, which hold the elements of
+        all former subtasks."""
         for name in names:
             table = self.tables[name]
             assert isinstance(table, OperatorTable)
             table.split(subtask, parallelism)
 
     def adopt(self, version: str) -> None:
-        """Declare the restored state to be that at ``version``; the next delta holds all of it."""
+        """Declare that the restored state has the version ``version``; the next delta contains
+        all of the state."""
         self._dump_all = True
         self._backend.sealed(version, self._schemas)
         self.version = version
 
     def reset(self) -> None:
-        """Forget everything. The tables are emptied in place: operators hold on to them."""
+        """Clear all state. The tables are emptied in place, because operators have references to
+        them."""
         self.version = EMPTY  # first: tables on a full disk may refuse to be emptied
         self._pending = None
         self.generation += 1
@@ -270,14 +277,14 @@ class SubtaskState:
         self._compaction = IncrementalCompaction(self.tables)
 
     def close(self) -> None:
-        """Give back the memory and the files; the store is not used again."""
+        """Release the memory and the files; the store is not used again."""
         try:
             self.reset()
         finally:
             self._backend.close()
 
     def roll_back(self) -> None:
-        """Take the open epoch back."""
+        """Undo the open epoch."""
         if any(table.change_count() for table in self.tables.values()):
             self.generation += 1
         for table in self.tables.values():
@@ -287,7 +294,7 @@ class SubtaskState:
         self._is_committed = False
 
     def snapshot(self, epoch: int, version: str, place: Place = joined) -> StateDelta | None:
-        """The delta of the open epoch, which stays open until a plan names ``version``.
+        """Delta of the open epoch, which stays open until a plan names ``version``.
 
         None when the epoch changed nothing: the version stays what it is. ``place`` is given the
         pieces of the payload, made one by one, and returns where it put them.
@@ -313,8 +320,8 @@ class SubtaskState:
                 yield self._copy(name, step)
 
     def divided(self, division: Division) -> list[bytes] | None:
-        """Everything there is now, as the payload of a delta for each of other subtasks; None:
-        it is too much."""
+        """All present state, as one delta payload for each of the new subtasks; None if it is
+        too big."""
         parts = [framed({"all": {}}) for _ in range(division.parallelism)]
         size, budget = 0, Budget()
         for name, table in self.tables.items():
@@ -341,7 +348,7 @@ class SubtaskState:
         subtask: int = 0,
         groups: range | None = None,
     ) -> dict[Any, Any]:
-        """Add what another subtask's ``deltas`` (in epoch order) have.
+        """Add the state in ``deltas`` (in epoch order) of another subtask.
 
         Args:
             wants: given a table's name and kind, whether to take it over; others are not decoded.
@@ -382,7 +389,7 @@ class SubtaskState:
         return values.data
 
     def _increment(self, epoch: int, dirty: int) -> Iterator[PayloadEntry]:
-        """The epoch's changes, then the next part of the incremental compaction."""
+        """Changes of the epoch, followed by the next part of the incremental compaction."""
         for name, table in self.tables.items():
             for table_delta, count in table.changes_by(self._budget):
                 yield self._entry("changes", name, table_delta, count)
@@ -400,7 +407,7 @@ class SubtaskState:
         return PayloadEntry(part, name, form.kind, schema, form.outgoing(table_delta), size)
 
     def _entries(self, dirty: int) -> int:
-        """About how many entries there are; counting all each time would cost too much."""
+        """Approximate number of entries; an exact count each time would cost too much."""
         self._drift += dirty
         if 4 * self._drift >= self._total:
             self._recount()
@@ -411,8 +418,8 @@ class SubtaskState:
         self._drift = 0
 
     def settle(self, wanted: str, known: Container[str] = ()) -> bool:
-        """Seal the open epoch if it leads to version ``wanted`` or to a ``known`` one before it,
-        else roll it back; returns whether the tables are at version ``wanted`` now."""
+        """Seal the open epoch if it leads to version ``wanted``, or to a version in ``known``
+        before it; else roll it back. Returns whether the tables are at version ``wanted`` now."""
         is_committed, self._is_committed = self._is_committed, False
         if self._pending is None:
             if not is_committed:
@@ -466,7 +473,7 @@ class SubtaskState:
 
 
 def _after(version: str, recent: Sequence[StateDelta]) -> list[StateDelta] | None:
-    """The deltas that follow ``version``, or None when it is not among them."""
+    """Deltas after ``version``; None if ``version`` is not among the recent ones."""
     for position, delta in enumerate(recent):
         if delta.version == version:
             return list(recent[position + 1 :])

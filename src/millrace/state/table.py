@@ -1,14 +1,14 @@
-"""Keyed state: tables that know what the open epoch changed.
+"""Keyed state: tables that track the changes of the open epoch.
 
-A table is a dict plus an undo log. While an epoch is open, the first touch of an entry notes what
-it was; `changes` makes the epoch's table delta from that, `seal` forgets the log once the epoch has
-been accepted and `roll_back` undoes the epoch. A table delta that is applied in another worker
-gives the same table there.
+A table is a dict plus an undo log. While an epoch is open, the first touch of an entry notes its
+former value. `changes` makes the epoch's table delta from the log, `seal` clears the log once the
+epoch has been accepted, and `roll_back` undoes the epoch. A table delta that is applied in another
+worker leads to the same table there.
 
-The dicts are public to the operators of this package on purpose: to be read, and to be written
-where a method of the table has noted what is there (`touch`, `writable`). Undo logs are written by
-the methods of tables only, batch at a time (`writable`, `upsert_many`, `append_many`): one miss
-would corrupt state after an abort.
+The dicts are public to the operators of this package on purpose. Operators may read them, and write
+entries that a method of the table has noted (`touch`, `writable`). Only the methods of tables write
+undo logs, a batch at a time (`writable`, `upsert_many`, `append_many`): one missing entry would
+corrupt the state after an abort.
 """
 
 from __future__ import annotations
@@ -47,20 +47,22 @@ class Table(ABC):
 
     @property
     def entry_schemas(self) -> tuple[str, str, str] | None:
-        """Of columns that an operator has declared: the schemas of key, inner key and value."""
+        """Schemas of key, inner key and value, if an operator has declared the table's columns;
+        else None."""
         return None
 
     @abstractmethod
     def changes(self) -> TableDelta | None:
-        """The delta of the open epoch, or None; the epoch stays open."""
+        """Delta of the open epoch, or None; the epoch stays open."""
 
     @abstractmethod
     def changes_by(self, budget: Budget) -> Iterator[tuple[TableDelta, int]]:
-        """The same in several table deltas, each of about ``budget`` entries, with their sizes."""
+        """Delta of the open epoch in several table deltas of about ``budget`` entries, with
+        their sizes."""
 
     @abstractmethod
     def change_count(self) -> int:
-        """How many entries the open epoch touched."""
+        """Number of entries that the open epoch touched."""
 
     @abstractmethod
     def seal(self) -> None:
@@ -68,11 +70,11 @@ class Table(ABC):
 
     @abstractmethod
     def roll_back(self) -> None:
-        """Take the open epoch back."""
+        """Undo the open epoch."""
 
     @abstractmethod
     def clear(self) -> None:
-        """Forget everything, undo log included."""
+        """Remove all entries and the undo log."""
 
     @abstractmethod
     def apply(self, table_delta: TableDelta, keep: KeyFilter | None = None) -> None:
@@ -80,14 +82,16 @@ class Table(ABC):
 
     @abstractmethod
     def entry_count(self) -> int:
-        """Entries held; of a table that is not in memory about how many, but 0 only if none."""
+        """Number of entries. Approximate for a table that is not in memory, but 0 only if it is
+        empty."""
 
     @abstractmethod
     def scan(self, cursor: Any, budget: int) -> Scan:
-        """About ``budget`` of the present entries as a table delta, and where to go on.
+        """About ``budget`` of the present entries as a table delta, and the cursor for the next
+        step.
 
-        ``cursor`` is None to begin with. Epochs may go by between two steps. What was in the table
-        at the first one is found then, unless a later epoch changed it.
+        ``cursor`` is None in the first step. Epochs may pass between two steps. All entries of the
+        time of the first step are included, unless a later epoch changed them.
         """
 
     def everything(self, budget: Budget) -> Iterator[Scan]:
@@ -99,11 +103,12 @@ class Table(ABC):
             yield step
 
     def prefetch(self, keys: Iterable[Any]) -> None:
-        """These keys (of a nested table: outer keys) are about to be used; fetch them at once."""
+        """Fetch at once the entries of keys (of a nested table: outer keys) that are about to be
+        used."""
 
 
 class _Listed(NamedTuple):
-    """How far a list of units has been dumped."""
+    """Position in a list of units that is being dumped."""
 
     units: list[Any]
     entries_per_unit: int
@@ -111,18 +116,18 @@ class _Listed(NamedTuple):
 
 
 class MemoryTable(Table):
-    """A table all of whose entries are in memory."""
+    """Table with all entries in memory."""
 
     entries_per_unit = 1
     """About how many entries one of the last `dump_units` stands for."""
 
     @abstractmethod
     def dump_units(self) -> list[Any]:
-        """A snapshot of the outer keys, which can be passed to `dump` in any order."""
+        """Snapshot of the outer keys, which can be passed to `dump` in any order."""
 
     @abstractmethod
     def dump(self, units: Iterable[Any]) -> tuple[TableDelta, int]:
-        """The present entries of ``units`` as a table delta, and how many they are."""
+        """Table delta with the present entries of ``units``, and their number."""
 
     def scan(self, cursor: Any, budget: int) -> Scan:
         listed = self._list() if cursor is None else cursor
@@ -143,14 +148,14 @@ class MemoryTable(Table):
 
 
 def differs(old: Any, now: Any) -> bool:
-    """Whether ``now`` is not what ``old`` (as noted in an undo log) was."""
+    """Whether ``now`` differs from ``old``, which an undo log noted."""
     if type(old) is Frozen:
         return old.differs_from(now)
     return old is not now
 
 
 def restore(data: dict[Any, Any], undo: dict[Any, Any]) -> None:
-    """Put back what an undo log noted."""
+    """Restore the values that an undo log noted."""
     for key, old in undo.items():
         if old is MISSING:
             data.pop(key, None)

@@ -1,4 +1,4 @@
-"""The address of a state: operator uid and state name, held apart wherever states are named."""
+"""Address of a state: operator uid and state name, which always stay separate."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["OPERATOR_TABLE", "VALVE", "TableId", "operator_value"]
 
 
 class TableId(NamedTuple):
-    """Names one state of one operator. As a key of dicts it is equal to the plain tuple, which is
-    what files hold.
+    """Names one state of one operator. As a dict key, it is equal to the plain tuple, which is its
+    form in files.
 
     Example:
         >>> TableId("count", "total") == ("count", "total")
@@ -25,11 +25,11 @@ class TableId(NamedTuple):
 
     @property
     def internal(self) -> bool:
-        """Whether an operator keeps it for itself."""
+        """Whether the table is an operator's internal one."""
         return self.name.startswith("@")
 
     def __str__(self) -> str:
-        """For people only: several ids may read alike."""
+        """Display form, which is not unique."""
         return f"{self.uid}/{self.name}"
 
 
@@ -40,5 +40,5 @@ VALVE = ("", "@valve")
 
 
 def operator_value(uid: str, *name: str) -> tuple[str, ...]:
-    """The key of an operator's own value in the `OPERATOR_TABLE`: its uid, and what it is."""
+    """Key of an operator's own value in the `OPERATOR_TABLE`: its uid and the value's name."""
     return (uid, *name)

@@ -1,7 +1,7 @@
-"""The kinds of state there are, each defined once.
+"""All kinds of state, each defined once.
 
-A new kind is a definition here: everything else (backends, table deltas, types, snapshots,
-followers, redistribution, what is shown) asks the `TableKind`.
+A new kind needs only a definition here: all other code (backends, table deltas, types, snapshots,
+followers, redistribution, display) uses the `TableKind`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ PANES = TableKind(
 
 
 def _pane_elements(name: str, entries: EntriesOf) -> TableKind:
-    """Per pane, below (key, epoch)."""
+    """Kind of pane elements: per pane, below (key, epoch)."""
     columns = EntryColumns((WINDOW,), (KEY, EPOCH))
     return TableKind(name, Layout.NESTED, StateShape.WINDOW_LIST, entries, columns)
 
@@ -93,7 +93,7 @@ def _columnar(
     entries: EntriesOf,
     inner: tuple[str, ...] = (),
 ) -> TableKind:
-    """Tuples of values per key, or per key and an inner key, in Arrow columns."""
+    """Kind of tuples of values per key, or per key and inner key, in Arrow columns."""
     return TableKind(
         name,
         Layout.FLAT,
@@ -116,7 +116,7 @@ ROW_LOG = _columnar(
 
 
 def _timers(shape: StateShape) -> TableKind:
-    """Per time, below (key, namespace)."""
+    """Kind of timers: per time, below (key, namespace)."""
     return TableKind(
         shape.value,
         Layout.NESTED,
@@ -138,7 +138,7 @@ def _of_operator(
     key: str,
     entries: EntriesOf = shown_entries.plain,
 ) -> TableKind:
-    """State of an operator rather than of keys."""
+    """Kind of state that belongs to an operator rather than to keys."""
     return TableKind(
         name,
         Layout.FLAT,
@@ -178,7 +178,7 @@ TABLE_KINDS: dict[str, TableKind] = {
 
 
 def kind_named(name: str) -> TableKind:
-    """The kind that files call ``name``.
+    """Kind that files call ``name``.
 
     Raises:
         CheckpointError: there is none.

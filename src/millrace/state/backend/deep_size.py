@@ -1,4 +1,4 @@
-"""How much memory values take."""
+"""Memory that values take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An ordered store of bytes on the local disk: what a backend that spills needs."""
+"""Interface of an ordered store of bytes on the local disk, for backends that spill."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ StoredRow = tuple[bytes, bytes]
 
 @dataclass(slots=True)
 class Changes:
-    """Writes that are one atomic step: first ranges are deleted, then keys, then rows are put."""
+    """Writes that form one atomic step: deletions of ranges, then deletions of keys, then new
+    rows."""
 
     ranges: list[tuple[bytes, bytes]] = field(default_factory=list)
     """From the first key (inclusive) to the second (exclusive)."""
@@ -24,10 +25,10 @@ class Changes:
 
 
 class KeyValueStore(ABC):
-    """Keeps rows in the order of their keys (bytes compare as unsigned numbers).
+    """Keeps rows sorted by their keys (bytes compare as unsigned numbers).
 
-    One thread of one process uses it. After a crash it holds what the first so many calls of
-    `write` made, for some number of them; how many are lost does not matter.
+    One thread of one process uses the store. After a crash it holds the results of the first n
+    calls of `write`, for some n; the number of lost calls does not matter.
 
     Example:
         >>> class Sorted(KeyValueStore):
@@ -51,19 +52,19 @@ class KeyValueStore(ABC):
 
     @abstractmethod
     def get_many(self, keys: Sequence[bytes]) -> Sequence[bytes | None]:
-        """Read the values of ``keys``; None: there is none."""
+        """Values of ``keys``; None for each key without a row."""
 
     @abstractmethod
     def write(self, changes: Changes) -> None:
-        """Make all these changes, or (when the process dies meanwhile) none of them."""
+        """Write all changes atomically: if the process dies meanwhile, none of them is made."""
 
     @abstractmethod
     def scan(self, start: bytes, end: bytes) -> Iterator[StoredRow]:
-        """The rows from ``start`` (inclusive) to ``end`` (exclusive) in order, as they are when
-        the iteration begins."""
+        """Rows from ``start`` (inclusive) to ``end`` (exclusive) in key order, as of the
+        beginning of the iteration."""
 
     def write_all(self, parts: Iterable[Changes]) -> None:
-        """The same for changes that are made one after the other while they are written."""
+        """Write changes that the caller produces one after the other during the write."""
         together = Changes()
         for part in parts:
             together.ranges += part.ranges
@@ -72,24 +73,23 @@ class KeyValueStore(ABC):
         self.write(together)
 
     def begin_load(self) -> None:
-        """Much is going to be written: until `end_load` it need not be written step by step, nor
-        be of use to another process. Whatever is read meanwhile has it, nevertheless. A load that
-        has begun goes on."""
+        """Begin a bulk load. Until `end_load`, writes need not be atomic, and other processes
+        cannot use the store. Reads see all writes nevertheless. If a load has begun, it goes on."""
 
     def end_load(self) -> None:
-        """All is written, if a load has begun. Work on it in the background may wait until
+        """Finish the load, if one has begun. Background work on the new rows may wait until
         `resume_compaction`."""
 
     def resume_compaction(self) -> None:
-        """The first records after a load have been processed, or more than that."""
+        """Allow background work again: the first records after a load have been processed."""
 
     def get(self, key: bytes) -> bytes | None:
-        """Read the value of ``key``; None: there is none."""
+        """Value of ``key``; None if the store has no row for the key."""
         return self.get_many([key])[0]
 
     def row_count(self) -> int | None:
-        """About how many rows there are; None: it is not known."""
+        """Approximate number of rows; None if it is not known."""
         return None
 
     def close(self) -> None:
-        """Give back what the store holds of the machine; its files stay."""
+        """Release the memory and handles of the store; its files stay."""

@@ -31,7 +31,7 @@ class Recovered:
 class KeyedStateBackend(ABC):
     """Keeps the tables of one subtask in one worker process.
 
-    It is a cache: the truth is the deltas, so whatever it holds may be lost at any time.
+    The backend is a cache: the deltas are the truth, so its content may be lost at any time.
     """
 
     @abstractmethod
@@ -39,13 +39,14 @@ class KeyedStateBackend(ABC):
         """A new, empty table."""
 
     def sealed(self, version: str, schemas: Schemas | None = None) -> None:
-        """All tables have been sealed, or brought by replay, to ``version``; no epoch is open."""
+        """Note that all tables are at ``version`` after a seal or a replay, and that no epoch is
+        open."""
 
     def replaying(self) -> None:
-        """The tables are about to be changed by deltas: until `sealed` they are of no version."""
+        """Note that deltas are about to change the tables: until `sealed` they have no version."""
 
     def recover(self, versions: Sequence[str]) -> Recovered | None:
-        """Find on this host what another process left, and take it over.
+        """Find state that another process left on this host, and take it over.
 
         There are no tables yet. ``versions`` are those that will do, oldest first; gives what was
         found, which tables of these names and kinds will hold once they are created.
@@ -53,11 +54,11 @@ class KeyedStateBackend(ABC):
         return None
 
     def close(self) -> None:
-        """Give back memory and files; the tables are not used again."""
+        """Release memory and files; the tables are not used again."""
 
 
 class HeapKeyedStateBackend(KeyedStateBackend):
-    """Tables that are dicts in the memory of the process."""
+    """Keeps tables as dicts in the memory of the process."""
 
     def create_table(self, name: TableId, kind: TableKind) -> Table:
         return kind.in_memory()

@@ -1,4 +1,4 @@
-"""Finding a state backend by its name."""
+"""Lookup of a state backend by its name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OTHERS: Plugins[StateBackend] = Plugins(GROUP, StateBackend, "state backend", {
 
 
 def chosen_backend(configuration: Configuration, given: StateBackend | None) -> StateBackend:
-    """The backend of a job: what `set_state_backend` was given, else ``state.backend.type``.
+    """State backend of a job: the argument of `set_state_backend`, else ``state.backend.type``.
 
     Raises:
         StateError: there is none of that name, or it cannot be used here.
@@ -32,7 +32,7 @@ def chosen_backend(configuration: Configuration, given: StateBackend | None) -> 
 
 
 def load_backend(name: str) -> StateBackend:
-    """The backend called ``name``: ``hashmap``, ``rocksdb`` or that of an entry point.
+    """Backend called ``name``: ``hashmap``, ``rocksdb`` or the name of an entry point.
 
     Raises:
         StateError: there is none of that name, or it cannot be loaded.

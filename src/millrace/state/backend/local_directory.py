@@ -1,7 +1,7 @@
-"""Directories on a worker's host that belong to one process, and are deleted once it has ended.
+"""Directories on a worker's host that belong to one process and are deleted after its end.
 
-Whoever owns a directory holds a lock on a file in it, which the operating system takes away when
-the process dies: whatever nobody holds is stale.
+The owner of a directory holds a lock on a file in it. The operating system releases the lock when
+the process dies, so a directory without a locked file is stale.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ them for stale."""
 
 
 def root_of(bases: Sequence[str], choice: int) -> Path:
-    """The directory of this user below one of ``bases`` (none: the host's for temporary files).
+    """Directory of this user below one of ``bases``; if there are no bases, below the host's
+    directory for temporary files.
 
     Raises:
         StateError: it cannot be made, or is somebody else's.
@@ -52,7 +53,7 @@ def root_of(bases: Sequence[str], choice: int) -> Path:
 
 
 class LocalDirectory:
-    """A directory that this process owns until it closes it or dies."""
+    """Directory that this process owns until it closes the directory or dies."""
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path = path
@@ -60,7 +61,7 @@ class LocalDirectory:
 
     @staticmethod
     def create(root: Path, label: str) -> LocalDirectory:
-        """A new one, whose name begins with ``label``."""
+        """A new directory, whose name begins with ``label``."""
         path = root / f"{label}-{uuid.uuid4().hex[:12]}"
         unfinished = root / f"{UNFINISHED}{path.name}"
         unfinished.mkdir(mode=0o700)
@@ -75,20 +76,21 @@ class LocalDirectory:
 
     @staticmethod
     def adopt(path: Path) -> LocalDirectory | None:
-        """One whose owner has died; None if it lives, or somebody else was quicker."""
+        """The directory ``path`` of a dead owner, now owned by this process. None if the owner
+        lives, or if another process was quicker."""
         lock = _locked(path)
         return None if lock is None else LocalDirectory(path, lock)
 
     def touch(self) -> None:
-        """Mark it as used: its age starts over."""
+        """Mark the directory as used: its age starts at 0 again."""
         os.utime(self._lock)
 
     def release(self) -> None:
-        """Leave it for others to adopt."""
+        """Give up the directory, so that other processes can adopt it."""
         os.close(self._lock)
 
     def remove(self) -> None:
-        """Delete it."""
+        """Delete the directory."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
@@ -96,9 +98,9 @@ class LocalDirectory:
 def stale(
     root: Path, label: str, older_than: float = 0.0, spared: tuple[str, ...] = ()
 ) -> Iterator[LocalDirectory]:
-    """The directories whose owners have died, whose names begin with ``label`` and that were made
-    or touched so many seconds ago, the newest first; they are this process's now. Names that begin
-    with one of ``spared`` do not count."""
+    """Adopt directories of dead owners whose names begin with ``label``, the newest first. Each
+    was last made or touched more than ``older_than`` seconds ago. Names that begin with one of
+    ``spared`` are left out."""
     latest = time.time() - older_than
     with contextlib.suppress(OSError):
         found = (path for path in root.iterdir() if path.name.startswith(label))
@@ -110,7 +112,7 @@ def stale(
 
 
 def _used(path: Path) -> float:
-    """When; never, if another process has deleted it meanwhile."""
+    """Time of last use of the directory; infinite if another process has deleted it meanwhile."""
     for file in (path / LOCK, path):
         with contextlib.suppress(OSError):
             return file.stat().st_mtime

@@ -1,4 +1,4 @@
-"""The backend that keeps state on the workers' disks, in RocksDB."""
+"""Backend that keeps state on the workers' disks, in RocksDB."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ _PREDEFINED: dict[PredefinedOptions, dict[str, int]] = {
 
 @dataclass
 class _Settings:
-    """Settings of the configuration or the user; the user's are never overwritten."""
+    """Settings from the configuration or the user. The configuration never overwrites the user's
+    settings."""
 
     native: RocksDBOptions = field(default_factory=RocksDBOptions)
     cache_bytes: int = CACHE_BYTES
@@ -77,8 +78,8 @@ class _Settings:
 
 
 class EmbeddedRocksDBStateBackend(StateBackend):
-    """Keeps state in RocksDB on the workers' disks (Flink docs, "State Backends", The
-    EmbeddedRocksDBStateBackend): for state that is larger than memory.
+    """Keeps state in RocksDB on the workers' disks, for state that is larger than memory (Flink
+    docs, "State Backends", The EmbeddedRocksDBStateBackend).
 
     The entries in use are held in memory, decoded, within ``millrace.state.rocksdb.cache-size`` per
     subtask; timers, broadcast state and operator lists always are. Each subtask has a directory of
@@ -106,7 +107,8 @@ class EmbeddedRocksDBStateBackend(StateBackend):
     # -- Flink's setters ---------------------------------------------------------------
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Set the directories for databases; subtasks take turns. Each must be on a local disk.
+        """Set the directories for databases; the subtasks use them in turn. Each directory must be
+        on a local disk.
 
         Without any it is those of ``state.backend.rocksdb.localdir``, or the host's directory for
         temporary files. Paths or ``file:`` URIs.
@@ -121,7 +123,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return list(self._settings.directories)
 
     def is_incremental_checkpoints_enabled(self) -> bool:
-        """True: checkpoints always are."""
+        """True: all checkpoints are incremental."""
         return True
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
@@ -147,7 +149,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
 
 
 class _Databases:
-    """The databases of one subtask on this host."""
+    """RocksDB databases of one subtask on this host."""
 
     def __init__(self, settings: _Settings, subtask: SubtaskId) -> None:
         self._settings = settings
@@ -155,8 +157,9 @@ class _Databases:
         self._directory: LocalDirectory | None = None
 
     def create(self) -> RocksDBStore:
-        """A new one. What is stale on the host goes, but not yet what may be recovered; what is of
-        this very job another subtask may be about to take, however old it is."""
+        """Create a database, and delete stale directories on the host. Directories that may be
+        recovered stay for a while. Directories of this job stay at any age, because another
+        subtask may be about to adopt them."""
         root = self._root()
         own = (self._job_label(),) if self._settings.recoverable else ()
         for label, age in ((PASSING, 0.0), (KEPT, KEPT_FOR), (UNFINISHED, KEPT_FOR)):
@@ -166,7 +169,7 @@ class _Databases:
         return RocksDBStore(self._directory.path / DATABASE, self._settings.native)
 
     def left(self) -> Iterator[KeyValueStore]:
-        """Those of former processes with this subtask."""
+        """Databases that former processes of this subtask left."""
         for left in stale(self._root(), f"{self._label()}-"):
             try:
                 store = RocksDBStore(left.path / DATABASE, self._settings.native)
@@ -181,13 +184,13 @@ class _Databases:
             left.remove()
 
     def marked(self) -> None:
-        """The one in use is worth going on with."""
+        """Note that another process can go on with the present database."""
         if self._directory is not None:
             self._directory.touch()
 
     def remove(self) -> None:
-        """Delete the directory of the one in use, and what former processes left of this subtask,
-        which nobody has taken."""
+        """Delete the directory of the present database, and directories of this subtask that
+        former processes left and no process has adopted."""
         if self._directory is not None:
             self._directory.remove()
             self._directory = None
@@ -199,7 +202,7 @@ class _Databases:
         return f"{self._job_label()}{stage:08x}-{self._subtask.index}"
 
     def _job_label(self) -> str:
-        """The prefix of all directory names of this job."""
+        """Prefix of all directory names of this job."""
         kind = KEPT if self._settings.recoverable else PASSING
         return f"{kind}{zlib.crc32(self._subtask.job_name.encode()):08x}-"
 

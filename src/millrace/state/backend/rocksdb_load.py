@@ -1,9 +1,9 @@
-"""The bulk load of a RocksDB database: gathers rows, sorts them and hands them over as files.
+"""Bulk load of a RocksDB database: gathers rows, sorts them and hands them over as files.
 
-A row that goes through a memtable is sorted there, one by one, and written to a file later. Sorting
-tens of thousands at a time and writing the file at once takes half of that. These files overlap, so
-the database has to compact them: not over and over while more come, nor in competition with the
-first records after a restore, but when those have been processed.
+A memtable sorts rows one by one and writes them to a file later. To sort tens of thousands of rows
+at a time and write the file at once takes half as long. These files overlap, so the database has to
+compact them. It does so once, after the first records after the restore have been processed, and so
+does not compete with them.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _key: Any = itemgetter(0)
 
 
 class RocksDBLoad:
-    """Gathers what is written between the beginning and the end of a load.
+    """Gathers the rows that are written between the beginning and the end of a load.
 
-    What it has gathered cannot be found in the database until `settle`. When the process dies
-    meanwhile, the database may hold any part of what was written since the load began.
+    The database does not have the gathered rows before `settle`. If the process dies during a load,
+    the database may hold any part of the rows written since the load began.
 
     Args:
         rocks: the module rocksdict.
         db: the open database, in ``directory``.
         options: the database's.
-        most_bytes: when so many bytes have come together they are handed over.
+        most_bytes: bytes of gathered rows at which they are handed over.
     """
 
     def __init__(self, rocks: Any, db: Any, directory: Path, options: Any, most_bytes: int) -> None:
@@ -51,7 +51,7 @@ class RocksDBLoad:
         """How many were handed over; from the first on compactions are off."""
 
     def add(self, changes: Changes) -> None:
-        """Take deletions, then rows; ranges are not for this."""
+        """Add deletions of keys, then rows. The load does not support deletions of ranges."""
         rows = self._rows
         before = len(rows)
         if changes.deletes:
@@ -64,8 +64,8 @@ class RocksDBLoad:
             self.settle()
 
     def settle(self) -> None:
-        """Hand over what has come together. What cannot be written now is written the next time:
-        with it goes, for example, that a marker is gone."""
+        """Hand over the gathered rows and deletions. If this fails, the next call writes them
+        again; the deletion of a marker, for example, is not lost."""
         rows, few = self._rows, self._bytes < LEAST_BYTES
         if rows and (few or self._deletes):
             rows = self._batched(dict(rows), few)
@@ -75,7 +75,7 @@ class RocksDBLoad:
         self._rows, self._bytes, self._deletes = [], 0, False
 
     def _batched(self, latest: dict[bytes, bytes | None], few: bool) -> list[_Gathered]:
-        """Write what is not for a file; returns the rest."""
+        """Write deletions, and rows that are too few for a file; returns the remaining rows."""
         batch = self._rocks.WriteBatch(raw_mode=True)
         for key, value in latest.items():
             if value is None:

@@ -1,4 +1,4 @@
-"""RocksDB (through rocksdict) as the store of a backend."""
+"""RocksDB (through rocksdict) as the key-value store of a backend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ bulk load leaves some tens."""
 
 @dataclass(frozen=True, slots=True)
 class RocksDBOptions:
-    """How a database uses memory and disk."""
+    """Options for the memory and disk of a database."""
 
     block_cache: int = 64 << 20
     """Bytes of blocks from its files that are kept in memory."""
@@ -34,7 +34,7 @@ class RocksDBOptions:
 
 
 def import_rocksdict() -> Any:
-    """The module.
+    """The module ``rocksdict``.
 
     Raises:
         StateError: it is not installed.
@@ -50,9 +50,9 @@ def import_rocksdict() -> Any:
 
 
 class RocksDBStore(KeyValueStore):
-    """One database in a directory that no other process uses.
+    """RocksDB database in a directory that no other process uses.
 
-    There is no write-ahead log: what a killed process leaves is a state of some moments before.
+    There is no write-ahead log: after a process is killed, the last few writes are missing.
 
     Raises:
         StateError: rocksdict is missing, or the database is damaged or in use.
@@ -135,7 +135,7 @@ class RocksDBStore(KeyValueStore):
         return None if found is None else int(found)
 
     def persist(self) -> None:
-        """Write what is in memory to the files."""
+        """Flush the rows in memory to the files."""
         self._settle()
         self._db.flush()
 
@@ -144,7 +144,8 @@ class RocksDBStore(KeyValueStore):
 
 
 def _bounded(rows: Iterable[StoredRow], bound: Any) -> Iterator[StoredRow]:
-    """Keeps the options alive, for the iterator points to the bound in them."""
+    """Yield the rows, and keep the options ``bound`` alive: the iterator points to the bound in
+    them."""
     yield from rows
 
 

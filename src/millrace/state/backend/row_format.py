@@ -1,13 +1,13 @@
-"""Keys and values of tables as bytes, for stores on the local disk.
+"""Encoding of keys and values of tables as bytes, for stores on the local disk.
 
-A row's key is the canonical encoding of the entry's key, with what that leaves out, so that keys
-share a row if and only if they are equal in Python. Where the key cannot be had back from that, the
-row's value has it too. A value that is read in another than the usual way begins with a byte that
-says so; the codecs' own first bytes are greater.
+A row's key is the canonical encoding of the entry's key, plus the details that this encoding leaves
+out. So keys share a row if and only if they are equal in Python. If the encoding is not reversible,
+the row's value has the key, too. A value with a special encoding begins with a byte that names it;
+the first bytes of the codecs are greater.
 
-This is a format of one process on one host: what must outlive those is in the deltas. With each
-change of it `saved_marker.ROWS` becomes another number: with local recovery the next process may
-be a newer program.
+Only processes on one host use this format: state that must outlive them is in the deltas. Each
+change of the format also changes `saved_marker.ROWS`, because with local recovery the next process
+may be a newer program.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def row_key(key: Any) -> bytes:
 
 
 def _left_out(key: Any) -> Iterator[bytes]:
-    """Yield what `canonical` leaves out of a key and its parts, in the order of their encoding."""
+    """Yield the details that `canonical` leaves out of a key and its parts, in the order of
+    their encoding."""
     if type(key) in _WHOLE:
         return
     if isinstance(key, frozenset):
@@ -90,7 +91,7 @@ def _sized(part: bytes) -> bytes:
 
 
 def check_key(key: Any) -> None:
-    """Refuse a key without an encoding.
+    """Raise an error if a key has no encoding.
 
     Raises:
         KeyTypeError: its type has no stable encoding.
@@ -112,7 +113,7 @@ def row_keys(keys: list[Any], prefix: bytes = b"") -> list[bytes]:
 
 
 def rows_of(keys: list[Any], values: list[Any], outer: tuple[Any, ...] = ()) -> list[bytes]:
-    """Encode the rows of ``keys``, which are below those of ``outer``."""
+    """Encoded rows of ``keys``, which lie below the keys in ``outer``."""
     flag = 0 if set(map(type, outer)) <= _REVERSIBLE else _OUTER_KEY_IN_ITS_ROW
     if set(map(type, keys)) <= _REVERSIBLE:
         return _encoded(values, flag)
@@ -134,7 +135,7 @@ def _flagged(rows: list[bytes], flag: int) -> list[bytes]:
 
 
 def _decoded(row: bytes) -> tuple[int, Any]:
-    """The flag of a row, and what is in it."""
+    """Flag and content of a row."""
     flag = row[0]
     if flag > _FLAGS:
         return 0, marshal.loads(row)
@@ -157,10 +158,10 @@ def entry_in(key: bytes, row: bytes) -> tuple[Any, Any]:
 
 
 def key_in(key: bytes) -> Any:
-    """The key of an encoding, if it can be had back from that."""
+    """Key of an encoding, if the encoding is reversible."""
     return _FROM_ROW_KEY[key[0]](key[1:])
 
 
 def is_below_reversible(row: bytes) -> bool:
-    """Whether the outer key of a row can be had back from its encoding."""
+    """Whether the encoding of the row's outer key is reversible."""
     return row[0] > _FLAGS or not row[0] & _OUTER_KEY_IN_ITS_ROW

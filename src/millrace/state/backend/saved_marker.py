@@ -1,7 +1,7 @@
-"""The marker in a local store: version and types of its state, for a process that recovers it.
+"""Marker in a local store: version and types of the state, for a process that recovers it.
 
-It is written in one step with the changes that make that version, so a store that has it holds
-exactly that. What stays in memory is in it too, if it is little.
+The marker is written in one step with the changes that lead to its version, so a store with a
+marker holds exactly this version. The marker also contains tables in memory, if they are small.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_IN_MEMORY = 50_000
 
 
 class SavedTable(NamedTuple):
-    """Where the rows of a table are."""
+    """Place of a table's rows in the store."""
 
     kind: TableKind
     numbers: tuple[int, int]
@@ -40,7 +40,7 @@ class SavedTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SavedMarker:
-    """The version of all that is in the store."""
+    """Version of the complete content of the store."""
 
     version: str
     tables: dict[TableId, SavedTable]
@@ -55,7 +55,7 @@ class SavedMarker:
         in_memory: Mapping[TableId, tuple[TableKind, Table]],
         schemas: dict[TableId, Any],
     ) -> SavedMarker | None:
-        """The marker; None: too much is in memory."""
+        """The marker; None if the tables in memory are too big for it."""
         if sum(table.entry_count() for _, table in in_memory.values()) > MOST_IN_MEMORY:
             return None
         contents = {
@@ -65,7 +65,7 @@ class SavedMarker:
         return SavedMarker(version, tables, contents, schemas)
 
     def encode(self) -> bytes:
-        """Its row."""
+        """Encoded row of the marker."""
         tables = {
             tuple(name): (table.kind.name, table.numbers, table.estimate)
             for name, table in self.tables.items()
@@ -80,7 +80,8 @@ class SavedMarker:
 
     @staticmethod
     def read(store: KeyValueStore) -> SavedMarker | None:
-        """Read a store's marker; None: it holds no one version, or another program wrote it.
+        """The marker of a store; None if the store holds no single version, or if another program
+        wrote it.
 
         Raises:
             Exception: of any kind, for what is damaged.
@@ -92,7 +93,7 @@ class SavedMarker:
         return _decoded(content) if tuple(program) == PROGRAM else None
 
     def kinds(self) -> dict[TableId, TableKind]:
-        """The kinds of all tables by name."""
+        """Kinds of all tables, by table name."""
         spilled = {name: table.kind for name, table in self.tables.items()}
         return spilled | {name: kind for name, (kind, _) in self.in_memory.items()}
 

@@ -1,6 +1,7 @@
-"""Directories for what a process needs only while it lives: deleted by it, or after its death.
+"""Scratch directories of a process, which are deleted at its end or after its death.
 
-A process that is killed deletes nothing; the next that needs such a directory does it.
+A killed process deletes nothing; the next process that needs a scratch directory deletes the old
+ones.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _LABEL = "scratch-"
 
 
 def make_scratch_directory() -> LocalDirectory:
-    """A new directory of this process; those of processes that have died are deleted.
+    """New directory of this process. Also deletes the directories of dead processes.
 
     Example:
         >>> directory = make_scratch_directory()
@@ -38,7 +39,7 @@ def make_scratch_directory() -> LocalDirectory:
 
 @contextlib.contextmanager
 def scratch_directory() -> Iterator[str]:
-    """The path of such a directory, which is deleted at the end."""
+    """Path of a scratch directory, which is deleted at the end of the ``with`` block."""
     directory = make_scratch_directory()
     try:
         yield str(directory.path)

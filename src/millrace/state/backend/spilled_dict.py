@@ -1,4 +1,4 @@
-"""A dict with entries in memory and on the local disk."""
+"""Dict with entries in memory and on the local disk."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _contains = dict.__contains__
 
 
 class SpilledDict(dict[Any, Any]):
-    """A dict that holds the entries in memory, and loads others from the local disk when they are
-    looked up (`load`).
+    """Dict that holds some entries in memory, and loads the others from the local disk when they
+    are looked up (`load`).
 
     Assignment and deletion are those of dict. That is right because a table writes the old value
     to its undo log before it changes an entry, and so has loaded it.
@@ -24,12 +24,12 @@ class SpilledDict(dict[Any, Any]):
 
     @abstractmethod
     def load(self, key: Any) -> Any:
-        """Load the value of a key that is not in memory; returns it, or MISSING."""
+        """Load the value of a key that is not in memory; returns the value, or MISSING."""
 
     @abstractmethod
     def spilled_items(self) -> Iterator[tuple[Any, Any]]:
-        """Keys and values that are only on disk when the iteration begins; they are not loaded
-        into memory."""
+        """Keys and values that are only on disk at the beginning of the iteration. The iteration
+        does not load them into memory."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of a key, or ``default``."""
@@ -50,7 +50,7 @@ class SpilledDict(dict[Any, Any]):
         return _contains(self, key) or self.load(key) is not MISSING
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        """The value of a key, which becomes ``default`` if it has none."""
+        """The value of a key; if there is none, set it to ``default`` first."""
         value = self.get(key, MISSING)
         if value is MISSING:
             value = self[key] = default
@@ -95,13 +95,13 @@ class SpilledDict(dict[Any, Any]):
 
 
 def in_memory(data: dict[Any, Any]) -> Callable[[Any], bool]:
-    """The function key -> whether its entry is in memory, not only on disk."""
+    """Function from a key to whether its entry is in memory, and not only on disk."""
     found: Callable[[Any], bool] = _contains.__get__(data)
     return found
 
 
 class EntriesView:
-    """A view of the keys (0), values (1) or both (None) of a `SpilledDict`."""
+    """View of the keys (0), values (1) or both (None) of a `SpilledDict`."""
 
     __slots__ = ("_data", "_which")
 

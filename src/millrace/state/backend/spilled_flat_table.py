@@ -1,4 +1,4 @@
-"""One value, or one list, per key, on the local disk."""
+"""Tables on the local disk with one value, or one list, per key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KeyOf = Callable[[Any], Any]
 
 
 class _Entries(SpilledDict):
-    """The entries of a table by key."""
+    """Entries of a table by key."""
 
     __slots__ = ("_table",)
 
@@ -44,7 +44,7 @@ class _Entries(SpilledDict):
 
 
 class _Cursor(NamedTuple):
-    """How far a scan has come: first what is unsaved, then the rows."""
+    """Position of a scan, which first reads the unsaved entries and then the rows."""
 
     unsaved: list[Any]
     position: int
@@ -59,7 +59,7 @@ class _SpilledEntries(SpilledTable):
     _key_of: KeyOf
 
     def bind(self, rows: TableRows) -> None:
-        """Keep the entries in these rows."""
+        """Keep the entries in ``rows``."""
         self.rows = rows
         self.data = _Entries(self)
         self.unsaved: set[Any] = set()
@@ -68,7 +68,7 @@ class _SpilledEntries(SpilledTable):
     # -- reading -----------------------------------------------------------------------
 
     def fetch(self, key: Any) -> Any:
-        """The value of a key that is not in memory, put there; or MISSING."""
+        """Load the value of a key that is not in memory; MISSING if there is none."""
         if self.rows.empty or self._is_known(key):
             return MISSING
         row = self.rows.store.get(self.rows.prefix + row_key(key))
@@ -80,7 +80,7 @@ class _SpilledEntries(SpilledTable):
         return value
 
     def _is_known(self, key: Any) -> bool:
-        """Whether memory has the last word about a key."""
+        """Whether memory, and not the store, has the current state of a key."""
         return key in self._absent or key in self.undo or key in self.unsaved
 
     def _remember_absent(self, keys: Iterable[Any]) -> None:
@@ -108,7 +108,8 @@ class _SpilledEntries(SpilledTable):
         self._remember_absent(absent)
 
     def stored(self, here: set[Any]) -> Iterator[tuple[Any, Any]]:
-        """Keys and values of the rows, but for the keys ``here`` and those that memory knows of."""
+        """Keys and values of the rows, without the keys in ``here`` and the keys that memory
+        knows."""
         skipped, known = len(self.rows.prefix), self._is_known
         for key, row in self.rows.scan(self.rows.prefix, self.rows.end):
             entry = entry_in(key[skipped:], row)
@@ -118,7 +119,7 @@ class _SpilledEntries(SpilledTable):
     # -- epochs ------------------------------------------------------------------------
 
     def _note_sealed(self) -> None:
-        """The open epoch counts: what it changed is unsaved."""
+        """Mark the changes of the open epoch as unsaved, because the epoch is accepted."""
         self.estimate = max(0, self.estimate + growth(self.data, self.undo))
         self.unsaved.update(self.undo)
         self.stirred += len(self.undo)
@@ -217,7 +218,7 @@ class _SpilledEntries(SpilledTable):
         return {key: value for key, value in put.items() if keep(self._key_of(key))}
 
     def _store(self, put: dict[Any, Any], removed: list[Any]) -> None:
-        """Write entries past the memory; nothing is unsaved."""
+        """Write entries directly to the store, when there are no unsaved entries."""
         rows, data = self.rows, self.data
         keys, values = list(put), list(put.values())
         changes = Changes()

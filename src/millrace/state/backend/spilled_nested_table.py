@@ -1,8 +1,8 @@
-"""A dict per outer key, on the local disk: entry by entry, so that what is below a hot outer key
-is never read as a whole when one entry is wanted.
+"""Table on the local disk with a dict per outer key. Entries are stored one by one, so that a
+lookup of one entry never reads all entries below a hot outer key.
 
-There is a row per outer key, which marks that there are entries below it, and a row per entry,
-whose key begins with that of the outer key.
+The store has a row per outer key, which marks that entries below it exist, and a row per entry,
+whose row key begins with that of the outer key.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NOTHING: frozenset[Any] = frozenset()
 
 
 class _Outers(SpilledDict):
-    """The dicts by outer key."""
+    """Inner dicts by outer key."""
 
     __slots__ = ("_table",)
 
@@ -61,7 +61,7 @@ class _Outers(SpilledDict):
 
 
 class _NestedCursor(NamedTuple):
-    """How far a scan has come: first what is unsaved, then the rows."""
+    """Position of a scan, which first reads the unsaved entries and then the rows."""
 
     unsaved: list[tuple[Any, Any]]
     position: int
@@ -69,7 +69,7 @@ class _NestedCursor(NamedTuple):
 
 
 class SpilledNestedTable(SpilledTable, NestedTable):
-    """Map state and panes of windows."""
+    """Map state and window panes on the local disk."""
 
     def __init__(
         self, outers: TableRows, rows: TableRows, inner_key: Callable[[Any, Any], Any]
@@ -91,7 +91,8 @@ class SpilledNestedTable(SpilledTable, NestedTable):
     # -- reading -----------------------------------------------------------------------
 
     def fetch_outer(self, outer: Any) -> Any:
-        """The dict of an outer key that is not in memory, put there; or MISSING."""
+        """Create in memory the dict of an outer key that is only in the store; MISSING if there
+        is none."""
         if self._outers.empty or self._is_known(outer):
             return MISSING
         if self._outers.store.get(self._outers.prefix + row_key(outer)) is None:
@@ -101,7 +102,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return entries
 
     def _is_known(self, outer: Any) -> bool:
-        """Whether memory has the last word about an outer key."""
+        """Whether memory, and not the store, has the current state of an outer key."""
         return (
             outer in self._absent
             or outer in self.undo
@@ -148,7 +149,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         self._hold(len(wanted))
 
     def fetch(self, entries: SpilledInner, inner: Any) -> Any:
-        """The value of an entry that is not in memory, put there; or MISSING."""
+        """Load the value of an entry that is not in memory; MISSING if there is none."""
         outer = entries.outer
         if self.rows.empty or inner in entries.absent or inner in self._log(entries):
             return MISSING
@@ -162,20 +163,20 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return value
 
     def _log(self, entries: SpilledInner) -> Any:
-        """The undo log of a dict in the open epoch."""
+        """Undo log of a dict in the open epoch."""
         dropped = self.dropped.get(entries.outer)
         if dropped is not None and dropped[0] is entries:
             return dropped[1]
         return self.undo.get(entries.outer, _NOTHING)
 
     def _prefix(self, outer: Any) -> bytes:
-        """The prefix of the row keys below an outer key."""
+        """Prefix of the row keys below an outer key."""
         key = row_key(outer)
         return self.rows.prefix + _LENGTH.pack(len(key)) + key
 
     def stored(self, entries: SpilledInner, here: set[Any]) -> Iterator[tuple[Any, Any]]:
-        """Keys and values of the rows below an outer key, but for the keys ``here`` and those
-        in memory or known to be absent."""
+        """Keys and values of the rows below an outer key. Keys in ``here``, in memory or known
+        to be absent are left out."""
         log, unsaved = self._log(entries), self.unsaved.get(entries.outer, _NOTHING)
         prefix = self._prefix(entries.outer)
         for key, row in self.rows.scan(prefix, _after(prefix)):
@@ -185,9 +186,10 @@ class SpilledNestedTable(SpilledTable, NestedTable):
                 yield entry
 
     def has_stored(self, entries: SpilledInner) -> bool:
-        """Whether there is a row that counts below an outer key of which memory has nothing.
+        """Whether the store has a current row below an outer key that has no entries in memory.
 
-        Removing entry by entry asks after each, and must not go over all the removed ones again.
+        Removal entry by entry calls this after each entry, so the scan must not begin at the
+        removed rows again.
         """
         log, unsaved = self._log(entries), self.unsaved.get(entries.outer, _NOTHING)
         prefix = self._prefix(entries.outer)
@@ -200,8 +202,8 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return False
 
     def stored_outers(self, here: set[Any]) -> Iterator[tuple[Any, Any]]:
-        """Outer keys in the store, but for those ``here`` and those in memory or known to be
-        absent."""
+        """Outer keys in the store. Keys in ``here``, in memory or known to be absent are left
+        out."""
         rows = self._outers
         for key, row in rows.scan(rows.prefix, rows.end):
             outer = entry_in(key[len(rows.prefix) :], row)[0]
@@ -222,7 +224,8 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return super().drop(outer)
 
     def _freeze_mutable(self, entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
-        """Note copies of mutable values: the receiver of those from a row may change them."""
+        """Note copies of mutable values that come from rows, because their receiver may change
+        them."""
         for inner, value in dict.items(entries):
             if inner not in undo and not is_immutable(value):
                 undo[inner] = Frozen(dump_pickle(value))
@@ -399,7 +402,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return Scan(_table_delta(put), len(read), cursor._replace(row=read[-1][0] + b"\x00"))
 
     def _present(self, entries: SpilledInner, inner: Any, stored: Any) -> Any:
-        """Return an entry's present value, given its row; or MISSING."""
+        """Present value of an entry, given its row; or MISSING."""
         here = dict.get(entries, inner, MISSING)
         if here is not MISSING:
             return here
@@ -407,13 +410,13 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return MISSING if known else stored
 
     def _here(self, outer: Any) -> SpilledInner | None:
-        """The dict of an outer key, if it is in memory."""
+        """Dict of an outer key; None if it is not in memory."""
         entries = dict.get(self.data, outer)
         assert entries is None or isinstance(entries, SpilledInner)
         return entries
 
     def _outer_of(self, key: bytes, row: bytes) -> Any:
-        """The outer key of a row, given its encoding."""
+        """Outer key of a row, given its encoding."""
         if is_below_reversible(row):
             return key_in(key)
         outer_row = self._outers.store.get(self._outers.prefix + key)
@@ -473,7 +476,7 @@ class SpilledNestedTable(SpilledTable, NestedTable):
 
 
 def _after(prefix: bytes) -> bytes:
-    """The first key after all that begin with ``prefix`` (which is not all 0xff)."""
+    """First key after all keys that begin with ``prefix`` (which is not all 0xff)."""
     trimmed = prefix.rstrip(b"\xff")
     return trimmed[:-1] + bytes((trimmed[-1] + 1,))
 
@@ -511,5 +514,5 @@ class SpilledInner(SpilledDict):
 
 
 def count_in_memory(entries: Any) -> int:
-    """The number of a `SpilledInner`'s entries in memory and of keys known to be absent."""
+    """Number of a `SpilledInner`'s entries in memory and of its keys known to be absent."""
     return dict.__len__(entries) + len(entries.absent)

@@ -1,11 +1,12 @@
 """Base of tables whose entries are on the local disk.
 
-In memory is the working set: decoded entries that were read or changed. A change is *unsaved* from
-the end of its epoch until it is flushed, which happens when memory is wanted; an open epoch never
-writes to the store, so taking it back costs what it changed. For an entry that is not in memory:
+Memory holds the working set: decoded entries that were read or changed. A change is *unsaved* from
+the end of its epoch until it is flushed, which happens when memory is needed. An open epoch never
+writes to the store, so the cost of its roll-back depends only on its changes. For an entry that is
+not in memory:
 
-- touched in the open epoch, or unsaved: it is not there, whatever the store says;
-- else: the store knows.
+- if it was touched in the open epoch, or is unsaved, it does not exist, whatever the store says;
+- else the store has its value, if it exists.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _NUMBER = struct.Struct(">H")
 
 
 class TableRows:
-    """The part of the store that belongs to one table."""
+    """Rows of one table in the store."""
 
     def __init__(
         self, store: KeyValueStore, number: int, before_writing: Callable[[], None] | None = None
@@ -47,18 +48,18 @@ class TableRows:
         """Whether the store has never been given a row of this table."""
 
     def write(self, changes: Changes) -> None:
-        """Write at once."""
+        """Write the changes at once."""
         if changes:
             self._announce()
             self.empty = self.empty and not changes.puts
             self.store.write(changes)
 
     def get(self, key: bytes) -> bytes | None:
-        """Read the row of a key of this table."""
+        """Row of a key of this table; None if there is none."""
         return None if self.empty else self.store.get(key)
 
     def scan(self, start: bytes, end: bytes) -> Iterator[StoredRow]:
-        """The rows of a range."""
+        """Rows of a range of keys."""
         return iter(()) if self.empty else self.store.scan(start, end)
 
     def _announce(self) -> None:
@@ -74,7 +75,7 @@ class TableRows:
 
 
 class SpilledTable(Table):
-    """A table that can write what is unsaved to the store and give up what is in memory."""
+    """Table that can write its unsaved entries to the store and evict entries from memory."""
 
     spills = True
     rows: TableRows
@@ -87,36 +88,36 @@ class SpilledTable(Table):
 
     @abstractmethod
     def cached(self) -> int:
-        """How many entries are in memory."""
+        """Number of entries in memory."""
 
     @abstractmethod
     def unsaved_count(self) -> int:
-        """How many entries are to be written."""
+        """Number of entries to be written."""
 
     @abstractmethod
     def flush(self) -> Iterator[Changes]:
-        """Yield the unsaved changes, to be written in one step. No epoch is open."""
+        """Yield the unsaved changes, to be written in one step, while no epoch is open."""
 
     @abstractmethod
     def flushed(self) -> None:
-        """Note that what `flush` gave has been written."""
+        """Note that the changes of `flush` have been written."""
 
     @abstractmethod
     def evict(self, entries: int) -> None:
-        """Give up about so many entries, the oldest first. Nothing is unsaved, no epoch is
-        open."""
+        """Remove about ``entries`` entries from memory, the oldest first. There must be no
+        unsaved entries and no open epoch."""
 
     def recovered(self, estimate: int) -> None:
-        """The rows of another process are this table's."""
+        """Take over the rows that another process left for this table."""
         self.rows.empty = False
         self.estimate = estimate
 
     @abstractmethod
     def sample(self) -> list[Any]:
-        """Some entries of those in memory, from all over it."""
+        """Sample of the entries in memory, spread over all of them."""
 
     def measure(self) -> None:
-        """Learn how much memory an entry takes. No epoch is open."""
+        """Estimate the memory that an entry takes, while no epoch is open."""
         if not self.stirred or RENEWED * self.stirred < self.cached():
             return
         self.stirred = 0
@@ -127,17 +128,17 @@ class SpilledTable(Table):
             self.entry_bytes = max(found, (found + self.entry_bytes) / 2)
 
     def held_bytes(self) -> float:
-        """About how much memory the table takes."""
+        """Approximate bytes of memory that the table takes."""
         return max(self.cached(), self.unsaved_count()) * self.entry_bytes
 
 
 def spread(entries: dict[Any, Any], most: int) -> list[Any]:
-    """At most ``most`` of the entries in memory, evenly over all of them."""
+    """At most ``most`` of the entries in memory, evenly spread over all of them."""
     step = -(-dict.__len__(entries) // most)
     return list(islice(dict.items(entries), randrange(step), None, step)) if step else []
 
 
 def growth(entries: dict[Any, Any], undo: dict[Any, Any]) -> int:
-    """How many entries more there are than before the open epoch."""
+    """Number of entries added since the beginning of the open epoch."""
     came = sum(1 for old in undo.values() if old is MISSING)
     return came - sum(1 for _ in filterfalse(in_memory(entries), undo))

@@ -1,4 +1,4 @@
-"""A backend whose tables are on the local disk, with their working set in memory."""
+"""Backend whose tables are on the local disk, with their working set in memory."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ SEALS = 16
 
 
 class StoreSource(Protocol):
-    """Where stores come from, and what becomes of them."""
+    """Creates stores, takes over old ones and removes them."""
 
     def create(self) -> KeyValueStore:
-        """A new store, empty, and used by nobody else."""
+        """A new, empty store that no other process uses."""
 
     def left(self) -> Iterator[KeyValueStore]:
-        """Those that processes left which died. When the next one is asked for, the one before is
-        closed and deleted."""
+        """Stores of dead processes. A request for the next store closes and deletes the one
+        before."""
 
     def marked(self) -> None:
-        """The store that was created or taken holds exactly one version, and says so."""
+        """Note that the created or adopted store holds exactly one version, and a marker with
+        it."""
 
     def remove(self) -> None:
-        """Delete the files of the store that was created or taken, which is closed."""
+        """Delete the files of the created or adopted store, which is closed."""
 
 
 class SpillingKeyedStateBackend(KeyedStateBackend):
@@ -142,7 +143,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         return self._seals >= SEALS or unsaved > UNSAVED * self._cache_bytes
 
     def flush(self, version: str = "", schemas: Schemas | None = None) -> None:
-        """Write all that is unsaved; with recovery, also of which version that is."""
+        """Write all unsaved entries; with recovery, also the version of the result."""
         store = self._store
         if store is None:
             return
@@ -175,7 +176,8 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         return SavedMarker.of(version, kept, self._in_memory, dict(described))
 
     def _unmark(self) -> None:
-        """The store is about to be changed: it is of no version any more."""
+        """Delete the marker before the store changes: its content has no single version any
+        more."""
         if self._marked and self._store is not None:
             self._store.write(Changes(deletes=[MARKER]))
             self._marked = ""
@@ -208,7 +210,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
 
 
 class NewStores:
-    """Makes stores that leave nothing behind."""
+    """Makes stores that leave no files behind."""
 
     def __init__(self, create: Callable[[], KeyValueStore]) -> None:
         self._create = create
@@ -218,14 +220,14 @@ class NewStores:
         return self._create()
 
     def left(self) -> Iterator[KeyValueStore]:
-        """None."""
+        """No stores: each process starts with a new one."""
         return iter(())
 
     def marked(self) -> None:
-        """Nobody else asks."""
+        """Do nothing: no other process takes over the store."""
 
     def remove(self) -> None:
-        """Nothing is left to be removed."""
+        """Do nothing: the store leaves no files."""
 
 
 def _read(store: KeyValueStore) -> SavedMarker | None:

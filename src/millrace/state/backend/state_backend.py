@@ -1,4 +1,4 @@
-"""State backends: where keyed state is kept while a job runs (Flink docs, "State Backends")."""
+"""State backends: the place of keyed state while a job runs (Flink docs, "State Backends")."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ class StateBackend(ABC):
 
     @abstractmethod
     def create_keyed_state_backend(self, subtask: SubtaskId) -> KeyedStateBackend:
-        """Create the backend of one subtask, which keeps its tables; called in a worker.
+        """Create, in a worker, the backend that keeps the tables of one subtask.
 
         Raises:
             StateError: the backend does not work there, such as for lack of a library.
         """
 
     def configured(self, configuration: Configuration) -> StateBackend:
-        """This backend, with settings that were not given to its constructor from the
-        configuration; called in the driver when a job is submitted.
+        """This backend, with the settings of the configuration where its constructor was given
+        none. The driver calls this when a job is submitted.
 
         Raises:
             StateError: a setting or library that it needs is missing.
@@ -73,8 +73,8 @@ class StateBackend(ABC):
 
 
 class HashMapStateBackend(StateBackend):
-    """Keeps state in dicts in the memory of the Python workers (Flink docs, "State Backends", The
-    HashMapStateBackend): the fastest one, for state that fits into memory.
+    """Keeps state in dicts in the memory of the Python workers: the fastest backend, for state that
+    fits into memory (Flink docs, "State Backends", The HashMapStateBackend).
 
     Example:
         >>> HashMapStateBackend().name

@@ -1,7 +1,7 @@
-"""The entries of columnar state as the columns of a canonical savepoint.
+"""Entries of columnar state as the columns of a canonical savepoint.
 
-They are what `table_rows.rows_of` and the types inferred from values give, without a Python object
-per value where Arrow has the type: whole numbers, floats, booleans, texts and bytes.
+The columns equal the result of `table_rows.rows_of` with the types inferred from values, but need
+no Python object per value for Arrow's own types: whole numbers, floats, booleans, texts and bytes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ __all__ = ["ArrowRows", "arrow_rows", "groups_of_entries"]
 
 
 class ArrowRows(NamedTuple):
-    """Columns and their schemas, by name; each has the Arrow type that its schema says."""
+    """Columns and their schemas, by name. Each column has the Arrow type of its schema."""
 
     columns: dict[str, Any]
     schemas: dict[str, Schema]
 
 
 def arrow_rows(kind: TableKind, entries: ColumnEntries) -> ArrowRows:
-    """The columns of some entries."""
+    """Columns of some entries."""
     (key, *inner), (value,) = kind.columns.outer, kind.columns.value
     end = entries.key + entries.inner
     parts = {key: _part(entries, range(entries.key), entries.key != 1)}
@@ -47,13 +47,13 @@ def arrow_rows(kind: TableKind, entries: ColumnEntries) -> ArrowRows:
 
 
 def groups_of_entries(entries: ColumnEntries, max_parallelism: int) -> npt.NDArray[np.int32]:
-    """The key groups of entries."""
+    """Key groups of entries."""
     keys = entries.key_columns()[: entries.key]
     return key_groups_of_sql_keys(keys, len(entries), max_parallelism).astype(np.int32)
 
 
 def _part(entries: ColumnEntries, columns: range, is_tuple: bool) -> tuple[LogicalType, pa.Array]:
-    """Type and column of a part of entries: a value each, or a tuple."""
+    """Type and column of one part of the entries: single values, or tuples."""
     found = [_column(entries, index) for index in columns]
     if not is_tuple:
         return found[0]
@@ -76,7 +76,8 @@ def _column(entries: ColumnEntries, index: int) -> tuple[LogicalType, pa.Array]:
 
 
 def _logical(kind: pa.DataType) -> LogicalType | None:
-    """The type of plain data that holds all values of an Arrow type; None: see what there is."""
+    """Type of plain data that holds all values of an Arrow type; None if it depends on the
+    values."""
     types = pa.types
     if types.is_integer(kind) and not types.is_uint64(kind):
         return logical.BigIntType()

@@ -1,4 +1,5 @@
-"""Counts what bytes of msgpack may hold before they are decoded: a byte may be a whole list."""
+"""Counts the structures that msgpack bytes may hold before they are decoded: one byte may be a
+whole list."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ _BEGINS[0xDC:0xE0] = True
 
 
 def structures_in(data: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
-    """The most lists and maps that there can be in bytes of msgpack; texts may look like some.
+    """Upper bound for the number of lists and maps in msgpack bytes; bytes of texts may count as
+    well.
 
     >>> structures_in(np.frombuffer(bytes([0x92, 0x90, 0x90]), np.uint8))
     3
@@ -28,7 +30,7 @@ def structures_in(data: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
 
 
 def binary_buffers(columns: Iterable[Any]) -> Iterator[np.ndarray[Any, np.dtype[np.uint8]]]:
-    """The bytes of all binary values in Arrow arrays, at whatever depth."""
+    """Bytes of all binary values in Arrow arrays, at every depth."""
     for column in columns:
         for array in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
             yield from _buffers(array)

@@ -1,5 +1,5 @@
-"""The Parquet columns of canonical savepoints: keys, namespaces and values from plain data to Arrow
-arrays and back.
+"""Parquet columns of canonical savepoints: conversion of keys, namespaces and values from plain
+data to Arrow arrays and back.
 
 A column has the Arrow type of the declared logical type (`arrow_type`). Values that do not fit it
 exactly are in a second, untyped column of tagged msgpack, so nothing is rounded, widened or lost.
@@ -44,17 +44,17 @@ _NONE = type(None)
 
 
 class StateColumn(ABC):
-    """Writes plain data of one type to Arrow arrays and reads it back. None is null everywhere."""
+    """Writes plain data of one type to Arrow arrays and reads it back. None is always null."""
 
     arrow: pa.DataType
 
     @abstractmethod
     def fits(self, value: Any) -> bool:
-        """Whether a value that is not None is read back exactly as it was written."""
+        """Whether a value other than None is read back exactly as it was written."""
 
     @abstractmethod
     def write(self, values: list[Any]) -> pa.Array:
-        """Values as an array; each of them fits or is None."""
+        """Array of ``values``, each of which fits or is None."""
 
     def read(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
         """The inverse of `write`."""
@@ -64,15 +64,15 @@ class StateColumn(ABC):
 
     @abstractmethod
     def _values(self, array: pa.Array, pickle_allowed: bool) -> list[Any]:
-        """The values of an array that are not all null."""
+        """Values of an array that has at least one non-null value."""
 
     def fit_all(self, values: list[Any]) -> bool:
-        """Whether all of many values fit or are None."""
+        """Whether each of many values fits or is None."""
         return all(value is None or self.fits(value) for value in values)
 
 
 class _Leaf(StateColumn):
-    """Values of one builtin type: built as an array of ``stored``, then viewed as ``arrow``.
+    """Values of one builtin type: the array is built as ``stored``, then viewed as ``arrow``.
 
     ``within`` says whether a value of that type is within the bounds of the column.
     """
@@ -111,7 +111,7 @@ class _Leaf(StateColumn):
 
 
 class _Integer(_Leaf):
-    """Integers within bounds, which are checked for a whole list at once."""
+    """Integers within bounds; the check covers a whole list at once."""
 
     def __init__(self, arrow: pa.DataType, within: range, stored: pa.DataType | None = None):
         super().__init__(int, arrow, stored, within.__contains__)
@@ -225,7 +225,7 @@ class _List(StateColumn):
 
 
 class _Map(StateColumn):
-    """Dicts. None as a key does not fit, as maps of Parquet cannot have null keys."""
+    """Dicts. None as a key does not fit, because Parquet maps cannot have null keys."""
 
     def __init__(self, key: StateColumn, value: StateColumn) -> None:
         self._key = key
@@ -265,8 +265,8 @@ class _Map(StateColumn):
 
 
 class _WithUntyped(StateColumn):
-    """Values within a record or collection, with an untyped column beside the typed one: a value
-    that does not fit does not make the whole record untyped."""
+    """Values within a record or collection: a typed column, and an untyped column for values
+    that do not fit. So one such value does not make the whole record untyped."""
 
     def __init__(self, inner: StateColumn) -> None:
         self._inner = inner
@@ -289,7 +289,8 @@ class _WithUntyped(StateColumn):
 
 
 def split_by_fit(column: StateColumn, values: list[Any]) -> list[Any]:
-    """Write values as two arrays: those that fit the column, and the others untyped."""
+    """Write values as two arrays: one with the values that fit the column, and one with the
+    other values, untyped."""
     if column.fit_all(values):
         return [column.write(values), pa.nulls(len(values), _UNTYPED_COLUMN.arrow)]
     fits = [value is not None and column.fits(value) for value in values]
@@ -368,7 +369,7 @@ _NUMBERED: dict[LogicalType, tuple[range, pa.DataType]] = {
 
 
 def _leaf(kind: LogicalType) -> StateColumn:
-    """The column for a type that is not made of other types."""
+    """Column for a type that has no component types."""
     if isinstance(kind, logical.IntegralType):
         low, high = kind.bounds()
         return _Integer(arrow_type(kind), range(low, high + 1))
@@ -391,7 +392,7 @@ _CLASSES: dict[type[LogicalType], type] = {
 
 @lru_cache(maxsize=1024)
 def column_of(schema: Schema) -> StateColumn:
-    """The column for plain data of a schema.
+    """Column for plain data of a schema.
 
     Raises:
         ValueError: the schema is malformed.
@@ -431,7 +432,7 @@ _TUPLES = (LOGICAL_TYPES["COMPLEX"],)
 
 
 def _bridged(bridge: str, kind: LogicalType, depth: int) -> StateColumn:
-    """The column for values of a Python class."""
+    """Column for values of a Python class."""
     if bridge in _COLLECTIONS and isinstance(kind, logical.ArrayType):
         return _List(_COLLECTIONS[bridge], _column(kind.element_type, depth + 1))
     if isinstance(kind, logical.RowType):
@@ -460,12 +461,12 @@ _INFERRED: dict[type, LogicalType] = {
 
 
 def schema_of_values(values: Sequence[Any]) -> Schema:
-    """Infer the schema of values without a declared type: their common type, else untyped."""
+    """Schema of values without a declared type: their common type, else untyped."""
     return str(common_type(values, 0))
 
 
 def common_type(values: Sequence[Any], depth: int) -> LogicalType:
-    """The type of values that are ``depth`` levels deep; `UNTYPED`: they have none in common."""
+    """Common type of values that are ``depth`` levels deep; `UNTYPED` if they have none."""
     kinds = set(map(type, values)) - {_NONE}
     if len(kinds) != 1:
         return UNTYPED

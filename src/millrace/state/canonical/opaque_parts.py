@@ -1,7 +1,8 @@
-"""Converts opaque parts of a snapshot: source positions and the records in loops.
+"""Conversion of the opaque parts of a snapshot: source positions and the records in loops.
 
-They are opaque because the snapshot holds them as bytes, which only their owners decode. A native
-snapshot has them in the owners' encoding, a canonical one as tagged values (see
+Opaque parts are source positions and the records in loops. The snapshot holds them as bytes, which
+only their owners decode. A native snapshot has the owners' encoding, a canonical one has tagged
+values (see
 `millrace.state.serialization.tagged_values`): JSON in the manifest, elsewhere msgpack after a byte
 ``t``.
 """
@@ -35,16 +36,16 @@ def native(data: bytes, pickle_allowed: bool) -> bytes:
 
 
 def with_tagged_parts(manifest: Manifest) -> Manifest:
-    """Return the manifest of a native snapshot with its source positions as tagged values."""
+    """The manifest of a native snapshot with its source positions as tagged values."""
     sources = {uid: tagged(data) for uid, data in manifest.sources.items()}
     return dataclasses.replace(manifest, sources=sources)
 
 
 def with_native_parts(manifest: Manifest) -> Manifest:
-    """Return the manifest of a canonical savepoint with its source positions in native encoding.
+    """The manifest of a canonical savepoint with its source positions in native encoding.
 
-    Only for a trusted savepoint. In any other they stay tagged, since they may contain a pickle,
-    and decoding that is refused.
+    Only for a trusted savepoint. In any other, positions stay tagged: they may contain a pickle,
+    which must not be decoded.
     """
     sources = {uid: native(data, True) for uid, data in manifest.sources.items()}
     return dataclasses.replace(manifest, sources=sources)

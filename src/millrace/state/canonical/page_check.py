@@ -1,9 +1,9 @@
-"""Looks at the footer and the page headers of a Parquet file before anything in it is decoded.
+"""Check of the footer and the page headers of a Parquet file before its content is decoded.
 
-What a few bytes of Parquet can stand for has no bound: pages are compressed, repeated values are
-counted, dictionaries are referred to. Files of states are written plainly (no dictionaries, one
-encoding), so the headers tell how much decoding will make; a file that would make far more than it
-is long is refused.
+A few bytes of Parquet can stand for any amount of data: pages are compressed, repeated values are
+counted, and dictionaries are shared. Our files of states use no dictionaries and a single encoding,
+so the headers give the decoded size. A file whose decoded size is far greater than its length is
+refused.
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ Fields = dict[int, Any]
 
 
 class BombError(ValueError):
-    """Decoding the file would make far more than it is long, or it is encoded in another way."""
+    """The decoded file would be far larger than the file itself, or its encoding is not one of
+    ours."""
 
 
 def few_enough(length: int, parts: int) -> bool:
-    """Whether a file of a length may have so many values in a column, or structures in untyped
-    values: of what is not compressed, each takes a byte at least."""
+    """Whether ``parts`` values in a column, or structures in untyped values, are plausible for a
+    file of ``length`` bytes. Without compression, each takes at least one byte."""
     return parts <= _FREE_PARTS + _PARTS_PER_BYTE * length
 
 
 def within_limits(footer: Footer) -> bool:
-    """Whether a file stands for no more than it may. That is why the memory that reading takes is
-    bounded by the length of the file."""
+    """Whether the decoded size of a file is within our limits. They bound the memory that
+    reading takes by the length of the file."""
     length = footer.length
     return (
         footer.expanded() <= _FREE_BYTES + _BYTES_PER_BYTE * length
@@ -66,28 +67,29 @@ class Footer:
     groups: list[Fields]
 
     def filled(self) -> list[int]:
-        """The row groups with rows."""
+        """Numbers of the row groups that have rows."""
         return [number for number, group in enumerate(self.groups) if group[3]]
 
     def expanded(self) -> int:
-        """Bytes before compression."""
+        """Bytes of the content before compression."""
         return sum(chunk[6] for column in self.columns() for chunk in column)
 
     def values(self) -> int:
-        """The most values in a column."""
+        """Highest number of values in a column."""
         return max((sum(chunk[5] for chunk in column) for column in self.columns()), default=0)
 
     def all_values(self) -> int:
-        """The values in all columns."""
+        """Number of values in all columns."""
         return sum(chunk[5] for column in self.columns() for chunk in column)
 
     def columns(self) -> Iterator[list[Fields]]:
-        """Per column, what is said of its chunks."""
+        """Metadata of the chunks, column by column."""
         for chunks in zip(*(group[1] for group in self.groups), strict=True):
             yield [chunk[3] for chunk in chunks]
 
     def bounds(self, group: int) -> tuple[int, int] | None:
-        """Least and greatest value of the first column, of 32 bits; None: not in the file."""
+        """Least and greatest value of the first column, which has 32 bits; None if the file does
+        not have them."""
         statistics = self.groups[group][1][0][3].get(12, {})
         least, most = statistics.get(6), statistics.get(5)
         if statistics.get(3) or least is None or most is None or len(least) != 4 != len(most):
@@ -98,7 +100,7 @@ class Footer:
 
 
 def read_footer(file: IO[bytes], length: int) -> Footer:
-    """The footer of a file of some length; its position is changed.
+    """Footer of a file of ``length`` bytes; moves the file's position.
 
     Raises:
         BombError: it is not of the making of states' files.
@@ -120,7 +122,8 @@ def read_footer(file: IO[bytes], length: int) -> Footer:
 
 
 def _check(footer: Footer) -> None:
-    """Raises one of several errors unless all is there that is relied on."""
+    """Raises one of several errors unless the footer is consistent and its columns have a form
+    that we write."""
     if sum(group[3] for group in footer.groups) != footer.rows:
         raise ValueError("its row groups have other numbers of rows")
     for column in footer.columns():
@@ -137,7 +140,7 @@ def _check(footer: Footer) -> None:
 
 
 def checked_footer(file: IO[bytes], length: int) -> Footer:
-    """The footer of a file all of whose pages have been looked at.
+    """Footer of a file, after a check of all its pages.
 
     Raises:
         BombError: it is not of the making of states' files, or stands for too much.
@@ -155,7 +158,7 @@ def checked_footer(file: IO[bytes], length: int) -> Footer:
 
 
 def _walk(file: IO[bytes], length: int, chunk: Fields) -> None:
-    """Raises BombError unless the pages of a column chunk stand for what the footer says."""
+    """Raises BombError unless the pages of a column chunk agree with the footer."""
     position, end = chunk[9], chunk[9] + chunk[7]
     if not 0 < position <= end <= length:
         raise BombError("a column lies outside of it")
@@ -174,7 +177,7 @@ def _walk(file: IO[bytes], length: int, chunk: Fields) -> None:
 
 
 def _page(header: Fields) -> tuple[int, int]:
-    """Bytes and values of a page."""
+    """Bytes and number of values of a page."""
     try:
         kind, expanded, stored, data = header[1], header[2], header[3], header[5]
         values, encoding = data[1], data[2]

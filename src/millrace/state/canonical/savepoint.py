@@ -23,7 +23,7 @@ __all__ = ["prepare_to_write", "write_canonical_savepoint"]
 
 
 def prepare_to_write() -> None:
-    """Import what :func:`write_canonical_savepoint` needs, which takes a second."""
+    """Import the modules that :func:`write_canonical_savepoint` needs, which takes a second."""
     import pyarrow
 
     import millrace.state.canonical.savepoint_files  # noqa: F401
@@ -39,7 +39,7 @@ def write_canonical_savepoint(
     key_types: Mapping[str, TypeInformation[Any] | None],
     snapshot_id: str | None = None,
 ) -> Manifest:
-    """Write the savepoint of a snapshot to the directory ``path``, and return its manifest.
+    """Write the savepoint of a snapshot to the directory ``path``; returns its manifest.
 
     The snapshot's pending committables are left out: the job that wrote them commits them.
 

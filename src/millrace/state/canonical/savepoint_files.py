@@ -1,8 +1,7 @@
 """Writes the state in a native snapshot as the Parquet files of a canonical savepoint.
 
-Subtask by subtask the deltas are replayed into tables, whose values stay in the plain form in
-which they were written: neither the program nor its classes are needed, but for values that were
-pickled.
+The deltas are replayed into tables, subtask by subtask. Values stay in the plain form in which they
+were written, so the program and its classes are needed only for pickled values.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def write_states(
     max_parallelism: int,
     key_types: KeyTypes,
 ) -> tuple[StoredState, ...]:
-    """Write all states.
+    """Write the files of all states; returns the manifest's entries for them.
 
     Args:
         path: the directory of the savepoint.
@@ -74,7 +73,7 @@ def write_states(
 
 
 def _directories(paths: list[str]) -> set[str]:
-    """Those of tables, of operators, and of all states."""
+    """The directories of tables, of operators, and of all states."""
     tables = {os.path.dirname(file) for file in paths}
     operators = set(map(os.path.dirname, tables))
     return tables | operators | set(map(os.path.dirname, operators))
@@ -82,7 +81,8 @@ def _directories(paths: list[str]) -> set[str]:
 
 @dataclass
 class _Draft:
-    """A state in the making: what of its types is known is taken from its first file."""
+    """Manifest entry of a state while its files are being written. The first file determines the
+    types."""
 
     state: StoredState
     files: list[StateFile] = field(default_factory=list)
@@ -102,11 +102,11 @@ class _Writer:
         self.paths: list[str] = []
 
     def states(self) -> tuple[StoredState, ...]:
-        """Their entry in the manifest."""
+        """The manifest's entries for the written states."""
         return tuple(replace(d.state, files=tuple(d.files)) for d in self._drafts.values())
 
     def add(self, stage: str, subtask: int, table: TableId, state: SubtaskState) -> None:
-        """Write what a subtask has of one table."""
+        """Write the entries that a subtask has in one table."""
         kind, schema = state.kind(table), state.schema(table)
         table_delta = state.tables[table].scan(None, sys.maxsize).table_delta
         draft = self._draft(stage, table, kind)
@@ -151,7 +151,7 @@ class _Writer:
         return StateFile(relative, subtask, count, length, sha256, pickled)
 
     def _groups(self, state: StoredState, keys: list[Any]) -> Any | None:
-        """The key groups of keys that are in their plain form; None: unknown."""
+        """Key groups of keys in plain form; None if they are unknown."""
         columnar = kind_named(state.kind).columnar is not None
         written: Schema = ANY if state.schema is None or columnar else state.schema[1]
         if written != ANY:
@@ -170,7 +170,8 @@ class _Writer:
 
 
 def _columns(declared: dict[str, Schema], rows: Columns) -> dict[str, Schema]:
-    """Return the schemas of all columns; undeclared ones are as the first subtask has them."""
+    """Schemas of all columns. Undeclared columns get the schema that fits the first subtask's
+    values."""
     if NAME in declared:  # each operator keeps something else
         return {**declared, NAME: schema_of_values(rows[NAME])}
     return {

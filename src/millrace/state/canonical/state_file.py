@@ -1,4 +1,4 @@
-"""One Parquet file of the entries of a state: written with bounds that its reader can check."""
+"""One Parquet file with the entries of a state, written within bounds that its reader can check."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ANY = column_of(ANY)
 
 
 def arrow_schema(columns: dict[str, Schema], keyed: bool) -> pa.Schema:
-    """The schema of a file."""
+    """Arrow schema of a file."""
     fields = [pa.field(KEY_GROUP, pa.int32())] if keyed else []
     for name, schema in columns.items():
         column = column_of(schema)
@@ -54,8 +54,8 @@ def arrow_schema(columns: dict[str, Schema], keyed: bool) -> pa.Schema:
 def to_arrow(
     rows: Columns, columns: dict[str, Schema], groups: Any | None, typed: bool = True
 ) -> tuple[pa.Table, int]:
-    """Rows as a table, and how many values had to be pickled. ``groups``: the key groups of rows,
-    an array; the table is in their order. Without ``typed`` all values are untyped ones."""
+    """Rows as a table, and the number of pickled values. The table is sorted by ``groups``, the
+    array of the rows' key groups. Without ``typed``, all values are written untyped."""
     schema = arrow_schema(columns, groups is not None)
     arrays: list[Any] = [] if groups is None else [pa.array(groups, pa.int32())]
     pickled = 0
@@ -79,7 +79,7 @@ def to_arrow(
 
 
 def _written(column: StateColumn, array: pa.Array, is_any: bool, typed: bool) -> list[pa.Array]:
-    """The columns of values that are one already."""
+    """Typed and untyped columns of a column whose values are an Arrow array already."""
     if is_any:
         return [array]
     if typed:
@@ -90,8 +90,8 @@ def _written(column: StateColumn, array: pa.Array, is_any: bool, typed: bool) ->
 def write_rows(
     path: str, rows: Columns, columns: dict[str, Schema], groups: Any | None
 ) -> tuple[int, str, int]:
-    """Write a file, without flushing it to the disk; compressed, unless that would make it look
-    like a bomb. Returns its length, its SHA-256 and how many values are pickled.
+    """Write a file, without flushing it to the disk. The file is compressed, unless its reader
+    would then take it for a bomb. Returns its length, its SHA-256 and the number of pickled values.
 
     Raises:
         CheckpointError: it would look like a bomb anyhow.
@@ -127,12 +127,12 @@ def _write(path: str, table: pa.Table, compression: str) -> None:
 
 
 def _structures(table: pa.Table | pa.RecordBatch) -> int:
-    """The most that can be in its untyped values."""
+    """Upper bound for the number of structures in the untyped values of a table."""
     return sum(map(structures_in, binary_buffers(table.columns)))
 
 
 def checksum(file: IO[bytes]) -> str:
-    """The SHA-256 of a file."""
+    """SHA-256 of a file."""
     return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
@@ -143,11 +143,11 @@ def read_rows(
     groups: range | None,
     pickle_allowed: bool,
 ) -> Iterator[Columns]:
-    """The rows of a file, a batch at a time; without row groups that have no key of ``groups``.
+    """Rows of a file, batch by batch. Row groups without a key of ``groups`` are left out.
 
     Raises:
         CheckpointCorruptError: the file is missing, or is not what the manifest says.
-        SerializationError: it holds what has to be unpickled, and there is no leave to do so.
+        SerializationError: it holds pickled values, and unpickling is not allowed.
     """
     path = os.path.join(directory, file.path)
     with opened(path) as raw:
@@ -160,7 +160,7 @@ def read_rows(
             yield from _decoded(raw, file, columns, groups, pickle_allowed)
         except PickleRefusedError as error:
             raise SerializationError(
-                f"{path}: {error}; if you trust who made the savepoint, allow it: --allow-pickle, "
+                f"{path}: {error}; if you trust the savepoint's author, allow it: --allow-pickle, "
                 "or execution.state-recovery.allow-pickle"
             ) from error
         except SerializationError as error:
@@ -206,7 +206,7 @@ def _decoded(
 
 
 def _small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Its parts, so that the values of few bytes at once are made, wherever in it they are."""
+    """Parts of a batch with few bytes each, so that few values are decoded at a time."""
     half = batch.num_rows // 2
     if batch.nbytes <= PART_BYTES or not half:
         yield batch
@@ -216,7 +216,7 @@ def _small(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _chosen(footer: Footer, groups: range | None) -> list[int]:
-    """The row groups that may have a key of some key groups."""
+    """Row groups that may have a key of ``groups``."""
     if groups is None:
         return footer.filled()
     return [n for n in footer.filled() if _overlaps(footer.bounds(n), groups)]
@@ -239,7 +239,8 @@ def _rows(batch: pa.RecordBatch, columns: dict[str, Schema], pickle_allowed: boo
 
 
 def file_names(names: Sequence[str]) -> str:
-    """A path of directories that is safe everywhere, whatever operators are called."""
+    """Path of directories for ``names`` that is valid on every file system, whatever the
+    operators are called."""
     return "/".join(map(_safe, names))
 
 

@@ -1,5 +1,4 @@
-"""The states in a canonical savepoint's manifest: which there are, of which types, and
-in which files."""
+"""Entries for states in a canonical savepoint's manifest: their names, types and files."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ _PATH = re.compile(rf"{STATES}/[A-Za-z0-9.-]+/[A-Za-z0-9.-]+/[A-Za-z0-9.-]+\.par
 
 @dataclass(frozen=True, slots=True)
 class StateFile:
-    """The entries of one state that one subtask had."""
+    """File with the entries of one state from one subtask."""
 
     path: str
     """Relative to the savepoint."""
@@ -34,7 +33,7 @@ class StateFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
-    """One table of one stage."""
+    """Manifest entry for one table of one stage."""
 
     stage: str
     uid: str
@@ -49,13 +48,13 @@ class StoredState:
 
     @property
     def table(self) -> TableId:
-        """Its address."""
+        """Address of the table."""
         return TableId(self.uid, self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class SubtaskFiles:
-    """Where all the state of one subtask is; stands in a delta in place of its bytes."""
+    """Files with all the state of one subtask; they stand in a delta in place of its bytes."""
 
     directory: str
     """Of the savepoint."""
@@ -65,11 +64,11 @@ class SubtaskFiles:
 
     @property
     def length(self) -> int:
-        """Bytes of all files."""
+        """Total bytes of the files."""
         return sum(file.length for state in self.states for file in state.files)
 
 
 def check_path(path: str) -> None:
-    """Raises ValueError unless a path is one that a savepoint of ours has."""
+    """Raises ValueError unless a path has the form of the paths in our savepoints."""
     if not _PATH.fullmatch(path) or any(part in (".", "..") for part in path.split(os.sep)):
         raise ValueError(f"{path!r} is no path of a file of states")

@@ -1,4 +1,4 @@
-"""A table of one subtask in a canonical savepoint, read as table deltas when it is wanted."""
+"""Table of one subtask in a canonical savepoint, which is read as table deltas on demand."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["StoredTable", "tables_of_files"]
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """Takes the place of an encoded table delta."""
+    """Table in files of a savepoint, in place of an encoded table delta."""
 
     directory: str
     state: StoredState
     pickle_allowed: bool
 
     def table_deltas(self, groups: range | None = None) -> Iterator[TableDelta]:
-        """Table deltas that together give the table; ``groups`` are the key groups that are wanted,
-        what is of others may be left out.
+        """Table deltas whose sum is the table. Keys outside the key groups ``groups`` may be left
+        out.
 
         Raises:
             CheckpointCorruptError: a file is missing or damaged.
@@ -50,7 +50,7 @@ class StoredTable:
 
 
 def tables_of_files(files: SubtaskFiles) -> dict[tuple[str, str], tuple[str, Any, StoredTable]]:
-    """Per table of a subtask: kind, schema and content."""
+    """Kind, schema and content of each table of a subtask."""
     return {
         state.table: (
             state.kind,

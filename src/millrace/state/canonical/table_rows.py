@@ -1,4 +1,4 @@
-"""The entries of a table as rows: a list per column of its kind, and back again."""
+"""Conversion between the entries of a table and rows: a list per column of its kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WINDOW: Schema = "STRUCTURED<'window', start BIGINT, end BIGINT>"
 
 
 def declared_columns(kind: TableKind, schema: TableSchema) -> dict[str, Schema]:
-    """The columns of a kind in their order, with the types that are known; else `ANY`."""
+    """Columns of a kind in their order, with their types, or `ANY` for an unknown type."""
     _, key, inner, value = schema or (1, ANY, ANY, ANY)
     known: dict[str, Schema] = {
         KEY: key, MAP_KEY: inner, VALUE: value,
@@ -43,7 +43,7 @@ def declared_columns(kind: TableKind, schema: TableSchema) -> dict[str, Schema]:
 
 
 def rows_of(kind: TableKind, table_delta: TableDelta) -> Columns:
-    """The columns of a copy of a table."""
+    """Columns of a table delta that holds a complete copy of a table."""
     put, parts = table_delta["put"], kind.columns
     if kind.layout is Layout.FLAT:
         return _named((parts.outer, list(put)), (parts.value, list(put.values())))
@@ -70,7 +70,7 @@ def _named(*parts: tuple[tuple[str, ...], list[Any]]) -> Columns:
 
 
 def table_delta_of(kind: TableKind, columns: Columns) -> TableDelta:
-    """The table delta that adds some rows; those of a list come in order."""
+    """Table delta that adds the rows in ``columns``; the rows of a list are in order."""
     parts = kind.columns
     outers, values = _joined(columns, parts.outer), _joined(columns, parts.value)
     if kind.layout is Layout.FLAT:

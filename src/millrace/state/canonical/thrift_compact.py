@@ -1,6 +1,7 @@
-"""Reads structs of Thrift's compact protocol, in which Parquet's footers and page headers are.
+"""Reader for structs of Thrift's compact protocol, the format of Parquet's footers and page
+headers.
 
-pyarrow shows footers, too, but ends the process where one is tampered with.
+pyarrow reads footers, too, but a manipulated footer makes it end the process.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _ST
 
 
 class ThriftError(ValueError):
-    """These bytes are no struct."""
+    """The bytes are no struct of Thrift."""
 
 
 def read_struct(data: bytes, at: int = 0) -> tuple[Fields, int]:
-    """The fields of the struct at a place by their numbers, and where it ends.
+    """Fields, by number, of the struct at the position ``at``, and the position after the struct.
 
     Raises:
         ThriftError: there is none.

@@ -1,1 +1,2 @@
-"""The checkpoint format: delta files, segments, manifests, and how their files come and go."""
+"""The checkpoint format: delta files, segments and manifests, and how their files are created
+and deleted."""

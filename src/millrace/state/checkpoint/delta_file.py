@@ -1,4 +1,4 @@
-"""Delta files: the deltas of all subtasks in one file, so that a checkpoint adds one file only.
+"""Delta files: the deltas of all subtasks in one file, so that a checkpoint adds only one file.
 
 Layout::
 
@@ -94,7 +94,7 @@ class DeltaFileRef:
 
 @dataclass(frozen=True, slots=True)
 class DeltaFile:
-    """A delta file and what its index lists, every delta with a reference to its bytes."""
+    """Delta file and the deltas in its index, each with a reference to its bytes."""
 
     ref: DeltaFileRef
     entries: tuple[DeltaEntry, ...]
@@ -117,7 +117,7 @@ class DeltaLoader:
         self._job_dir = job_dir
 
     def __call__(self, delta: StateDelta) -> bytes:
-        """The bytes; raises CheckpointCorruptError when their file is damaged."""
+        """Bytes of the delta. Raises CheckpointCorruptError when their file is damaged."""
         data = delta.data
         if isinstance(data, SubtaskFiles):
             return native_payload(data)
@@ -127,8 +127,8 @@ class DeltaLoader:
         return read_range(path, data.offset, data.length, data.crc)
 
     def pieces(self, delta: StateDelta) -> Iterator[bytes | memoryview]:
-        """The pieces of the payload, one after the other; raises CheckpointCorruptError when their
-        file is damaged."""
+        """Pieces of the payload in order. Raises CheckpointCorruptError when their file is
+        damaged."""
         data = delta.data
         if isinstance(data, SubtaskFiles):
             yield from split(native_payload(data))
@@ -173,7 +173,7 @@ def write_delta_file(
 
 
 class DeltaFileWriter:
-    """Makes the pieces of a file, to be written one after the other.
+    """Makes the pieces of a delta file, which the caller writes one after the other.
 
     Args:
         absorb: paths of files whose bytes are copied into this one instead of referred to.
@@ -191,11 +191,11 @@ class DeltaFileWriter:
         self._index_crc = 0
 
     def head(self) -> bytes:
-        """The first piece."""
+        """First piece of the file."""
         return _HEADER.pack(_MAGIC, FORMAT_VERSION)
 
     def add(self, entry: DeltaEntry) -> bytes:
-        """The piece of one delta, empty if it stays elsewhere.
+        """Piece of one delta; empty if the delta stays in another file.
 
         Raises:
             CheckpointCorruptError: its file is damaged.
@@ -209,13 +209,13 @@ class DeltaFileWriter:
         return data
 
     def tail(self) -> bytes:
-        """The last piece."""
+        """Last piece of the file."""
         index = msgspec.msgpack.encode([_row(entry, self.path) for entry in self._placed])
         self._index_crc = zlib.crc32(index)
         return index + _FOOTER.pack(_MAGIC, self._offset, len(index), self._index_crc)
 
     def file(self, length: int) -> DeltaFile:
-        """The file, once it is written."""
+        """The delta file, after it has been written with ``length`` bytes."""
         placed = tuple(self._placed)
         ref = DeltaFileRef(
             self.path, length, self._offset, self._index_crc, len(placed), self._tier
@@ -240,7 +240,7 @@ def _row(entry: DeltaEntry, own_path: str) -> _Row:
 
 
 def read_index(job_dir: StrPath, ref: DeltaFileRef) -> list[DeltaEntry]:
-    """The deltas of a file, with references to their bytes.
+    """Deltas in a file, with references to their bytes.
 
     Raises:
         CheckpointCorruptError: the file is missing, truncated or damaged outside of the payloads
@@ -261,7 +261,7 @@ def read_index(job_dir: StrPath, ref: DeltaFileRef) -> list[DeltaEntry]:
 
 
 def _read_checked(path: str, ref: DeltaFileRef) -> bytes:
-    """The bytes of the index, after header, length and footer were found right."""
+    """Bytes of the index, after a check of header, length and footer."""
     with opened(path) as file:
         length = size_of_opened(file)
         if length != ref.length or not 0 <= ref.index_offset <= length:
@@ -281,8 +281,8 @@ def _read_checked(path: str, ref: DeltaFileRef) -> bytes:
 
 
 def check_shared(path: str) -> None:
-    """Raises ValueError unless ``path`` is of a file right below the directory of shared files:
-    whoever follows it must not get anywhere else."""
+    """Raises ValueError unless ``path`` is a file directly in the directory of shared files: a
+    reader that follows the path must not leave this directory."""
     folder, _, name = path.partition("/")
     if folder != SHARED or not name or name in (".", "..") or "/" in name or "\0" in name:
         raise ValueError(f"it refers to {path!r}")

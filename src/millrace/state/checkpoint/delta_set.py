@@ -1,4 +1,4 @@
-"""The set of delta files that make up the present state, and which of their deltas are live."""
+"""Set of the delta files that make up the present state, with their live deltas."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _NO_TIP: Tip = (-1, "")
 
 @dataclass(frozen=True, slots=True)
 class DeltaSet:
-    """The delta files of one consistent cut. Immutable: a failed checkpoint just drops its copy."""
+    """Delta files of one consistent cut. The set is immutable: a failed checkpoint just drops
+    its copy."""
 
     files: Mapping[str, DeltaFile] = field(default_factory=dict)
     """By path."""
@@ -38,20 +39,20 @@ class DeltaSet:
     """Per subtask: epoch and version of the newest delta."""
 
     def with_file(self, file: DeltaFile) -> DeltaSet:
-        """With one more file of new deltas; files that are dead by that are left out."""
+        """This set plus a file of new deltas, minus the files that have no live delta any more."""
         files = {**self.files, file.ref.path: file}
         low_epochs, tips = raised(self.low_epochs, file.entries), _newer(self.tips, file.entries)
         return DeltaSet(files, low_epochs, tips).without_dead_files()
 
     def with_packed(self, sources: Iterable[str], packed: DeltaFile) -> DeltaSet:
-        """With ``packed`` in the place of the files whose live deltas it holds."""
+        """This set with ``packed`` in place of the files whose live deltas it holds."""
         gone = set(sources)
         files = {path: file for path, file in self.files.items() if path not in gone}
         files[packed.ref.path] = packed
         return DeltaSet(files, self.low_epochs, self.tips).without_dead_files()
 
     def for_stages(self, stages: Mapping[str, int]) -> DeltaSet:
-        """Without what belongs to subtasks that these stages (uid -> parallelism) do not have."""
+        """This set without deltas of subtasks that ``stages`` (uid -> parallelism) do not have."""
 
         def stays(key: SubtaskKey) -> bool:
             return key[1] < stages.get(key[0], 0)
@@ -63,7 +64,7 @@ class DeltaSet:
         return DeltaSet(self.files, low_epochs, tips).without_dead_files()
 
     def without_dead_files(self) -> DeltaSet:
-        """Without the files that hold no live delta."""
+        """This set without files that hold no live delta."""
         # the newest deltas come last in a file, so the search ends soon
         files = {
             path: file
@@ -73,7 +74,7 @@ class DeltaSet:
         return DeltaSet(files, self.low_epochs, self.tips)
 
     def has(self, entry: DeltaEntry) -> bool:
-        """Whether the delta, or a later one of its subtask, is in already."""
+        """Whether the set has the delta, or a later one of its subtask."""
         return entry[2].epoch <= self.tips.get(entry[:2], _NO_TIP)[0]
 
     def is_live(self, entry: DeltaEntry) -> bool:
@@ -83,12 +84,12 @@ class DeltaSet:
         return low_epoch is not None and delta.epoch >= low_epoch
 
     def live(self) -> list[DeltaEntry]:
-        """All live deltas, those of a subtask in epoch order."""
+        """All live deltas; the deltas of a subtask are in epoch order."""
         found = self.by_subtask()
         return [(*key, delta) for key in found for delta in found[key]]
 
     def by_subtask(self) -> dict[SubtaskKey, list[StateDelta]]:
-        """The live deltas of every subtask in epoch order."""
+        """Live deltas of every subtask, in epoch order."""
         found: dict[SubtaskKey, list[StateDelta]] = {}
         for file in self.files.values():
             for entry in filter(self.is_live, file.entries):
@@ -98,7 +99,7 @@ class DeltaSet:
         return found
 
     def misfit(self, versions: Mapping[SubtaskKey, str]) -> str | None:
-        """Return why the newest deltas do not make ``versions``; None: they do."""
+        """Why the newest deltas do not lead to ``versions``; None if they do."""
         for key, version in versions.items():
             newest = self.tips.get(key, _NO_TIP)[1]
             if version != newest:
@@ -112,7 +113,7 @@ class DeltaSet:
 def raised(
     low_epochs: Mapping[SubtaskKey, int], entries: Iterable[DeltaEntry]
 ) -> dict[SubtaskKey, int]:
-    """The low epochs after some more deltas."""
+    """Low epochs after the deltas in ``entries``."""
     result = dict(low_epochs)
     for stage, subtask, delta in entries:
         key = stage, subtask
@@ -129,7 +130,8 @@ def _newer(tips: Mapping[SubtaskKey, Tip], entries: Iterable[DeltaEntry]) -> dic
 
 
 def check_segments(job_dir: StrPath, entries: Iterable[DeltaEntry]) -> None:
-    """Raises CheckpointCorruptError unless the files of these deltas are as long as they must be.
+    """Raises CheckpointCorruptError unless each file of these deltas has at least the length that
+    they need.
 
     Their content is checked when it is loaded.
     """
@@ -142,7 +144,7 @@ def check_segments(job_dir: StrPath, entries: Iterable[DeltaEntry]) -> None:
 
 
 def read_delta_set(job_dir: StrPath, manifest: Manifest) -> DeltaSet:
-    """The deltas of a checkpoint, from the indexes of its files.
+    """Deltas of a checkpoint, from the indexes of its files.
 
     Raises:
         CheckpointCorruptError: a file is missing or damaged, or the deltas are not those of the
@@ -157,8 +159,8 @@ def read_deltas_of(
     metadata: StrPath,
     known: Mapping[str, DeltaFile] | None = None,
 ) -> DeltaSet:
-    """The deltas that a manifest names, whose files are relative to ``directory``; ``metadata`` is
-    what errors call the manifest, ``known`` are files by path whose indexes have been read before.
+    """Deltas that a manifest names, with files relative to ``directory``. Errors call the
+    manifest ``metadata``; ``known`` are files, by path, with indexes that have been read before.
     Raises as `read_delta_set` does."""
     known = known or {}
     files = [known.get(ref.path) or _read_file(directory, ref) for ref in manifest.delta_files]

@@ -1,4 +1,4 @@
-"""Where things are in a job's checkpoint directory; the same layout as Flink's.
+"""Paths in a job's checkpoint directory; the layout is the same as Flink's.
 
 ``<dir>/<job-id>/chk-<n>/_metadata`` is checkpoint n and makes it complete, ``shared/`` holds what
 several checkpoints refer to (Flink docs, "Checkpoints", directory structure).
@@ -38,38 +38,38 @@ _CHECKPOINT = re.compile(r"chk-(\d+)")
 
 
 def checkpoint_dir(job_dir: StrPath, number: int) -> str:
-    """The directory of a checkpoint."""
+    """Directory of a checkpoint."""
     return os.path.join(job_dir, f"chk-{number}")
 
 
 def metadata_path(job_dir: StrPath, number: int) -> str:
-    """The file that makes a checkpoint complete."""
+    """Path of the file that makes a checkpoint complete."""
     return os.path.join(job_dir, f"chk-{number}", METADATA)
 
 
 def committed_path(job_dir: StrPath, number: int) -> str:
-    """The file that says that nothing of a checkpoint is left to be committed."""
+    """Path of the file which says that all committables of a checkpoint have been committed."""
     return os.path.join(job_dir, f"chk-{number}", COMMITTED)
 
 
 def checkpoint_numbers(job_dir: StrPath) -> list[int]:
-    """The numbers of all checkpoints, complete or not, in ascending order."""
+    """Numbers of all checkpoints, complete or not, in ascending order."""
     names = file_system_of(job_dir).directories(os.fspath(job_dir))
     found = (_CHECKPOINT.fullmatch(name) for name in names)
     return sorted(int(match[1]) for match in found if match)
 
 
 def is_complete(job_dir: StrPath, number: int) -> bool:
-    """Whether there is a checkpoint of that number. Where nothing but conditional creation keeps
-    two drivers apart, an empty ``_metadata`` is a number that a new one has taken from a former
-    one (see `CheckpointStorage`)."""
+    """Whether the checkpoint with that number is complete. Without locks, only conditional
+    creation keeps two drivers apart: there, an empty ``_metadata`` means that a new driver has
+    taken the number from a former one (see `CheckpointStorage`)."""
     files = file_system_of(job_dir)
     found = files.status(metadata_path(job_dir, number))
     return found is not None and (found.length > 0 or files.has_locks)
 
 
 def complete_checkpoints(job_dir: StrPath) -> list[int]:
-    """The numbers of the complete checkpoints, in ascending order.
+    """Numbers of the complete checkpoints, in ascending order.
 
     Raises:
         CheckpointError: the directory cannot be read; no directory is no error, no bucket is one.
@@ -82,12 +82,13 @@ def complete_checkpoints(job_dir: StrPath) -> list[int]:
 
 
 def checkpoint_files(job_dir: StrPath, number: int) -> tuple[str, str]:
-    """The files in the directory of a checkpoint; they may be missing."""
+    """Paths of the files in the directory of a checkpoint; the files may be missing."""
     return metadata_path(job_dir, number), committed_path(job_dir, number)
 
 
 def remove_checkpoint(job_dir: StrPath, number: int) -> bool:
-    """Delete the directory of a checkpoint: ``_metadata`` first, so that no half of it counts.
+    """Delete the directory of a checkpoint: ``_metadata`` first, so that a checkpoint with missing
+    files never counts.
 
     Returns:
         Whether that one has gone. If not, the checkpoint is whole, and its files must stay.

@@ -1,4 +1,5 @@
-"""The files of checkpoints and savepoints: errors that name the file, ranges with a checksum."""
+"""Access to the files of checkpoints and savepoints: errors that name the file, ranges with a
+checksum."""
 
 from __future__ import annotations
 
@@ -38,14 +39,14 @@ def write_file(
     exclusive: bool = False,
     before_complete: Callable[[], None] | None = None,
 ) -> int:
-    """Write a file in a directory that is there, so that it appears whole.
+    """Write a file in an existing directory, so that readers see all of it or nothing.
 
     Args:
         chunks: its content, piece by piece.
         durable: whether to flush the file and its directory; what does not outlive the process
             needs no flush.
         flush_too: files and directories that must be on the disk before this one appears.
-        exclusive: unless there is a file of that name, which is replaced otherwise.
+        exclusive: whether to raise an error if a file of that name exists; else it is replaced.
         before_complete: called when everything but the name is on the disk.
 
     Returns:
@@ -77,12 +78,12 @@ def _completed(pending: PendingFile, exclusive: bool) -> int:
 
 
 class _ExistsError(FileExistsError):
-    """Passes through `writing`."""
+    """Error for an existing file, which `writing` does not convert."""
 
 
 @contextlib.contextmanager
 def writing(path: StrPath) -> Iterator[None]:
-    """Turns what the file system says while ``path`` is written into our errors."""
+    """Convert errors of the file system while ``path`` is written into our errors."""
     try:
         yield
     except _ExistsError:
@@ -107,7 +108,8 @@ def read_range(path: StrPath, offset: int, length: int, crc: int) -> bytes:
 
 
 def check(path: StrPath, data: bytes, offset: int, length: int, crc: int) -> None:
-    """Raises CheckpointCorruptError unless ``data`` is what was once written at ``offset``."""
+    """Raises CheckpointCorruptError unless ``data`` has the length and CRC-32 of the bytes once
+    written at ``offset``."""
     if len(data) < length:
         raise CheckpointCorruptError(
             path, f"it ends at byte {offset + len(data)} of at least {offset + length}"
@@ -120,13 +122,13 @@ def check(path: StrPath, data: bytes, offset: int, length: int, crc: int) -> Non
 
 @contextlib.contextmanager
 def opened(path: StrPath, buffered: bool = False) -> Iterator[BinaryIO]:
-    """A file to be read; raises our errors, also for what is no plain file."""
+    """File opened for reading. Raises our errors, also if ``path`` is no plain file."""
     with reading(path), file_system_of(path).open(os.fspath(path), buffered) as file:
         yield file
 
 
 def length_of(path: StrPath) -> int:
-    """The bytes of a file. Raises as `opened` does."""
+    """Bytes of a file. Raises as `opened` does."""
     with reading(path):
         found = file_system_of(path).status(os.fspath(path))
         if found is None:
@@ -135,7 +137,7 @@ def length_of(path: StrPath) -> int:
 
 
 def size_of_opened(file: BinaryIO) -> int:
-    """The bytes of an open file, whose position is at its beginning then."""
+    """Bytes of an open file; moves its position to the beginning."""
     length = file.seek(0, io.SEEK_END)
     file.seek(0)
     return length
@@ -143,7 +145,7 @@ def size_of_opened(file: BinaryIO) -> int:
 
 @contextlib.contextmanager
 def reading(path: StrPath) -> Iterator[None]:
-    """Turns what the file system says while ``path`` is read into our errors."""
+    """Convert errors of the file system while ``path`` is read into our errors."""
     try:
         yield
     except FileNotFoundError:
@@ -155,11 +157,11 @@ def reading(path: StrPath) -> Iterator[None]:
 
 
 def reason_of(error: OSError) -> str:
-    """Return the operating system's message, in words."""
+    """Message of the operating system, in words."""
     return error.strerror or str(error)
 
 
 def delete_quietly(path: StrPath, *more: StrPath) -> None:
-    """Delete files that are in one file system; those that stay are garbage, not an error."""
+    """Delete files in one file system. A file that cannot be deleted is garbage, not an error."""
     with contextlib.suppress(OSError):
         file_system_of(path).delete_all([os.fspath(one) for one in (path, *more)])

@@ -1,4 +1,5 @@
-"""The manifest of a checkpoint: the content of ``_metadata``, and the point of no return.
+"""Manifest of a checkpoint: the content of ``_metadata``. With this file, the checkpoint is
+complete.
 
 A checkpoint is complete when, and only when, its manifest is in its place. It names everything a
 run needs to go on: the files that make up the state, the positions of the sources, and what the
@@ -110,7 +111,7 @@ class Manifest:
     """In which way the operators of its queries got their uids."""
 
     def encode(self) -> bytes:
-        """The content of a ``_metadata`` file.
+        """Content of a ``_metadata`` file.
 
         Raises:
             CheckpointError: nobody could read it; it is too long.
@@ -141,7 +142,7 @@ class Manifest:
 
     @staticmethod
     def decode(data: bytes, path: StrPath) -> Manifest:
-        """The manifest in ``data``; ``path`` is what errors call it.
+        """The manifest in ``data``; errors call it ``path``.
 
         Raises:
             CheckpointCorruptError: the data is damaged in whatever way.
@@ -182,12 +183,12 @@ _ADDED: dict[str, Any] = {"query_uids": 1}
 
 
 def _parts(data: bytes) -> int:
-    """The most values that JSON can have."""
+    """Upper bound for the number of values in JSON bytes."""
     return sum(map(data.count, (b",", b"[", b"{")))
 
 
 def _read(fields: dict[str, msgspec.Raw], name: str, hint: type[T]) -> T:
-    """A field as what it must be.
+    """Field ``name``, decoded as the type ``hint``.
 
     Raises:
         ValueError: it is something else, or missing; the text names it.
@@ -248,7 +249,7 @@ def _from_fields(fields: dict[str, msgspec.Raw]) -> Manifest:
 
 
 def _check_states(states: tuple[StoredState, ...]) -> None:
-    """Their readers rely on schemas and paths."""
+    """Check the schemas and paths of states, because the readers of the files rely on them."""
     schemas = {str(s) for state in states for s in state.columns.values()}
     schemas |= {str(s) for state in states for s in (state.schema or ())[1:]}
     if sum(map(len, schemas)) > MAX_TYPE_TEXT:
@@ -261,7 +262,8 @@ def _check_states(states: tuple[StoredState, ...]) -> None:
 
 
 def _check_widths(manifest: Manifest) -> None:
-    """Whoever goes on from it counts up to them."""
+    """Check the parallelism of stages and the subtask numbers: a job that restores the
+    checkpoint makes a subtask for each number below them."""
     highest, stages = manifest.max_parallelism, manifest.stages
     if not 1 <= highest <= MAX_KEY_GROUPS:
         raise ValueError("max_parallelism is out of range")
@@ -280,7 +282,7 @@ def _check_widths(manifest: Manifest) -> None:
 
 
 def read_manifest(job_dir: StrPath, number: int) -> Manifest:
-    """The manifest of a checkpoint.
+    """Manifest of a checkpoint.
 
     Raises:
         CheckpointCorruptError: it is missing or damaged.

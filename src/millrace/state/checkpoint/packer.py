@@ -1,4 +1,4 @@
-"""The thread that packs delta files while the job goes on."""
+"""Thread that packs delta files while the job goes on."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PAUSE_AFTER_ERROR = 8
 
 
 class _CancelledError(Exception):
-    """The job ends; the copying need not be finished."""
+    """The job ends, so the copying need not be finished."""
 
 
 class Packer:
-    """Packs one group of files per tier, a piece of each after every checkpoint.
+    """Packs one group of files per tier, a part of each after every checkpoint.
 
-    All methods are for one thread, the engine's. Nothing waits for the packing, and its failure
-    costs nothing but more files.
+    Only the engine's thread calls the methods. Nothing waits for the packing; if it fails, there
+    are more files and no other harm.
     """
 
     def __init__(self, job_dir: StrPath, run_id: str, durable: bool) -> None:
@@ -45,7 +45,8 @@ class Packer:
         self._error: Exception | None = None
 
     def offer(self, deltas: DeltaSet, added: int) -> None:
-        """A checkpoint has added so many bytes: copy a piece, unless one is being copied."""
+        """Note that a checkpoint has added ``added`` bytes, and copy the next part, unless one
+        is being copied."""
         self._owed += added
         if self._is_running() or self._must_pause():
             return
@@ -68,31 +69,31 @@ class Packer:
             self._thread.start()
 
     def ready(self) -> list[Packed]:
-        """The files that are ready, if any; they stay so until `taken`."""
+        """Packed files that are ready; they stay ready until `taken`."""
         if self._is_running():
             return []
         return [p.packed for p in self._packings.values() if p.packed is not None]
 
     def taken(self, packed: list[Packed]) -> None:
-        """These are part of a checkpoint now; go on with the next."""
+        """Note that ``packed`` are part of a checkpoint now, and go on with the next files."""
         for tier, packing in list(self._packings.items()):
             if packing.packed in packed:
                 del self._packings[tier]
 
     def working_files(self) -> set[str]:
-        """Return what no checkpoint refers to yet: files, relative to the job's directory, and the
-        tokens of those that are being written."""
+        """Files that no checkpoint refers to yet, relative to the job's directory, and the
+        tokens of files that are being written."""
         packings = list(self._packings.values())  # the thread may drop one that failed
         paths = [path for packing in packings for path in packing.paths()]
         return {path.removeprefix(f"{os.fspath(self._job_dir)}/") for path in paths}
 
     def wait(self) -> None:
-        """Wait until nothing is being copied."""
+        """Wait until the present copying is finished."""
         if self._thread is not None:
             self._thread.join()
 
     def discard(self) -> None:
-        """Stop what is under way and delete what is ready."""
+        """Stop the present copying and delete the ready files."""
         self._cancelled.set()
         self.wait()
         self._cancelled.clear()

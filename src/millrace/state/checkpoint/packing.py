@@ -1,4 +1,4 @@
-"""Packing: tiered compaction of delta files, some bytes per checkpoint.
+"""Packing: tiered compaction of delta files, with a limited number of bytes per checkpoint.
 
 Every checkpoint adds a file. As soon as there are enough of one tier, their live deltas are copied
 into one file of the next tier, so that the number of files grows with the logarithm of the number
@@ -46,7 +46,7 @@ _NOTHING = memoryview(b"")
 
 @dataclass(frozen=True, slots=True)
 class PackingGroup:
-    """The files to pack into one."""
+    """Delta files that are to be packed into one."""
 
     sources: tuple[DeltaFile, ...]
     tier: int
@@ -54,14 +54,15 @@ class PackingGroup:
     target_tier: int
 
     def live(self, deltas: DeltaSet) -> list[DeltaEntry]:
-        """The live deltas of the sources."""
+        """Live deltas of the source files."""
         return [entry for file in self.sources for entry in filter(deltas.is_live, file.entries)]
 
     def allowance(self, deltas: DeltaSet, added: int, remaining: int) -> float:
         """Bytes to copy in this step.
 
-        In proportion to ``added``, the bytes that checkpoints have added; more if otherwise the
-        tier would have twice its files before ``remaining`` bytes are copied.
+        The result is proportional to ``added``, the bytes that checkpoints have added. It is
+        greater if otherwise the tier would have twice its files before ``remaining`` bytes are
+        copied.
         """
         files = sum(file.ref.tier == self.tier for file in deltas.files.values())
         until_full = (2 * FILES_PER_TIER - files) * float(FILES_PER_TIER) ** self.tier
@@ -70,7 +71,7 @@ class PackingGroup:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A packed file, and the paths of the files that it replaces."""
+    """Packed file, and the paths of the files that it replaces."""
 
     sources: tuple[str, ...]
     segments: frozenset[str]
@@ -78,7 +79,8 @@ class Packed:
     file: DeltaFile
 
     def applied_to(self, deltas: DeltaSet) -> DeltaSet:
-        """``deltas`` with this file instead of its sources; some of them may be dead by now."""
+        """``deltas`` with the packed file instead of its sources. Some of its deltas may be dead
+        meanwhile."""
         return deltas.with_packed(self.sources, self.file)
 
 
@@ -118,11 +120,11 @@ class Packing:
         """The result, once all is copied."""
 
     def paths(self) -> list[str]:
-        """The paths of the file: the final one, and the temporary one while it is written."""
+        """Paths of the file: the final one, and the temporary one during the writing."""
         return [self.path] if self._draft is None else [self.path, self._draft.token]
 
     def step(self, deltas: DeltaSet, allowance: float, proceed: Callable[[], None]) -> None:
-        """Copy some more bytes; deltas that are not live any more are left out.
+        """Copy the next bytes; deltas that are dead meanwhile are left out.
 
         Args:
             allowance: about how many bytes to copy.
@@ -172,7 +174,7 @@ class Packing:
         return _NOTHING
 
     def _cost(self, entry: DeltaEntry) -> int:
-        """Bytes to copy for a delta; 0 if its data stays in a segment that is not packed."""
+        """Bytes to copy for a delta; 0 if its data stays in a segment."""
         data = entry[2].data
         absorbed = isinstance(data, FileRef) and data.path in self._absorb
         return entry[2].size() if absorbed else 0
@@ -195,8 +197,8 @@ def _segments_to_absorb(entries: Collection[DeltaEntry]) -> frozenset[str]:
 
 
 def choose(deltas: DeltaSet, busy: Collection[int] = ()) -> list[PackingGroup]:
-    """The groups to pack next, at most one per tier and none of tiers that are ``busy``: all files
-    of a full tier, else its big files of which few bytes are live."""
+    """Groups to pack next, at most one per tier and none of tiers that are ``busy``. A full tier
+    is packed as a whole; of another tier, the big files with few live bytes are packed."""
     tiers: dict[int, list[DeltaFile]] = {}
     for file in deltas.files.values():
         tiers.setdefault(file.ref.tier, []).append(file)

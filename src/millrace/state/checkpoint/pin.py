@@ -1,4 +1,4 @@
-"""A pinned checkpoint: it is being read, so retention does not delete its files."""
+"""Pinned checkpoint: retention does not delete its files while they are being read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Pin"]
 
 
 class Pin:
-    """Keeps the files of one checkpoint from being deleted; a context manager, too.
+    """Protects the files of one checkpoint from deletion. Also a context manager.
 
     Taken with `CheckpointStorage.pin`. It may be read and released in any thread; what it held is
     deleted with one of the next checkpoints. After a crash it holds nothing.
@@ -31,7 +31,7 @@ class Pin:
         self._release = release
 
     def release(self) -> None:
-        """The files are no longer needed. Repeating it does nothing."""
+        """Give up the protection of the files. Repeated calls do nothing."""
         self._release()
 
     def __enter__(self) -> Pin:

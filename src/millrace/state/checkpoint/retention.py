@@ -1,4 +1,4 @@
-"""Retention: which checkpoints stay, and what is deleted with those that go.
+"""Retention: which checkpoints stay, and which files are deleted with the others.
 
 Files are deleted after the manifests that name them, so a crash in between leaves garbage, never
 a checkpoint with holes. Garbage is found again as an orphan: a file that nothing refers to. Those
@@ -34,7 +34,7 @@ SWEEP_EVERY = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """A checkpoint that stays although newer ones would push it out."""
+    """Checkpoint that stays even when enough newer ones exist."""
 
     number: int
     paths: Collection[str]
@@ -81,9 +81,10 @@ class Retention:
         keep: Held | None = None,
         abandoned: Iterable[int] = (),
     ) -> None:
-        """Take over the checkpoints of earlier runs. ``keep`` stays as long as this run: the
-        newest of a history that this run does not go on from. Those ``abandoned`` came after the
-        one to which this run has gone back; they go with the next checkpoint."""
+        """Take over the checkpoints of earlier runs. ``keep`` stays during this run: it is the
+        newest checkpoint of a history that this run does not continue. The ``abandoned`` are
+        newer than the checkpoint to which this run has gone back; the next checkpoint deletes
+        them."""
         self._abandoned = set(abandoned)
         self._kept = keep
         self._usable = sorted(usable)
@@ -91,19 +92,21 @@ class Retention:
         self._condemned.clear()
 
     def condemn(self, paths: Iterable[str], number: int) -> None:
-        """Files to which checkpoint ``number`` and those after it do not refer."""
+        """Mark files for deletion to which checkpoint ``number`` and later ones do not refer."""
         self._condemned += [(number, path) for path in paths]
 
     def hold(self, held: Held) -> None:
-        """Delete nothing of a checkpoint until it is released."""
+        """Protect all files of a checkpoint until it is released."""
         self._held.add(held)
 
     def let_go(self, held: Held) -> None:
-        """Delete it when it is next time for that. May be called from any thread, repeatedly."""
+        """Release a held checkpoint, so that a later deletion may include it. May be called from
+        any thread, repeatedly."""
         self._held.discard(held)
 
     def published(self, number: int, in_use: Callable[[], Container[str]]) -> None:
-        """Checkpoint ``number`` is complete; delete what is no longer wanted.
+        """Note that checkpoint ``number`` is complete, and delete checkpoints and files that are
+        not needed any more.
 
         ``in_use`` gives the files it refers to; it is called only when orphans are searched for.
         """
@@ -126,7 +129,7 @@ class Retention:
         self._until_sweep = (self._until_sweep or SWEEP_EVERY) - 1
 
     def discard(self) -> None:
-        """Delete all checkpoints but those that are held, oldest first, then their files."""
+        """Delete all checkpoints that are not held, oldest first, then their files."""
         held = self._all_held()
         staying = self._remove_older_than(sys.maxsize, {one.number for one in held})
         self._condemned.clear()
@@ -134,13 +137,14 @@ class Retention:
             self._sweep_orphans((), {path for one in held for path in one.paths}, -math.inf)
 
     def _all_held(self) -> set[Held]:
-        """As of now: what is released meanwhile is deleted next time, manifest first."""
+        """The checkpoints that are held at this time. If one is released meanwhile, the next
+        deletion includes it, manifest first."""
         held = self._held.copy()
         return held if self._kept is None else {*held, self._kept}
 
     def _remove_older_than(self, oldest: int, held: Container[int]) -> list[int]:
-        """Gives those that cannot be deleted: they can be resumed from as long as they are there,
-        so their files must not go."""
+        """Delete the checkpoints before ``oldest``. Returns those that cannot be deleted: a job
+        can still resume from them, so their files must stay."""
         old = self._older_than(oldest, held)
         staying = [number for number in old if not remove_checkpoint(self._job_dir, number)]
         self._forget(set(old).difference(staying), oldest)
@@ -149,8 +153,9 @@ class Retention:
     def _remove_at_once(
         self, oldest: int, newest: int, held: Container[int], needed: Container[str]
     ) -> None:
-        """Delete old checkpoints and files in one request. It may be carried out in part and in any
-        order, so the files are those of checkpoints whose manifests went with one before."""
+        """Delete old checkpoints and files in one request, which may be carried out in part and
+        in any order. Therefore the files belong only to checkpoints whose manifests an earlier
+        request deleted."""
         old = self._older_than(oldest, held)
         condemned = self._condemned
         files = self._due(self._gone_below, newest, needed)
@@ -178,8 +183,8 @@ class Retention:
         self._damaged = [number for number in self._damaged if number >= oldest]
 
     def _due(self, oldest: int, newest: int, needed: Container[str]) -> list[str]:
-        """The condemned files to delete now, when ``oldest`` is the first checkpoint that is left.
-        One checkpoint late at the earliest: a running epoch may still read the files."""
+        """Condemned files to delete now, if ``oldest`` is the first remaining checkpoint. Files
+        are deleted at least one checkpoint late, because a running epoch may still read them."""
         staying: list[tuple[int, str]] = []
         going: list[str] = []
         for number, path in self._condemned:

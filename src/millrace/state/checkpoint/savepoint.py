@@ -1,4 +1,4 @@
-"""Writes savepoints in native format: self-contained copies of a job's checkpoint.
+"""Writer of savepoints in native format: self-contained copies of a job's checkpoint.
 
 The live deltas are copied into one file (big ones into files beside it) without decoding them, so
 writing a savepoint takes as long as copying its bytes. ``_metadata`` is written last and completes
@@ -40,7 +40,7 @@ CHUNK = 1 << 20
 
 
 def savepoint_path(directory: StrPath, job_id: str) -> str:
-    """Return a new path for a savepoint of a job below ``directory``."""
+    """New path for a savepoint of a job below ``directory``."""
     return os.path.join(directory, f"{SAVEPOINT}-{job_id}-{uuid.uuid4().hex[:12]}")
 
 
@@ -70,7 +70,7 @@ def write_savepoint(path: str, job_dir: StrPath, pin: Pin) -> Manifest:
 
 @contextlib.contextmanager
 def new_savepoint_directory(path: str) -> Iterator[None]:
-    """Create the directory of a savepoint; delete it if the body of the ``with`` fails.
+    """Create the directory of a savepoint; delete it if the ``with`` block fails.
 
     Raises:
         CheckpointError: the directory, or a file in it, could not be written.
@@ -88,13 +88,13 @@ def new_savepoint_directory(path: str) -> Iterator[None]:
 
 
 def complete_savepoint(path: str, manifest: Manifest) -> None:
-    """Write the manifest to ``_metadata``, which completes the savepoint."""
+    """Write the manifest to ``_metadata``. This completes the savepoint."""
     flush_too = [path, os.path.dirname(path)]
     write_file(f"{path}/{METADATA}", (manifest.encode(),), flush_too=flush_too)
 
 
 def _copied(path: str, job_dir: StrPath, pin: Pin) -> Iterator[DeltaEntry]:
-    """The deltas with their bytes, but for big ones, which get files of their own."""
+    """Deltas with their bytes, except for big deltas, which get files of their own."""
     load = DeltaLoader(job_dir)
     segments = count()
     for (stage, subtask), deltas in pin.deltas.items():
@@ -108,7 +108,7 @@ def _copied(path: str, job_dir: StrPath, pin: Pin) -> Iterator[DeltaEntry]:
 
 
 def _copied_segment(path: str, job_dir: StrPath, ref: FileRef, name: str) -> FileRef:
-    """Copy a big delta without having all of it in memory."""
+    """Copy a big delta piece by piece, because its bytes may not fit into memory."""
     source = located(job_dir, ref.path)
     copied = write_segment(path, name, _chunks(source, ref))
     if (copied.length, copied.crc) != (ref.length, ref.crc):

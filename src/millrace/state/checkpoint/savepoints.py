@@ -1,8 +1,8 @@
-"""Savepoints as their owners see them: where they are, how big, and how to be rid of one.
+"""Management of savepoints for their owners: list them, measure them and delete them.
 
-A savepoint belongs to its user and is never deleted by a job (Flink docs, "Savepoints"). To delete
-one takes its own files and nothing else, whatever its ``_metadata`` says: it may come from
-anywhere.
+A savepoint belongs to its user, and no job ever deletes it (Flink docs, "Savepoints"). Deleting a
+savepoint removes only its own files, whatever its ``_metadata`` says, because the savepoint may
+come from any source.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _OWN_FILE = re.compile(rf"{SHARED}/[^/\0]+|{STATES}/[^/\0]+/[^/\0]+/[^/\0]+")
 
 @dataclass(frozen=True, slots=True)
 class DamagedSavepoint:
-    """A directory that looks like a savepoint and cannot be read."""
+    """Directory that looks like a savepoint but cannot be read."""
 
     path: str
     reason: str
 
 
 def find_savepoints(directory: StrPath) -> Iterator[Snapshot | DamagedSavepoint]:
-    """The savepoints in a directory and in all directories below, each without its deltas.
+    """Savepoints in a directory and in all directories below it, each without its deltas.
 
     Links are not followed. Checkpoints of jobs are passed over.
     """
@@ -71,7 +71,7 @@ def find_savepoints(directory: StrPath) -> Iterator[Snapshot | DamagedSavepoint]
 
 
 def _directories_in(path: str) -> list[str]:
-    """Those that savepoints may be in."""
+    """Subdirectories that savepoints may be in."""
     files = file_system_of(path)
     names = [n for n in sorted(files.directories(path)) if n != SHARED]
     inside = [f"{path}/{name}" for name in names if not _CHECKPOINT.fullmatch(name)]
@@ -89,7 +89,7 @@ def _found(path: str) -> Iterator[Snapshot | DamagedSavepoint]:
 
 
 def files_of(snapshot: Snapshot) -> list[str]:
-    """The files that a snapshot needs, ``_metadata`` first; ``snapshot`` has its deltas."""
+    """Files that a snapshot needs, ``_metadata`` first. The ``snapshot`` must have its deltas."""
     paths = [ref.path for ref in snapshot.manifest.delta_files]
     paths += [file.path for state in snapshot.manifest.states for file in state.files]
     deltas = (delta.data for _, _, delta in snapshot.deltas.live())
@@ -99,7 +99,7 @@ def files_of(snapshot: Snapshot) -> list[str]:
 
 
 def size_of(snapshot: Snapshot) -> int:
-    """The bytes of all files in the directory of a savepoint."""
+    """Bytes of all files in the directory of a savepoint."""
     files = file_system_of(snapshot.path).list(snapshot.path, recursive=True)
     return sum(file.length for file in files)
 
@@ -134,7 +134,7 @@ def dispose_savepoint(path: StrPath) -> list[str]:
 
 
 def delete_incomplete(directory: StrPath, job_id: str, latest: float) -> list[str]:
-    """Delete the savepoints of a job in a directory that were begun and never completed.
+    """Delete the incomplete savepoints of a job in a directory.
 
     Args:
         job_id: the caller holds the lease of this job.
@@ -157,8 +157,8 @@ def delete_incomplete(directory: StrPath, job_id: str, latest: float) -> list[st
 
 
 def _is_abandoned(path: str, latest: float) -> bool:
-    """Whether a savepoint without ``_metadata`` has not been touched since, and has nobody else's
-    files."""
+    """Whether a savepoint without ``_metadata`` has not been changed since ``latest``, and has
+    no files of other owners."""
     if exists(f"{path}/{METADATA}"):
         return False
     files = file_system_of(path)
@@ -175,7 +175,7 @@ def _is_abandoned(path: str, latest: float) -> bool:
 
 
 def _directories(paths: Collection[str]) -> set[str]:
-    """The directories that relative paths are in, and that of shared files."""
+    """Parent directories of the relative paths, and the directory of shared files."""
     found = {SHARED}
     for path in paths:
         parts = path.split("/")
@@ -184,7 +184,7 @@ def _directories(paths: Collection[str]) -> set[str]:
 
 
 def check_disposable(path: StrPath) -> Snapshot:
-    """The savepoint at ``path``, without its deltas.
+    """The savepoint at ``path``, without its deltas, if it can be deleted.
 
     Raises:
         CheckpointError: it is something else, or not one that can be deleted.
@@ -200,7 +200,7 @@ def check_disposable(path: StrPath) -> Snapshot:
 
 
 def _own_files(snapshot: Snapshot) -> list[str]:
-    """The files it refers to, relative to its directory, provided that they are in there."""
+    """The files in the savepoint's own directory to which it refers, relative to the directory."""
     paths = {ref.path for ref in snapshot.manifest.delta_files}
     paths |= {file.path for state in snapshot.manifest.states for file in state.files}
     with contextlib.suppress(CheckpointError):  # damaged: what is not known is left

@@ -1,4 +1,4 @@
-"""Segments: big deltas in files of their own, written by the subtasks themselves."""
+"""Segments: files with one big delta each, written by the subtasks themselves."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ __all__ = ["write_segment"]
 def write_segment(
     job_dir: StrPath, name: str, data: bytes | Iterable[Chunk], durable: bool = True
 ) -> FileRef:
-    """Write the payload of one delta, or its pieces one by one, to the job's directory of shared
-    files.
+    """Write the payload of one delta, whole or in pieces, to the job's directory of shared files.
 
     Args:
         name: must be unique over all runs, epochs, tries and attempts: a task that lives on
@@ -34,7 +33,7 @@ def write_segment(
 
 
 class _Summed:
-    """Adds up the checksum of the pieces that go by."""
+    """Yields pieces and computes their checksum meanwhile."""
 
     def __init__(self, pieces: Iterable[Chunk]) -> None:
         self._pieces = pieces

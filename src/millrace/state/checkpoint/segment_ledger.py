@@ -1,4 +1,4 @@
-"""The ledger of segments: which are in use, and which have expired."""
+"""Ledger of the segments that are in use and of those that have expired."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ __all__ = ["SegmentLedger"]
 
 
 class SegmentLedger:
-    """The segments of live deltas per subtask, in epoch order: finding the dead ones costs no more
-    than there are of them."""
+    """Segments of live deltas per subtask, in epoch order. The cost of expiring segments depends
+    only on the number of expired ones."""
 
     def __init__(self) -> None:
         self._segments: dict[SubtaskKey, deque[tuple[int, str]]] = {}
 
     def add(self, entries: Iterable[DeltaEntry]) -> None:
-        """Note the segments that some new deltas refer to."""
+        """Note the segments of new deltas."""
         for stage, subtask, delta in entries:
             if isinstance(delta.data, FileRef) and not delta.data.path.endswith(SUFFIX):
                 segments = self._segments.setdefault((stage, subtask), deque())
                 segments.append((delta.epoch, delta.data.path))
 
     def expire(self, low_epochs: Mapping[SubtaskKey, int]) -> list[str]:
-        """Forget the segments of deltas below the low epochs, and return them."""
+        """Forget the segments of deltas below the low epochs; returns these segments."""
         dead: list[str] = []
         for key, segments in list(self._segments.items()):
             low_epoch = low_epochs.get(key)
@@ -37,7 +37,7 @@ class SegmentLedger:
         return dead
 
     def remove(self, paths: Collection[str]) -> list[str]:
-        """Forget these, which live deltas do not refer to any more; returns those that were in."""
+        """Forget segments that have no live delta any more; returns those that the ledger had."""
         found: list[str] = []
         for key, segments in list(self._segments.items()) if paths else []:
             found += [path for _, path in segments if path in paths]
@@ -45,5 +45,5 @@ class SegmentLedger:
         return found
 
     def __iter__(self) -> Iterator[str]:
-        """The paths of all that are in use."""
+        """Paths of all segments in use."""
         return (path for segments in self._segments.values() for _, path in segments)

@@ -1,4 +1,4 @@
-"""Snapshots: what a checkpoint and a savepoint have in common, wherever their files are.
+"""Snapshots: the common form of checkpoints and savepoints, wherever their files are.
 
 A savepoint is a directory of its own that nothing else refers to and that refers to nothing else,
 so it can be moved and copied as a whole (Flink docs, "Savepoints"). A checkpoint is a directory
@@ -50,30 +50,31 @@ class Snapshot:
     manifest: Manifest
     deltas: DeltaSet
     trusted: bool = False
-    """Whether reading it may run code of whoever wrote it."""
+    """Whether reading the snapshot may run code of its author."""
 
     @property
     def is_savepoint(self) -> bool:
-        """Whether it is one that its user owns."""
+        """Whether the snapshot is a savepoint, which belongs to its user."""
         return self.manifest.kind == SAVEPOINT
 
     @property
     def is_canonical(self) -> bool:
-        """Whether it is in the open format, and not in that of the job that wrote it."""
+        """Whether the snapshot has the canonical format, and not the native one of its job."""
         return self.manifest.format_type == CANONICAL
 
     def require_trust(self) -> None:
-        """Raises CheckpointError when state in it can only be read with trust."""
+        """Raises CheckpointError if only a trusted reader may decode the snapshot and the user
+        has not allowed it."""
         if not self.is_canonical and not self.trusted:
             raise CheckpointError(
-                f"the {self.name} is in the native format, and reading it can run code of whoever "
-                "wrote it. If you trust who that was, allow it: --allow-pickle, or "
+                f"the {self.name} is in the native format, and reading it can run code of its "
+                "author. If you trust the author, allow it: --allow-pickle, or "
                 "execution.state-recovery.allow-pickle. A canonical savepoint needs no trust"
             )
 
     @property
     def name(self) -> str:
-        """The snapshot's name for people."""
+        """Display name of the snapshot."""
         return f"{self.manifest.kind} {self.path}"
 
 
@@ -84,7 +85,7 @@ INCOMPLETE = (
 
 
 def is_savepoint_name(name: str) -> bool:
-    """Whether jobs give such names to the directories of savepoints.
+    """Whether ``name`` has the form of a savepoint directory's name.
 
     Example:
         >>> is_savepoint_name("savepoint-count-6c35493a-0123456789ab"), is_savepoint_name("mine")
@@ -94,8 +95,8 @@ def is_savepoint_name(name: str) -> bool:
 
 
 def snapshot_metadata(path: StrPath) -> str:
-    """The ``_metadata`` file that ``path`` means: a savepoint, a ``chk-<n>`` directory, a
-    ``_metadata`` file, or the directory of a job, of which the newest checkpoint is taken.
+    """Path of the ``_metadata`` file that ``path`` means. ``path`` is a savepoint, a ``chk-<n>``
+    directory, a ``_metadata`` file, or the directory of a job, which means its newest checkpoint.
 
     Raises:
         CheckpointError: there is none.
@@ -125,7 +126,8 @@ def _metadata_at(given: str) -> str:
 
 
 def read_snapshot_manifest(path: StrPath) -> Snapshot:
-    """The snapshot that ``path`` means with an empty set of deltas: only its ``_metadata`` is read.
+    """The snapshot that ``path`` means, with an empty set of deltas: only its ``_metadata`` is
+    read.
 
     Raises:
         CheckpointError: there is none, it is of a later format, or cannot be read.
@@ -142,8 +144,8 @@ def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
     """The snapshot that ``path`` means (see `snapshot_metadata`), with its deltas.
 
     Args:
-        trusted: whether reading its state may run code of whoever wrote it. A native snapshot
-            cannot be read without; of a canonical one, only values that had to be pickled.
+        trusted: whether reading its state may run code of its author. Without trust, a native
+            snapshot cannot be read; a canonical one can, except for pickled values.
 
     Raises:
         CheckpointError: there is none, it is of a later format, or cannot be read.
@@ -162,7 +164,8 @@ def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
 
 
 def _stored_deltas(directory: str, manifest: Manifest, trusted: bool) -> DeltaSet:
-    """One delta per subtask, which stands for all of its files."""
+    """Deltas of a canonical savepoint: one per subtask, which stands for all files of the
+    subtask."""
     for state in manifest.states:
         for file in state.files:
             path = f"{directory}/{file.path}"
@@ -181,7 +184,7 @@ def _stored_deltas(directory: str, manifest: Manifest, trusted: bool) -> DeltaSe
 
 
 def _by_subtask(states: Iterable[StoredState]) -> dict[SubtaskKey, list[StoredState]]:
-    """Per subtask its states, each with the files of that subtask only."""
+    """States of each subtask; each state has only the files of that subtask."""
     found: dict[SubtaskKey, list[StoredState]] = {}
     for state in states:
         files: dict[int, list[StateFile]] = {}

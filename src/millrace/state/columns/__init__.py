@@ -1,1 +1,1 @@
-"""Columnar keyed state: keys have slots, and what they have is in columns by slot."""
+"""Columnar keyed state: each key has a slot, and its values are in columns by slot."""

@@ -1,8 +1,8 @@
-"""Entries of columnar state in table deltas: Arrow columns that look like a dict and a list.
+"""Entries of columnar state in table deltas: Arrow columns with the interface of a dict or a list.
 
-What knows columns (`SlotTable`, `RowLog`) reads the columns; everything else (canonical savepoints,
-the state processor, followers, redistribution) sees Python keys and values. They are pickled as
-Arrow IPC, in a buffer that is kept out of the pickle where payloads are made.
+Code with support for columns (`SlotTable`, `RowLog`) reads the columns; all other code (canonical
+savepoints, the state processor, followers, redistribution) sees Python keys and values. Entries are
+pickled as Arrow IPC; payloads keep this buffer outside the pickle.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OBJECT = "object"
 
 
 class _Columns:
-    """A record batch: columns of the stream's key, of the entry's own key, and values.
+    """Record batch with columns of the stream's key, of the entry's own key, and of values.
 
     Args:
         batch: the columns.
@@ -52,14 +52,14 @@ class _Columns:
         return int(self.batch.num_rows)
 
     def stream_keys(self) -> list[Any]:
-        """The key of the stream of each entry: a value, or a tuple of several."""
+        """Key of the stream for each entry: a value, or a tuple of several."""
         columns = [self.python_values(index) for index in range(self.key)]
         if self.key == 1:
             return columns[0]
         return list(zip(*columns, strict=True)) if columns else [()] * len(self)
 
     def entry_keys(self) -> list[Any]:
-        """The key of each entry: that of the stream, or a pair with the entry's own."""
+        """Key of each entry: the key of the stream, or a pair of it and the entry's own key."""
         keys = self.stream_keys()
         if not self.inner:
             return keys
@@ -68,12 +68,12 @@ class _Columns:
         return list(zip(keys, own, strict=True))
 
     def holds_objects(self, index: int) -> bool:
-        """Whether a column is of encoded Python objects."""
+        """Whether a column has encoded Python objects."""
         metadata = self.batch.schema.field(index).metadata or {}
         return bool(metadata.get(b"python") == OBJECT.encode())
 
     def python_values(self, index: int) -> list[Any]:
-        """One column as Python objects that can be hashed."""
+        """Values of one column as Python objects that can be hashed."""
         values: list[Any] = self.batch.column(index).to_pylist()
         if self.holds_objects(index):
             return [decode(value) for value in values]
@@ -86,16 +86,16 @@ class _Columns:
         return list(self.batch.columns[: self.key + self.inner])
 
     def admitted(self, keep: Callable[[Any], bool]) -> Self:
-        """The entries whose key of the stream a filter admits."""
+        """Entries for whose stream key the filter returns True."""
         return self.where(np.fromiter(map(keep, self.stream_keys()), np.bool_, len(self)))
 
     def where(self, kept: npt.NDArray[np.bool_]) -> Self:
-        """Some of the entries."""
+        """Entries at which ``kept`` is True."""
         return type(self)(self.batch.filter(pa.array(kept)), self.key, self.inner)
 
 
 class ColumnEntries(_Columns, Mapping[Any, Any]):
-    """Entries: from key to the tuple of values.
+    """Entries as a mapping from key to the tuple of values.
 
     Example:
         >>> batch = pa.record_batch({"key": ["a", "b"], "count": [1, 2]})
@@ -104,7 +104,7 @@ class ColumnEntries(_Columns, Mapping[Any, Any]):
     """
 
     def value_columns(self) -> list[pa.Array]:
-        """The columns of values."""
+        """Columns of values."""
         return list(self.batch.columns[self.key + self.inner :])
 
     def _entries(self) -> dict[Any, Any]:
@@ -124,7 +124,7 @@ class ColumnEntries(_Columns, Mapping[Any, Any]):
 
 
 class ColumnKeys(_Columns, Sequence[Any]):
-    """Keys of entries that were removed."""
+    """Keys of removed entries."""
 
     def __getitem__(self, index: Any) -> Any:
         if self._python is None:
@@ -136,14 +136,14 @@ Filtered = ColumnEntries | ColumnKeys
 
 
 def array_of(values: npt.NDArray[Any]) -> pa.Array:
-    """A NumPy column as Arrow; Python objects are encoded."""
+    """NumPy column as an Arrow array; Python objects are encoded."""
     if values.dtype == np.object_:
         return pa.array([encode(value) for value in values.tolist()], pa.binary())
     return pa.array(values)
 
 
 def values_of(column: pa.Array, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The way back."""
+    """NumPy column of an Arrow array: the inverse of `array_of`."""
     if dtype == np.object_:
         found = np.empty(len(column), np.object_)
         found[:] = [decode(value) for value in column.to_pylist()]
@@ -158,7 +158,7 @@ def _write(batch: pa.RecordBatch, sink: Any) -> None:
 
 
 def _restored(kind: Any, data: Any, key: int, inner: int) -> Any:
-    """Entries of a file. What Arrow would only trust is looked at: lengths, offsets, texts.
+    """Entries from the bytes of a file. Checks lengths, offsets and texts, which Arrow would trust.
 
     Raises:
         SerializationError: the columns are damaged, or are not those of such entries.

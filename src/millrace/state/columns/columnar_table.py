@@ -1,4 +1,4 @@
-"""What tables of columns have in common: an open epoch, deltas of Arrow columns, restoring."""
+"""Common base of columnar tables: the open epoch, deltas of Arrow columns, and restoring."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["ColumnarTable", "ColumnsOf"]
 
 
 class ColumnsOf(NamedTuple):
-    """The columns of a table's entries.
+    """Columns of a table's entries.
 
     Attributes:
         key: types of the stream's key.
@@ -48,7 +48,7 @@ class ColumnsOf(NamedTuple):
     row_names: tuple[str, ...] = ()
 
     def schema(self) -> pa.Schema:
-        """Of the record batches in deltas."""
+        """Arrow schema of the record batches in deltas."""
         fields = _fields("key", self.key, self.key_names)
         fields += _fields("inner", self.inner)
         fields += _fields("row", self.row, self.row_names)
@@ -60,7 +60,7 @@ class ColumnsOf(NamedTuple):
         return pa.schema(fields)
 
     def entry_schemas(self) -> tuple[str, str, str]:
-        """The schemas of key, inner key and value, with the names to be shown."""
+        """Schemas of key, inner key and value, with their display names."""
         columns = [(field.name.partition(_SHOWN)[2], field) for field in self.schema()]
         end = len(self.key) + len(self.inner)
         return entry_schemas(columns[: len(self.key)], columns[len(self.key) : end], columns[end:])
@@ -79,7 +79,8 @@ def _fields(word: str, kinds: Sequence[pa.DataType], names: Sequence[str] = ()) 
 
 
 def columns_in(entries: ColumnEntries, rows: bool) -> ColumnsOf:
-    """The columns that entries were written with; ``rows``: those named so are of rows."""
+    """Columns with which the entries were written. With ``rows``, columns whose names begin with
+    ``row`` are columns of rows."""
     fields = list(entries.batch.schema)
     start = entries.key + entries.inner
     is_row = [rows and each.name.startswith("row") for each in fields[start:]]
@@ -104,7 +105,7 @@ def columns_in(entries: ColumnEntries, rows: bool) -> ColumnsOf:
 
 
 def _names(fields: Sequence[pa.Field]) -> tuple[str, ...]:
-    """The names to be shown; none where they are not known."""
+    """Display names of the fields; empty if they are not known."""
     names = tuple(field.name.partition(_SHOWN)[2] for field in fields)
     return names if all(names) else ()
 
@@ -112,8 +113,8 @@ def _names(fields: Sequence[pa.Field]) -> tuple[str, ...]:
 class ColumnarTable(Table):
     """Base of `SlotTable` and `RowLog`.
 
-    Its columns are known when the operator declares them (`bind`) or when the first delta with
-    columns is applied. Until then entries (of a canonical savepoint) wait as Python objects.
+    The columns are known once the operator declares them (`bind`), or once the first delta with
+    columns is applied. Until then, entries of a canonical savepoint wait as Python objects.
     """
 
     has_rows = False
@@ -215,7 +216,7 @@ class ColumnarTable(Table):
 
     @property
     def data(self) -> dict[Any, Any]:
-        """All entries as Python objects, made anew: for who follows a state from outside."""
+        """All entries as new Python objects, for readers that follow a state from outside."""
         return dict(self.scan(None, sys.maxsize).table_delta["put"])
 
     # -- all of it ---------------------------------------------------------------------
@@ -260,19 +261,19 @@ class ColumnarTable(Table):
 
     @abstractmethod
     def _make(self, columns: ColumnsOf) -> None:
-        """Begin anew, without entries."""
+        """Set up the table without entries."""
 
     @abstractmethod
     def _arrays(self, positions: Positions) -> list[pa.Array]:
-        """Keys, and what does not change in place, of entries."""
+        """Columns of the keys, and of the values that do not change in place, at ``positions``."""
 
     @abstractmethod
     def _put(self, entries: ColumnEntries) -> None:
-        """Set entries; there is no open epoch."""
+        """Set entries while no epoch is open."""
 
     @abstractmethod
     def _delete(self, keys: list[pa.Array]) -> None:
-        """Remove entries that are there; there is no open epoch."""
+        """Remove existing entries while no epoch is open."""
 
 
 def _admitted(entries: ColumnEntries, keep: KeyFilter | None) -> ColumnEntries:
@@ -302,14 +303,14 @@ def _key_arrays(keys: list[Any], columns: ColumnsOf) -> list[pa.Array]:
 
 
 def _split(keys: list[Any], kinds: tuple[pa.DataType, ...]) -> list[pa.Array]:
-    """A column per part of keys; a key of one part is that part."""
+    """Columns of the parts of keys; a key of one part is that part itself."""
     if len(kinds) == 1:
         return [pa.array(keys, kinds[0])]
     return [pa.array([key[number] for key in keys], kind) for number, kind in enumerate(kinds)]
 
 
 def _entries_of(put: dict[Any, Any], columns: ColumnsOf) -> ColumnEntries:
-    """Python entries as columns."""
+    """Columns for entries given as Python objects."""
     arrays = _key_arrays(list(put), columns)
     rows = list(put.values())
     schema = columns.schema()

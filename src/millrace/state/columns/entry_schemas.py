@@ -1,6 +1,6 @@
-"""Schemas of the entries of columnar state: names and types as the query has them, to be shown.
+"""Schemas of the entries of columnar state, with the names and types of the query, for display.
 
-What restores the state looks at the Arrow types alone; these say what to call the columns.
+A restore uses only the Arrow types; these schemas give the names of the columns.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ Named = Sequence[tuple[str, pa.Field]]
 
 
 def entry_schemas(key: Named, inner: Named, value: Named) -> tuple[Schema, Schema, Schema]:
-    """The schemas of an entry's key, of what tells the entries of a key apart, and of its value."""
+    """Schemas of an entry's key, of its inner key, which distinguishes the entries of one key,
+    and of its value."""
     return _part(key), _part(inner), str(_row(value)) if value else ANY
 
 
 def _part(columns: Named) -> Schema:
-    """A value, or a row of several; no value without columns."""
+    """Schema of a value, or of a row of several; without columns, the schema of no value."""
     if len(columns) == 1:
         return str(_type(columns[0][1]))
     return str(_row(columns)) if columns else ANY
@@ -49,7 +50,7 @@ def _type(field: pa.Field) -> LogicalType:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """The names, with a number behind those that are there already."""
+    """The names, with a number appended to each that has occurred before."""
     found: list[str] = []
     for name in names:
         number, made = 2, name

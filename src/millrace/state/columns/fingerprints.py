@@ -1,4 +1,4 @@
-"""The words of keys in Arrow columns, for a `HashIndex`.
+"""Words for the keys in Arrow columns, for a `HashIndex`.
 
 A single column of numbers, dates or timestamps is its own word, exactly. All other keys (texts,
 decimals, rows, several columns) have two 64-bit fingerprints, seeded per table so that nobody can
@@ -30,7 +30,7 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def is_exact(kind: pa.DataType) -> bool:
-    """Whether a value fits into one word."""
+    """Whether every value of a type fits into one word."""
     return bool(
         pa.types.is_integer(kind)
         or pa.types.is_boolean(kind)
@@ -40,7 +40,7 @@ def is_exact(kind: pa.DataType) -> bool:
 
 
 def validity(array: pa.Array) -> npt.NDArray[np.bool_] | None:
-    """Which values are not null; None: all of them."""
+    """Mask of the values that are not null; None if no value is null."""
     if pa.types.is_dictionary(array.type):
         of_values = validity(array.dictionary)
         return None if of_values is None else of_values.take(_places(array))
@@ -51,7 +51,7 @@ def validity(array: pa.Array) -> npt.NDArray[np.bool_] | None:
 
 
 def exact_word(array: pa.Array) -> Word:
-    """The bits of each value as a number; null is 0."""
+    """Bits of each value as a number; null is 0."""
     kind = array.type
     if pa.types.is_null(kind):
         return np.zeros(len(array), np.int64)
@@ -92,7 +92,7 @@ def fingerprints(columns: Sequence[pa.Array], count: int, seeds: tuple[int, int]
 
 
 def _hashes(column: pa.Array) -> list[Hashes]:
-    """Words that together say what each value of a column is; they need not be mixed well."""
+    """Words that together identify each value of a column; they need not be mixed well."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         return [words.take(_places(column)) for words in _hashes(column.dictionary)]
@@ -104,7 +104,7 @@ def _hashes(column: pa.Array) -> list[Hashes]:
 
 
 def _places(column: pa.DictionaryArray) -> npt.NDArray[np.int64]:
-    """Where each value is in the dictionary, which has the nulls, too."""
+    """Index of each value in a dictionary that has the nulls, too."""
     found: npt.NDArray[np.int64] = column.indices.to_numpy(zero_copy_only=False)
     return found
 
@@ -115,7 +115,8 @@ def _decimals(column: pa.Array) -> list[Hashes]:
 
 
 def _as_binary(column: pa.Array) -> pa.Array:
-    """Texts and bytes as they are; other types as the text of each distinct Python value."""
+    """Binary values for a column: texts and bytes are unchanged, and each distinct Python value
+    of another type is its text."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind):
         return column.cast(pa.large_binary())
@@ -127,7 +128,7 @@ def _as_binary(column: pa.Array) -> pa.Array:
 
 
 def _bytes(column: pa.Array) -> list[Hashes]:
-    """Two different hashes of each value's bytes, eight bytes at a time."""
+    """Two independent hashes of each value's bytes, computed eight bytes at a time."""
     _, offsets_buffer, data = column.buffers()
     count = len(column)
     if not count:
@@ -156,7 +157,7 @@ def _bytes(column: pa.Array) -> list[Hashes]:
 
 
 def _bytes_of_one_length(raw: npt.NDArray[np.uint8]) -> list[Hashes]:
-    """What `_bytes` gives, of a row of bytes for each value."""
+    """Result of `_bytes` for values of one length, each of which is a row of ``raw``."""
     count, length = raw.shape
     padded = np.zeros((count, -(-length // 8) * 8), np.uint8)
     padded[:, :length] = raw

@@ -1,8 +1,8 @@
-"""Columns of Arrow values that grow, by position: what keys and rows of columnar state are kept in.
+"""Growable columns of Arrow values by position, for the keys and rows of columnar state.
 
-A position is set once and may be set again when what was there is gone. Fixed-width values are in
-NumPy arrays; texts and bytes are in one buffer to which values are appended, and which is written
-anew without what is gone once that is more than half of it.
+A position is set once, and may be set again after its value was freed. Fixed-width values are in
+NumPy arrays. Texts and bytes are appended to one buffer; when more than half of it is freed values,
+the buffer is written anew without them.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ class GrowableColumn(ABC):
 
     @abstractmethod
     def set(self, positions: Positions, values: pa.Array) -> None:
-        """Set distinct positions."""
+        """Set the values of distinct positions."""
 
     @abstractmethod
     def take(self, positions: Positions) -> pa.Array:
-        """The values at positions that have been set."""
+        """Values at positions that have been set."""
 
     def free(self, positions: Positions) -> None:
-        """What is there is gone."""
+        """Discard the values at these positions."""
 
 
 def column_of(kind: pa.DataType) -> GrowableColumn:
-    """An empty column of a type."""
+    """Empty column for a type."""
     if pa.types.is_null(kind):
         return NullColumn(kind)
     if is_exact(kind) or pa.types.is_decimal128(kind):
@@ -53,7 +53,7 @@ def column_of(kind: pa.DataType) -> GrowableColumn:
 
 
 def grown(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-    """The array, at least so long; what is new is 0."""
+    """The array with at least ``size`` elements; the new elements are 0."""
     if size <= array.shape[0]:
         return array
     longer = np.zeros((max(size, 2 * array.shape[0], _MINIMUM), *array.shape[1:]), array.dtype)
@@ -62,7 +62,7 @@ def grown(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
 
 
 class NullColumn(GrowableColumn):
-    """Nothing but nulls."""
+    """Column of nulls."""
 
     def set(self, positions: Positions, values: pa.Array) -> None:
         pass
@@ -111,7 +111,7 @@ class FixedColumn(GrowableColumn):
 
 
 class BytesColumn(GrowableColumn):
-    """Texts and bytes: appended to one buffer."""
+    """Texts and bytes, appended to one buffer."""
 
     def __init__(self, kind: pa.DataType) -> None:
         super().__init__(kind)
@@ -178,7 +178,7 @@ class BytesColumn(GrowableColumn):
 
 
 class ObjectColumn(GrowableColumn):
-    """Rows, arrays, maps and other nested values, one Python object each."""
+    """Rows, arrays, maps and other nested values, each as a Python object."""
 
     def __init__(self, kind: pa.DataType) -> None:
         super().__init__(kind)

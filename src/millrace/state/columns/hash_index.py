@@ -1,4 +1,4 @@
-"""Hash index: a position for each key of one or two 64-bit words.
+"""Hash index from keys of one or two 64-bit words to positions.
 
 Open addressing with linear probing in NumPy, a batch of keys at a time: one lookup costs a few
 nanoseconds where a dict of Python objects costs hundreds. Words are exact for numbers; for texts
@@ -28,7 +28,7 @@ _DENSE = 16
 
 
 def distinct(positions: Positions) -> Positions:
-    """Positions without repetitions, in ascending order.
+    """Distinct positions in ascending order.
 
     >>> distinct(np.array([5, 2, 5])).tolist()
     [2, 5]
@@ -41,7 +41,7 @@ def distinct(positions: Positions) -> Positions:
 
 
 def first_of_each(positions: Positions) -> tuple[Positions, npt.NDArray[np.int64]]:
-    """The distinct positions in ascending order, and where each of them is first.
+    """Distinct positions in ascending order, and the index of the first occurrence of each.
 
     >>> [each.tolist() for each in first_of_each(np.array([5, 2, 5]))]
     [[2, 5], [1, 0]]
@@ -57,7 +57,7 @@ def first_of_each(positions: Positions) -> tuple[Positions, npt.NDArray[np.int64
 
 
 class HashIndex:
-    """From keys to positions that the caller chooses.
+    """Map from keys to positions that the caller chooses.
 
     Example:
         >>> index = HashIndex()
@@ -79,11 +79,11 @@ class HashIndex:
 
     @property
     def word_count(self) -> int:
-        """How many words a key has."""
+        """Number of words in a key."""
         return len(self._words)
 
     def find(self, key: Sequence[Word]) -> Positions:
-        """The position of each key, -1 where there is none."""
+        """Position of each key; -1 for a key that the index does not have."""
         if not self._count:
             return np.full(key[0].size, -1, np.int64)
         home = self._home(key)
@@ -100,7 +100,7 @@ class HashIndex:
         return found.astype(np.int64)
 
     def insert(self, key: Sequence[Word], positions: Positions) -> None:
-        """Add distinct keys that are not there, at positions that no other key has."""
+        """Add distinct new keys at positions that no other key has."""
         if not positions.size:
             return
         self._reserve(int(positions.max()) + 1)
@@ -113,7 +113,7 @@ class HashIndex:
         self._count += positions.size
 
     def delete(self, positions: Positions) -> None:
-        """Remove the keys that have these positions."""
+        """Remove the keys at these positions."""
         if not positions.size:
             return
         wanted = positions.astype(np.int32)
@@ -128,14 +128,14 @@ class HashIndex:
         self._count -= positions.size
 
     def widen(self) -> None:
-        """Give keys of one word a second one, 0 for those that are there."""
+        """Give keys of one word a second word, which is 0 for the present keys."""
         self._words.append(np.zeros_like(self._words[0]))
         self._rebuild(np.empty(0, np.int64))
 
     def _differs(
         self, found: npt.NDArray[np.int32], key: Sequence[Word], rows: npt.NDArray[np.intp] | slice
     ) -> npt.NDArray[np.bool_]:
-        """Whether what was found is empty, deleted or of another key."""
+        """Whether each place is empty, deleted or taken by another key."""
         differs = found < 0
         for mine, word in zip(self._words, key, strict=True):
             differs |= mine.take(found, mode="clip") != word[rows]
@@ -150,7 +150,7 @@ class HashIndex:
         return (mixed >> np.uint64(64 - self._bits)).view(np.int64)
 
     def _place(self, places: Positions, positions: npt.NDArray[np.int32]) -> None:
-        """Put positions into the first free place each, from ``places`` on."""
+        """Put each position into the first free place from its entry in ``places`` on."""
         table, mask = self._table, self._table.size - 1
         while positions.size:
             free = table.take(places)

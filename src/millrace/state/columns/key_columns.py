@@ -1,4 +1,4 @@
-"""The keys of a table of columns, by position, and the index that finds them."""
+"""Keys of a columnar table by position, with an index that finds them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["KeyColumns", "first_rows"]
 
 
 class KeyColumns:
-    """Keys of one or several Arrow columns (none: there is a single key)."""
+    """Keys of any number of Arrow columns; without columns, there is a single key."""
 
     def __init__(self, types: Sequence[pa.DataType]) -> None:
         self.types = list(types)
@@ -27,7 +27,7 @@ class KeyColumns:
         self._index = HashIndex(1 if self._exact else 2)
 
     def words(self, keys: Sequence[pa.Array], count: int) -> list[Word]:
-        """What the index knows keys by.
+        """Words of the keys in the index.
 
         Args:
             keys: a dictionary array's values are looked at once each.
@@ -43,7 +43,7 @@ class KeyColumns:
         return found
 
     def find(self, words: list[Word]) -> Positions:
-        """The position of each key; -1: there is none."""
+        """Position of each key; -1 for a missing key."""
         return self._index.find(words)
 
     def add(
@@ -53,7 +53,7 @@ class KeyColumns:
         rows: npt.NDArray[np.int64],
         positions: Positions,
     ) -> None:
-        """Put the distinct keys in some rows at positions."""
+        """Put the distinct keys of ``rows`` at ``positions``."""
         self._index.insert([word.take(rows) for word in words], positions)
         for column, key in zip(self._columns, keys, strict=True):
             values = key.take(pa.array(rows))
@@ -62,20 +62,20 @@ class KeyColumns:
             column.set(positions, values)
 
     def delete(self, positions: Positions) -> None:
-        """Forget the keys at positions."""
+        """Remove the keys at these positions."""
         if positions.size:
             self._index.delete(positions)
             for column in self._columns:
                 column.free(positions)
 
     def at(self, positions: Positions) -> list[pa.Array]:
-        """The keys at positions, a column each."""
+        """Keys at these positions, as one array per column."""
         return [column.take(positions) for column in self._columns]
 
 
 def first_rows(words: list[Word]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Of rows with such keys: the first row of each distinct key, and for each row the number of
-    its key. Keys are numbered in the order of their first rows."""
+    """First row of each distinct key, and for each row the number of its key. Keys are numbered
+    in the order of their first rows."""
     order = np.argsort(words[0], kind="stable")
     differs = _steps(words, order)
     if len(words) == 2 and _mixed(words, order, differs):
@@ -91,7 +91,7 @@ def first_rows(words: list[Word]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np
 
 
 def _steps(words: list[Word], order: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Where in an order a new key begins."""
+    """Mask of the places in the sorted rows at which a new key begins."""
     steps = np.zeros(order.size, np.bool_)
     steps[:1] = True
     for word in words:
@@ -101,6 +101,6 @@ def _steps(words: list[Word], order: npt.NDArray[np.int64]) -> npt.NDArray[np.bo
 
 
 def _mixed(words: list[Word], order: npt.NDArray[np.int64], differs: npt.NDArray[np.bool_]) -> bool:
-    """Whether keys alike in their first word have different second ones."""
+    """Whether keys with equal first words have different second words."""
     first = words[0].take(order)
     return bool((differs[1:] & (first[1:] == first[:-1])).any())

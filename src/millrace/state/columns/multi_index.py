@@ -1,4 +1,4 @@
-"""Multi-index: from slot to row numbers, each slot's in the order in which they were added."""
+"""Multi-index from slots to row numbers, in the order in which a slot's rows were added."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def ranges(starts: Positions, counts: Positions) -> Positions:
 
 
 class MultiIndex:
-    """Each slot has a piece of one array, which moves to twice the room when it is full."""
+    """Index in which each slot has a piece of one array. A full piece moves to a place with
+    twice the room."""
 
     def __init__(self) -> None:
         self._start = np.zeros(0, np.int64)
@@ -37,14 +38,14 @@ class MultiIndex:
         self._wasted = 0
 
     def counts(self, slots: Positions) -> Positions:
-        """How many rows each slot has."""
+        """Number of rows in each slot."""
         known = slots < self._count.size
         if known.all():
             return self._count.take(slots)
         return np.where(known, self._count.take(slots, mode="clip") if self._count.size else 0, 0)
 
     def rows(self, slots: Positions) -> Positions:
-        """The rows of all slots, one slot after the other."""
+        """Rows of all slots, slot by slot."""
         counts = self.counts(slots)
         starts = self._start.take(slots, mode="clip") if self._start.size else counts
         return self._rows.take(ranges(starts, counts))
@@ -68,7 +69,7 @@ class MultiIndex:
         self._count[distinct] = before + added
 
     def purge(self, slots: Positions, live: npt.NDArray[np.bool_]) -> None:
-        """Take rows away from distinct slots; ``live`` says which stay, by row number."""
+        """Remove rows from distinct slots; ``live`` says, by row number, which rows stay."""
         counts, starts = self.counts(slots), self._start.take(slots)
         rows = self._rows.take(ranges(starts, counts))
         kept = live.take(rows)
@@ -97,7 +98,7 @@ class MultiIndex:
         self._start[slots], self._room[slots], self._count[slots] = moved, room, counts
 
     def _compact(self) -> None:
-        """Write the array anew without what nobody uses."""
+        """Write the array anew, without the unused parts."""
         used = np.flatnonzero(self._room)
         counts = self._count.take(used)
         held = self._rows.take(ranges(self._start.take(used), counts))

@@ -1,7 +1,7 @@
-"""Positions of a table of columns: which are in use, what the open epoch did to them, and numeric
-columns by position that go back to what they were when the epoch is rolled back.
+"""Positions in a columnar table: which are in use, which the open epoch changed, and numeric
+columns by position that a roll-back restores.
 
-All costs follow what an epoch touches, never what there is.
+All costs depend on the number of positions that an epoch touches, never on the size of the table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NONE = np.empty(0, np.int64)
 
 
 class ValueColumn(NamedTuple):
-    """A NumPy column of values that change in place.
+    """NumPy column of values that change in place.
 
     Attributes:
         dtype: of NumPy; ``object`` for what has no other (big integers, texts).
@@ -35,7 +35,7 @@ class ValueColumn(NamedTuple):
 
 
 class Former(NamedTuple):
-    """Positions as they were before the epoch touched them.
+    """State of positions before the open epoch touched them.
 
     Attributes:
         positions: each once.
@@ -49,7 +49,7 @@ class Former(NamedTuple):
 
 
 class PositionSpace:
-    """Positions from 0 on, those that are given back used again.
+    """Positions from 0 on; freed positions are used again.
 
     Example:
         >>> space = PositionSpace([ValueColumn(np.dtype("i8"))])
@@ -79,7 +79,7 @@ class PositionSpace:
     # -- the open epoch ----------------------------------------------------------------
 
     def allocate(self, count: int, undoable: bool = True) -> Positions:
-        """New positions with initial values; ``undoable``: they belong to the open epoch."""
+        """New positions with initial values. If ``undoable``, they belong to the open epoch."""
         again = min(count, self._free_count)
         self._free_count -= again
         reused = self._free[self._free_count : self._free_count + again]
@@ -95,7 +95,7 @@ class PositionSpace:
         return positions
 
     def touch(self, positions: Positions) -> None:
-        """Note what positions (any of them repeatedly) are before they change."""
+        """Note the state of positions before they change; a position may occur repeatedly."""
         fresh = positions[~self._dirty.take(positions)]
         if not fresh.size:
             return
@@ -108,18 +108,19 @@ class PositionSpace:
         self._touched += fresh.size
 
     def remove(self, positions: Positions) -> None:
-        """Take distinct positions out of use, once the epoch is sealed."""
+        """Mark distinct positions as not in use; they are freed when the epoch is sealed."""
         self.touch(positions)
         self.count -= int(np.count_nonzero(self.live.take(positions)))
         self.live[positions] = False
 
     def revive(self, positions: Positions) -> None:
-        """Use distinct positions again that the open epoch removed, with initial values."""
+        """Put positions that the open epoch removed in use again, with initial values. The
+        positions must be distinct."""
         self.touch(positions)
         self._start(positions)
 
     def discard(self, positions: Positions) -> None:
-        """Give back distinct positions at once; there is no open epoch."""
+        """Free distinct positions at once, while no epoch is open."""
         self.count -= int(np.count_nonzero(self.live.take(positions)))
         self._release(positions)
 
@@ -127,11 +128,12 @@ class PositionSpace:
 
     @property
     def touched(self) -> int:
-        """How many positions the open epoch touched."""
+        """Number of positions that the open epoch touched."""
         return self._touched
 
     def changed(self) -> tuple[Positions, Positions]:
-        """Positions that the open epoch set, and those it removed that were there before."""
+        """Positions that the open epoch set, and positions that it removed and that existed
+        before the epoch."""
         if not self._undo:
             return _NONE, _NONE
         positions = np.concatenate([undo.positions for undo in self._undo])
@@ -140,7 +142,7 @@ class PositionSpace:
         return positions[now], positions[before & ~now]
 
     def former(self) -> Former:
-        """What the positions that the open epoch touched were before it."""
+        """State, before the open epoch, of the positions that it touched."""
         if not self._undo:
             return Former(_NONE, np.zeros(0, np.bool_), [values[:0] for values in self.values])
         values = [
@@ -158,7 +160,7 @@ class PositionSpace:
         return Former(positions, np.concatenate([undo.live for undo in self._undo]), values)
 
     def seal(self) -> Positions:
-        """Accept the open epoch; returns the positions that it gave back."""
+        """Accept the open epoch; returns the positions that it freed."""
         if not self._undo:
             return _NONE
         positions = np.concatenate([undo.positions for undo in self._undo])
@@ -168,7 +170,7 @@ class PositionSpace:
         return freed
 
     def roll_back(self) -> Positions:
-        """Undo the open epoch; returns the positions that it had taken."""
+        """Undo the open epoch; returns the positions that it had allocated."""
         if not self._undo:
             return _NONE
         freed = []

@@ -1,4 +1,4 @@
-"""Row log: many rows per key, found by slot; what joins, rank and OVER keep their rows in.
+"""Row log: many rows per key, found by slot. Joins, rank and OVER keep their rows in it.
 
 Rows are columns, appended batch at a time. A row is known by its number, which it keeps until it
 is removed, and in deltas by its key and a sequence number, by which the rows of a key are ordered.
@@ -51,7 +51,7 @@ class RowLog(ColumnarTable):
         key_names: Sequence[str] = (),
         row_names: Sequence[str] = (),
     ) -> ColumnsOf:
-        """The columns of a row log: of the key, of rows, and numbers per row."""
+        """Columns of a row log: the key, the rows, and numbers per row."""
         names = tuple(key_names), tuple(row_names)
         return ColumnsOf(tuple(key), (pa.int64(),), tuple(row), tuple(values), *names)
 
@@ -72,11 +72,11 @@ class RowLog(ColumnarTable):
     def slots_of(
         self, keys: Sequence[pa.Array], create: bool, count: int | None = None
     ) -> Positions:
-        """The slot of each row's key; -1 or a new one where there is none."""
+        """Slot of each row's key; if there is none, -1 or a new slot."""
         return self.keys.slots_of(keys, create, count)
 
     def append(self, slots: Positions, batch: pa.RecordBatch) -> Positions:
-        """Add a row per slot; returns their numbers."""
+        """Add a row per slot; returns the numbers of the rows."""
         self._by_sequence = None
         rows = self.space.allocate(slots.size)
         sequence = np.arange(self._next, self._next + slots.size)
@@ -85,7 +85,7 @@ class RowLog(ColumnarTable):
         return rows
 
     def counts(self, slots: Positions) -> Positions:
-        """How many rows each slot has."""
+        """Number of rows in each slot."""
         if self.space.touched:
             _, owners = self.rows_of(slots)
             return np.bincount(owners, minlength=slots.size)
@@ -93,8 +93,8 @@ class RowLog(ColumnarTable):
         return np.where(slots < 0, 0, found)
 
     def rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
-        """The rows of slots (-1: none), in the order in which they were appended, and for each row
-        the place in ``slots`` that it belongs to."""
+        """Rows of slots, in the order in which they were appended, and for each row the index of
+        its slot in ``slots``. A slot of -1 has no rows."""
         known = np.flatnonzero(slots >= 0)
         rows = self._index.rows(slots.take(known))
         owners = np.repeat(known, self._index.counts(slots.take(known)))
@@ -102,7 +102,7 @@ class RowLog(ColumnarTable):
         return (rows, owners) if live.all() else (rows[live], owners[live])
 
     def former_rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
-        """`rows_of` as they were before the open epoch; `take` still gives them."""
+        """Result that `rows_of` had before the open epoch; `take` still has the rows."""
         rows = self._index.rows(slots)
         owners = np.repeat(np.arange(slots.size), self._index.counts(slots))
         former = self.space.former()
@@ -116,33 +116,34 @@ class RowLog(ColumnarTable):
         self.space.remove(rows)
 
     def take(self, rows: Positions) -> pa.RecordBatch:
-        """Rows as columns."""
+        """The rows as a record batch."""
         assert self.columns is not None
         names = [f"row{number}" for number in range(len(self._columns))]
         return pa.record_batch([column.take(rows) for column in self._columns], names)
 
     def take_column(self, number: int, rows: Positions) -> pa.Array:
-        """One column of rows."""
+        """One column of the rows."""
         return self._columns[number].take(rows)
 
     def slots_at(self, rows: Positions) -> Positions:
-        """The slots that rows belong to."""
+        """Slots to which the rows belong."""
         return self._slot.take(rows)
 
     def sequence_at(self, rows: Positions) -> npt.NDArray[np.int64]:
-        """The sequence numbers of rows: the later it was appended, the greater."""
+        """Sequence numbers of rows; a row appended later has a greater number."""
         return self._sequence.take(rows)
 
     def column(self, number: int) -> npt.NDArray[Any]:
-        """Numbers by row that may change, until rows are appended the next time."""
+        """Values by row that may be changed in place. The array is valid until the next
+        `append`."""
         return self.space.values[number]
 
     def touch(self, rows: Positions) -> None:
-        """The numbers of these rows, repeated or not, are about to change."""
+        """Note that the values of these rows are about to change; a row may occur repeatedly."""
         self.space.touch(rows)
 
     def live_rows(self) -> Positions:
-        """All rows, by number."""
+        """Numbers of all rows."""
         return np.flatnonzero(self.space.live[: self.space.end])
 
     # -- epochs ------------------------------------------------------------------------
@@ -164,7 +165,7 @@ class RowLog(ColumnarTable):
         self._next = self._first_of_epoch
 
     def _drop(self, rows: Positions, sealed: bool) -> None:
-        """Forget rows that are not in use any more, and keys that have none."""
+        """Forget rows that are not in use any more, and keys without rows."""
         slots = np.unique(self._slot.take(rows)) if rows.size else rows
         if rows.size:
             self._index.purge(slots, self.space.live)

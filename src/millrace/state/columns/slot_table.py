@@ -1,7 +1,7 @@
 """Slot table: a dense slot per key, and numeric columns by slot that change in place.
 
-It is what aggregates keep their accumulators in: `SlotTable.slots_of` gives the slots of a batch of
-keys, NumPy adds to the columns at these slots, and the epoch's delta is what was touched.
+Aggregates keep their accumulators in it: `SlotTable.slots_of` gives the slots of a batch of keys,
+NumPy adds to the columns at these slots, and the epoch's delta has the touched slots.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["SlotTable"]
 
 
 class SlotTable(ColumnarTable):
-    """Keys with slots.
+    """Table in which each key has a slot.
 
-    Null is a key like any other. Slots of keys that were removed are used again from the next
-    epoch on. Columns are written at slots that were passed to `touch`, or were just made, and at
-    no others: what is noted there makes the delta and undoes an aborted epoch.
+    Null is a key like any other. The slots of removed keys are used again from the next epoch on.
+    Columns may be written only at new slots and at slots passed to `touch`, because the delta and
+    the roll-back of an epoch rely on these notes.
 
     Example:
         >>> from millrace.state.columns.positions import ValueColumn
@@ -48,7 +48,7 @@ class SlotTable(ColumnarTable):
     def slots_of(
         self, keys: Sequence[pa.Array], create: bool, count: int | None = None
     ) -> Positions:
-        """The slot of each row's key.
+        """Slot of each row's key.
 
         Args:
             keys: a column each, of the stream's key and then of the entry's own.
@@ -65,11 +65,12 @@ class SlotTable(ColumnarTable):
         return slots
 
     def column(self, number: int) -> npt.NDArray[Any]:
-        """A column of values by slot, until `slots_of` makes slots the next time."""
+        """Column of values by slot. The array is valid until `slots_of` creates slots the next
+        time."""
         return self.space.values[number]
 
     def touch(self, slots: Positions) -> None:
-        """The values at these slots, repeated or not, are about to change."""
+        """Note that the values at these slots are about to change; a slot may occur repeatedly."""
         self.space.touch(slots)
 
     def remove(self, slots: Positions) -> None:
@@ -77,7 +78,7 @@ class SlotTable(ColumnarTable):
         self.space.remove(slots)
 
     def keys_at(self, slots: Positions) -> list[pa.Array]:
-        """The keys of slots, a column each."""
+        """Keys of slots, as one array per column."""
         return self._keys.at(slots)
 
     def live_slots(self) -> Positions:
@@ -130,7 +131,7 @@ class SlotTable(ColumnarTable):
     def _create(
         self, keys: Sequence[pa.Array], words: list[Word], rows: Positions, undoable: bool
     ) -> Positions:
-        """Slots for the rows' keys, none of which is live."""
+        """New slots for the rows' keys. The table must have no live slot for any of these keys."""
         firsts, numbers = first_rows([word.take(rows) for word in words])
         of_rows = rows.take(firsts)
         slots = self._keys.find([word.take(of_rows) for word in words])

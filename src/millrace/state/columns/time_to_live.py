@@ -1,7 +1,7 @@
-"""`TimeToLive`: which entries of a table of columns nobody has written for too long.
+"""`TimeToLive`: the entries of a columnar table that have not been written for too long.
 
-One of the table's columns of numbers has the time of each entry's last write. It is written
-whether entries expire or not, so that a query may begin to forget without losing what it knows.
+One of the table's numeric columns has the time of each entry's last write. The column is written
+even if entries do not expire, so that a query can get a time to live later and keep its state.
 Flink: ``StateTtlConfig`` of tables, ``OnCreateAndWrite`` and ``NeverReturnExpired``.
 """
 
@@ -24,7 +24,7 @@ much comes in one."""
 
 
 class TimeToLive:
-    """The entries of a table that have expired.
+    """Expired entries of a table.
 
     Args:
         table: the table.
@@ -40,29 +40,29 @@ class TimeToLive:
         self._cursor = 0
 
     def __bool__(self) -> bool:
-        """Whether anything expires."""
+        """Whether entries expire at all."""
         return self._millis > 0
 
     def begin_epoch(self, now: int) -> None:
-        """From now on it is another time, in ms."""
+        """Set the current time to ``now``, in ms."""
         self._now = now
 
     def renew(self, positions: Positions) -> None:
-        """These entries, which were touched, are written now."""
+        """Set the time of last use of these entries to now. They must have been touched."""
         self._table.space.values[self._column][positions] = self._now
 
     def alive(self, positions: Positions) -> npt.NDArray[np.bool_]:
-        """Which of some entries have not expired."""
+        """Mask of the entries that have not expired."""
         if not self._millis:
             return np.ones(positions.size, np.bool_)
         return self.alive_at(self._table.space.values[self._column].take(positions))
 
     def alive_at(self, last_used: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Whether entries with such times of last use have not expired."""
+        """Mask of the times of last use whose entries have not expired."""
         return last_used > self._now - self._millis
 
     def swept(self) -> Positions:
-        """Some entries that have expired; all of them after some epochs."""
+        """Some of the expired entries; over several epochs, all of them."""
         space = self._table.space
         if not self._millis or not space.end:
             return np.zeros(0, np.int64)

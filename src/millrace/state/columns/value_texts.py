@@ -1,4 +1,5 @@
-"""Texts that say what is in rows, arrays and maps, for keys that are compared by their content."""
+"""Texts that describe the content of rows, arrays and maps, for keys that are compared by their
+content."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ __all__ = ["value_texts"]
 
 
 def value_texts(column: pa.Array) -> pa.Array:
-    """A text (large_binary) per value, the same for equal values; null of null.
+    """Text (large_binary) of each value, the same for equal values; null for null.
 
     >>> value_texts(pa.array([[1, None], None]))[0]
     <pyarrow.LargeBinaryScalar: b'[1, None]'>
@@ -22,5 +23,5 @@ def value_texts(column: pa.Array) -> pa.Array:
 
 
 def _ordered(entries: Any) -> Any:
-    """The entries of a map have no order."""
+    """Entries of a map in a fixed order, because a map's own order does not count."""
     return entries and sorted(entries, key=repr)

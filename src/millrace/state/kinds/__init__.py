@@ -1,1 +1,1 @@
-"""Kinds of state: the parts of each; `millrace.state.table_kinds` lists them."""
+"""Parts of the kinds of state; `millrace.state.table_kinds` lists all kinds."""

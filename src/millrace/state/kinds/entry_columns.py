@@ -1,4 +1,4 @@
-"""The columns that the entries of a kind of state have in a canonical savepoint."""
+"""Columns for the entries of a kind of state in a canonical savepoint."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class EntryColumns:
 
     @property
     def key(self) -> KeyPlace | None:
-        """Where the key of the stream is; None: entries belong to no key."""
+        """Place of the stream's key in an entry's key; None if entries belong to no key."""
         for names in (self.outer, self.inner):
             if KEY in names:
                 index = names.index(KEY) if len(names) > 1 else None
@@ -69,11 +69,11 @@ class EntryColumns:
         return self.outer == (WINDOW, KEY)
 
     def stamped(self) -> EntryColumns:
-        """The same with the time of last use next to the value."""
+        """These columns with the time of last use after the value."""
         return replace(self, value=(*self.value, LAST_USED))
 
     def per_window(self) -> EntryColumns:
-        """The same with a window in front of the key."""
+        """These columns with a window before the key."""
         return replace(self, outer=(WINDOW, *self.outer))
 
 
@@ -83,7 +83,7 @@ PER_KEY = EntryColumns()
 
 @dataclass(frozen=True, slots=True)
 class KeyPlace:
-    """Where in an entry's own key the key of the stream is."""
+    """Place of the stream's key within an entry's own key."""
 
     inner: bool = False
     """Whether in the inner key of a nested table."""
@@ -91,7 +91,7 @@ class KeyPlace:
     """Of the pair's part that it is; None: all of it."""
 
     def of(self, layout: Layout) -> Callable[..., Any]:
-        """From an entry's key (nested: outer and inner key) to that of the stream."""
+        """Function from an entry's key (nested: outer and inner key) to the key of the stream."""
         index, inner = self.index, self.inner
         if layout is not Layout.NESTED:
             return (lambda key: key) if index is None else (lambda key: key[index])
@@ -100,7 +100,7 @@ class KeyPlace:
         return (lambda outer, _: outer) if index is None else (lambda outer, _: outer[index])
 
     def converting(self, convert: Convert | None) -> TableDeltaMap:
-        """Converts the stream's key in table deltas."""
+        """Conversion of the stream's key in table deltas."""
         if convert is None:
             return TableDeltaMap()
         found = convert if self.index is None else of_pair(self.index, convert)
@@ -108,7 +108,7 @@ class KeyPlace:
 
 
 def of_pair(place: int, convert: Convert) -> Callable[[tuple[object, object]], object]:
-    """Converts one part of a pair."""
+    """Function that converts one part of a pair."""
     if place == 0:
         return lambda pair: (convert(pair[0]), pair[1])
     return lambda pair: (pair[0], convert(pair[1]))

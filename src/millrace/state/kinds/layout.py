@@ -1,4 +1,4 @@
-"""How the entries of a table are laid out, and what its table deltas look like."""
+"""Layouts of a table's entries and of its table deltas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Columnar", "Layout"]
 
 
 class Layout(Enum):
-    """How the entries of a table are laid out."""
+    """Layout of the entries of a table."""
 
     FLAT = "flat"
     """One value per key. Table deltas: ``put`` (key to value) and ``del`` (keys)."""
@@ -21,7 +21,7 @@ class Layout(Enum):
 
 
 class Columnar(Enum):
-    """Tables in Arrow columns; to all who do not know columns they are `Layout.FLAT`."""
+    """Tables in Arrow columns. Code without support for columns sees them as `Layout.FLAT`."""
 
     SLOTS = "slots"
     """A slot per key, with values that change in place (`SlotTable`)."""

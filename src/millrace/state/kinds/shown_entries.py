@@ -1,4 +1,4 @@
-"""How the contents of tables are shown: one function per way of keeping entries."""
+"""Display of the contents of tables: one function per way of keeping entries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Put = dict[Any, Any]
 
 
 def window_of(namespace: Any) -> Any:
-    """The window that is kept as ``namespace``: windows of time are kept as plain data."""
+    """Window for ``namespace``; time windows are kept as plain data."""
     return TimeWindow(*namespace) if type(namespace) is tuple else namespace
 
 
@@ -36,7 +36,7 @@ def plain(put: Put, _: Put) -> Iterator[Entry]:
 
 
 def inner_maps(put: Put, _: Put) -> Iterator[Entry]:
-    """A dict per key, of a table with one value per (key, inner key)."""
+    """Yield a dict per key, for a table with one value per (key, inner key)."""
     maps: dict[Any, dict[Any, Any]] = {}
     for (key, inner), value in put.items():
         maps.setdefault(key, {})[inner] = value
@@ -44,25 +44,25 @@ def inner_maps(put: Put, _: Put) -> Iterator[Entry]:
 
 
 def logged_rows(put: Put, _: Put) -> Iterator[Entry]:
-    """A list per key, of a table with one row per (key, sequence number)."""
+    """Yield a list per key, for a table with one row per (key, sequence number)."""
     for entry in inner_maps(put, {}):
         yield Entry(entry.key, [entry.value[number] for number in sorted(entry.value)])
 
 
 def own_values(put: Put, _: Put) -> Iterator[Entry]:
-    """Operators' own values, by keys of several parts."""
+    """Yield operators' own values, by keys of several parts."""
     return (Entry("/".join(filter(None, key)), value) for key, value in put.items())
 
 
 def timers(put: Put, _: Put) -> Iterator[Entry]:
-    """(Key, namespace) per time, by time."""
+    """Yield the key, timestamp and namespace of each timer, in the order of timestamps."""
     for timestamp in sorted(put):
         for key, namespace in put[timestamp]:
             yield Entry(key, timestamp, None if namespace is None else window_of(namespace))
 
 
 def panes(put: Put, _: Put) -> Iterator[Entry]:
-    """A value per pane and key."""
+    """Yield a value per pane and key."""
     for pane, entries in put.items():
         window = window_of(pane)
         for key, value in entries.items():
@@ -70,12 +70,13 @@ def panes(put: Put, _: Put) -> Iterator[Entry]:
 
 
 def pane_elements(put: Put, _: Put) -> Iterator[Entry]:
-    """Elements per pane, key and epoch."""
+    """Yield the elements per pane and key, in the order of their epochs."""
     return _elements(put, numbered=False)
 
 
 def numbered_elements(put: Put, _: Put) -> Iterator[Entry]:
-    """The same, each with its place in the epoch."""
+    """Yield the elements per pane and key, for a table in which each element has its place in
+    the epoch."""
     return _elements(put, numbered=True)
 
 
@@ -91,7 +92,7 @@ def _elements(put: Put, numbered: bool) -> Iterator[Entry]:
 
 
 def sessions(put: Put, _: Put) -> Iterator[Entry]:
-    """(Start, end, accumulator) of each session of a key."""
+    """Yield the accumulator of each session of a key, with the session's window."""
     for key, found in put.items():
         for start, end, accumulator in found:
             yield Entry(key, accumulator, TimeWindow(start, end))

@@ -1,4 +1,5 @@
-"""Shapes of states: their entries as readers see them, whatever table keeps them."""
+"""Shapes of states: the reader's view of their entries, independent of the table that keeps
+them."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class StateShape(enum.Enum):
 
     @property
     def is_per_key(self) -> bool:
-        """Whether an entry is all that a keyed function has of a key: a value, list or map."""
+        """Whether an entry is the complete state of a keyed function for one key: a value, list
+        or map."""
         return self in (self.VALUE, self.LIST, self.MAP)
 
     @property

@@ -1,4 +1,4 @@
-"""A kind of state: all that has to be known of it, wherever state is written, read or shown."""
+"""Kind of state: all properties that are needed to write, read or show it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ Any_ = TypeInformation[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableKind:
-    """One kind of state. There is one object per kind; files and other processes know it by name.
+    """One kind of state. There is one object per kind; files and other processes refer to it by
+    name.
 
     Example:
         >>> from millrace.state.table_kinds import LIST
@@ -90,12 +91,12 @@ class TableKind:
 
     @property
     def disjoint(self) -> bool:
-        """Whether no key of the table is in two subtasks (nested: no outer key)."""
+        """Whether no two subtasks have the same key of the table (nested: the same outer key)."""
         return self.key is not None and not self.key.inner
 
     @property
     def key_of(self) -> Callable[..., Any]:
-        """From an entry's key (nested: outer and inner key) to that of the stream."""
+        """Function from an entry's key (nested: outer and inner key) to the key of the stream."""
         return (self.key or KeyPlace()).of(self.layout)
 
     def in_memory(self) -> Table:
@@ -118,7 +119,7 @@ class TableKind:
     # -- types -------------------------------------------------------------------------
 
     def entry_types(self, type_info: Any_) -> EntryTypes:
-        """Of what types entries are, given that of all that one key has."""
+        """Types of an entry's parts, given the type of a key's complete state."""
         if isinstance(type_info, MapTypeInfo) and self.shape in _MAPS:
             return EntryTypes(type_info.key_type, type_info.value_type)
         if isinstance(type_info, ListTypeInfo) and self._has_elements:
@@ -132,11 +133,11 @@ class TableKind:
         return self.layout is Layout.LIST or self.shape.is_operator_list
 
     def key_map(self, convert: Convert | None) -> TableDeltaMap:
-        """Converts the key of the stream, wherever entries have it."""
+        """Conversion of the stream's key in all places where entries have it."""
         return TableDeltaMap() if self.key is None else self.key.converting(convert)
 
     def value_map(self, inner: Convert | None, value: Convert | None) -> TableDeltaMap:
-        """Converts keys of maps, and values without their stamps."""
+        """Conversion of the keys of maps, and of values without their time stamps."""
         if value is not None and self.stamps is not None:
             value = of_pair(0, value)
         if self.layout is Layout.NESTED:
@@ -147,21 +148,21 @@ class TableKind:
 
     @property
     def expires(self) -> bool:
-        """Whether it has a time to live."""
+        """Whether the state has a time to live."""
         return self.stamps is not None
 
     @property
     def is_per_key(self) -> bool:
-        """Whether it is the state of a keyed function: one value, list or map per key."""
+        """Whether this is the state of a keyed function: one value, list or map per key."""
         return self.shape.is_per_key
 
     def shown(self, found: Any) -> Any:
-        """Return the user's view of a key's value; `MISSING` stays that."""
+        """The user's view of a key's value; `MISSING` for `MISSING`."""
         return found if self.stamps is None or found is MISSING else self.stamps.values(found)
 
     def alive(self, found: Any, deadline: int) -> Any:
-        """The same without what was last used at ``deadline`` or before; `MISSING`: nothing is
-        left."""
+        """The user's view of a key's value, without parts last used at ``deadline`` or before;
+        `MISSING` if nothing is left."""
         if self.stamps is None or found is MISSING:
             return found
         return self.shown(self.stamps.alive({None: found}, deadline).get(None, MISSING))
@@ -171,7 +172,7 @@ _MAPS = (StateShape.MAP, StateShape.WINDOW_MAP, StateShape.BROADCAST)
 
 
 def expiring(kind: TableKind) -> TableKind:
-    """The kind of the same state with a time to live."""
+    """Kind of the same state with a time to live."""
     stamps = STAMPS[kind.layout]
     return replace(
         kind,
@@ -186,7 +187,7 @@ def expiring(kind: TableKind) -> TableKind:
 
 
 def per_window(kind: TableKind) -> TableKind:
-    """The kind of the same state per window and key."""
+    """Kind of the same state per window and key."""
     return replace(
         kind,
         name=f"window-{kind.name}",

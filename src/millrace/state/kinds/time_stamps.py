@@ -18,7 +18,7 @@ Put = dict[Any, Any]
 
 
 class Stamps(NamedTuple):
-    """How what a key has is taken apart from its stamps."""
+    """Functions that separate the values of a key from their time stamps."""
 
     values: Callable[[Any], Any]
     """What a key has, without stamps."""

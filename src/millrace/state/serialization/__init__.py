@@ -1,1 +1,1 @@
-"""How values of state become bytes: types, their schemas and how these may change."""
+"""Serialization of state values: types, their schemas and the permitted changes of types."""

@@ -1,7 +1,7 @@
-"""The types of the parts of a table's entries: key, inner key, value.
+"""Types of the parts of a table's entries: key, inner key, value.
 
-A state's descriptor tells the type of all that one key has; a table keeps that in entries. The
-key's own type comes from ``key_by``.
+A state's descriptor has the type of a key's complete state, which a table splits into entries. The
+type of the key itself comes from ``key_by``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ANYTHING = PickledBytesTypeInfo()
 
 @dataclass(frozen=True, slots=True)
 class StateOwner:
-    """Name, key type and record types of an operator that has state."""
+    """Name, key type and record types of an operator with state."""
 
     name: str = ""
     key_type: TypeInformation[Any] | None = None
@@ -30,7 +30,7 @@ class StateOwner:
 
 @dataclass(frozen=True, slots=True)
 class EntryTypes:
-    """Types of a table's entries, apart from the operator's key."""
+    """Types of a table's entries, except for the operator's key."""
 
     inner: TypeInformation[Any]
     """Keys of a map."""

@@ -1,8 +1,8 @@
-"""How a type may change between two runs of a job (Flink docs, "State Schema Evolution").
+"""Permitted changes of a type between two runs of a job (Flink docs, "State Schema Evolution").
 
-Plain data that was written with one type becomes plain data of another: records may gain fields
-that have defaults, lose fields and have them in another order; numbers may become wider; all that
-at any depth. What else changed is refused with the name of the field.
+Plain data of the written type becomes plain data of the present type. Records may gain fields with
+defaults, lose fields and reorder them, and numbers may become wider, at any depth. Any other change
+is refused with the name of the field.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ UNTYPED = PickledBytesTypeInfo().bridged_type
 
 
 class TypeChangeError(Exception):
-    """A written type cannot become the declared one; the text begins with the field."""
+    """The written type cannot become the declared one; the message begins with the field."""
 
 
 def migration(written: Schema, present: TypeInformation[Any], at: str = "") -> Convert | None:
-    """From plain data of the written type to plain data of the present one; None: no change.
+    """Conversion from plain data of the written type to plain data of the present one; None if the
+    data stays as it is.
 
     Raises:
         TypeChangeError: that change is not possible. (The function may raise it for a value.)
@@ -84,7 +85,8 @@ def _migration(written: LogicalType, present: TypeInformation[Any], at: str) -> 
 
 
 def key_migration(written: Schema, present: TypeInformation[Any], at: str) -> None:
-    """Keys must stay equal to what they were, for their place depends on them.
+    """Check that keys stay equal under the new type, because their subtask and place depend on
+    them.
 
     Raises:
         TypeChangeError: the type changed by more than the width of whole numbers.
@@ -107,12 +109,12 @@ def _same_keys(written: LogicalType, present: TypeInformation[Any]) -> bool:
 
 
 def _is_tuple(written: LogicalType) -> bool:
-    """Whether it is a tuple of fields."""
+    """Whether the written type is a tuple of fields."""
     return bridge_of(written) == "tuple" and isinstance(inner(written), logical.RowType)
 
 
 def _widens(written: LogicalType, now: LogicalType) -> bool:
-    """Whether it is the same value in a wider type of the same family."""
+    """Whether the new type is a wider type of the same family, so that values stay the same."""
     if (written, now) in SAME_FORM:
         return True
     for family in (INTEGERS, FLOATS):
@@ -162,7 +164,7 @@ def _each(convert: Convert) -> Convert:
 
 
 def _declared(present: TypeInformation[Any], at: str) -> Convert | None:
-    """State that had no type gets one: its values must be of it."""
+    """Conversion for state that had no type and gets one: its values must have this type."""
     out = to_plain(present)
     accepts = present.accepts
 
@@ -178,7 +180,8 @@ def _declared(present: TypeInformation[Any], at: str) -> Convert | None:
 
 
 def _undeclared(written: LogicalType, at: str) -> Convert | None:
-    """State that had a type has none any more: values of builtin classes can be made still."""
+    """Conversion for state that had a type and has none now. Only values of builtin classes can
+    be restored."""
     schema = str(written)
     if has_class(schema):
         raise TypeChangeError(
@@ -237,7 +240,8 @@ def _variadic(written: LogicalType, present: TypeInformation[Any], at: str) -> _
 
 
 def _whole(kind: type, convert: Convert) -> Convert:
-    """Values that were not of the declared type were set apart, and stay so."""
+    """Conversion of values of the class ``kind``. Values that were not of the declared type were
+    stored separately, and stay unchanged."""
     return lambda plain: convert(plain) if type(plain) is kind else plain
 
 
@@ -277,12 +281,12 @@ def _row_of(kind: LogicalType) -> logical.RowType:
 
 
 def _has_kind(kind: LogicalType) -> bool:
-    """Whether the first field of its plain data is the kind of the row."""
+    """Whether the first field of a value's plain data is the row kind."""
     return bool(bridge_of(kind)) or not isinstance(kind, logical.StructuredType)
 
 
 def _is_same(written: LogicalType, present: RowTypeInfo | ClassTypeInfo) -> bool:
-    """Whether the fields are at the same places, in the same form."""
+    """Whether the fields have the same places and forms."""
     if _has_kind(written) != isinstance(present, RowTypeInfo):
         return False
     pairs = zip(_row_of(written).children(), present.types, strict=True)
@@ -295,7 +299,8 @@ def _default(
     defaults: Mapping[str, Callable[[], Any]] | None,
     path: str,
 ) -> Convert:
-    """Make the default of an added field: None in rows, the class's own in classes."""
+    """Function that makes the default of an added field: None in rows, the class's own default
+    in classes."""
     if defaults is None:
         return lambda plain: None
     make = defaults.get(name)

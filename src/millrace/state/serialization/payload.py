@@ -1,4 +1,4 @@
-"""Bytes from values and back: the encoding of buffers and of state.
+"""Encoding of values as bytes and back, for buffers and state.
 
 `marshal` is several times faster than `pickle`, but it turns every object with a buffer (numpy
 scalars and arrays, ``bytearray``) silently into ``bytes`` and flattens nothing else. So it is used
@@ -49,7 +49,7 @@ _MAX_DEPTH = 16
 
 
 def is_plain(values: Iterable[Any]) -> bool:
-    """Whether marshal keeps every one of ``values`` as it is, at every depth."""
+    """Whether marshal preserves every one of ``values`` exactly, at every depth."""
     level = list(values)
     for _ in range(_MAX_DEPTH):
         kinds = set(map(type, level))
@@ -75,7 +75,8 @@ def _children(level: list[Any], nested: set[type], kinds: set[type]) -> list[Any
 
 
 def encode(value: Any) -> bytes:
-    """The payload of one value (often a big list); raises SerializationError naming the type."""
+    """Payload of one value (often a big list). Raises SerializationError with the name of the
+    type."""
     if is_plain((value,)):
         try:
             return MARSHAL + marshal.dumps(value, MARSHAL_VERSION)
@@ -85,8 +86,8 @@ def encode(value: Any) -> bytes:
 
 
 def encode_chunks(value: Any) -> list[Chunk]:
-    """The payload of one value in chunks, so that its buffers are not copied. All of them together
-    are a multiple of 8 bytes long if there are buffers."""
+    """Payload of one value in chunks, so that its buffers are not copied. If there are buffers,
+    the total length of the chunks is a multiple of 8 bytes."""
     if is_plain((value,)):
         return [encode(value)]
     buffers: list[pickle.PickleBuffer] = []
@@ -106,12 +107,12 @@ def encode_chunks(value: Any) -> list[Chunk]:
 
 
 def padding(size: int) -> bytes:
-    """What is missing to a multiple of 8 bytes."""
+    """Bytes that pad ``size`` to a multiple of 8."""
     return bytes(-size % _ALIGNMENT)
 
 
 def _unpickled(payload: memoryview) -> Any:
-    """The value of chunks whose first byte is `BUFFERS`."""
+    """Value of chunks whose first byte is `BUFFERS`."""
     try:
         (count,) = _SIZE.unpack_from(payload, _ALIGNMENT)
         sizes = struct.unpack_from(f">{count}Q", payload, 2 * _ALIGNMENT)
@@ -125,7 +126,7 @@ def _unpickled(payload: memoryview) -> Any:
 
 
 def encode_records(values: list[Any], timestamps: list[int] | None) -> bytes:
-    """The payload of a batch of records with their event times (one per value, or None)."""
+    """Payload of a batch of records with their event times (one per value, or None)."""
     columns = encode_columns(values, timestamps)
     if columns is not None:
         return COLUMNS + columns
@@ -138,7 +139,7 @@ def encode_records(values: list[Any], timestamps: list[int] | None) -> bytes:
 
 
 def decode(payload: bytes | memoryview) -> Any:
-    """The value of a payload made by `encode` or `encode_records`."""
+    """Value of a payload made by `encode` or `encode_records`."""
     codec = payload[:1]
     body = memoryview(payload)[1:]
     if codec == MARSHAL:
@@ -157,7 +158,8 @@ def decode(payload: bytes | memoryview) -> Any:
 
 
 def dump_pickle(value: Any) -> bytes:
-    """Pickle 5, by value where a class or function cannot be imported by name."""
+    """Pickle a value with protocol 5. Classes and functions that cannot be imported by name are
+    pickled by value."""
     try:
         return pickle.dumps(value, 5)
     except Exception:
@@ -165,15 +167,16 @@ def dump_pickle(value: Any) -> bytes:
 
 
 def _code_with_file(code: CodeType) -> tuple[Any, ...]:
-    """As cloudpickle reduces it, but with the name of its file: from 3.1.3 on cloudpickle writes
-    another one, and no traceback of a user's function would say where to look."""
+    """Reduction of a code object as in cloudpickle, but with the name of its file. From 3.1.3
+    on, cloudpickle writes another name, and no traceback of a user's function would show the
+    right place."""
     make, arguments, *more = cloudpickle.Pickler.dispatch_table[CodeType](code)
     named = [code.co_filename if each == DYNAMIC_CODE else each for each in arguments]
     return (make, tuple(named), *more)
 
 
 class _ByValue(cloudpickle.Pickler):  # type: ignore[misc]
-    """Pickles what cannot be imported by its name, too."""
+    """Pickler that also pickles objects which cannot be imported by name."""
 
     dispatch_table: ClassVar[Any] = ChainMap(
         {CodeType: _code_with_file}, cloudpickle.Pickler.dispatch_table
@@ -195,7 +198,7 @@ def _by_value(value: Any) -> bytes:
 
 
 class _Finder(_ByValue):
-    """Remembers the object at which pickling stopped."""
+    """Pickler that remembers the object at which it failed."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
@@ -207,7 +210,8 @@ class _Finder(_ByValue):
 
 
 def dump_code(value: Any, what: Callable[[], str]) -> bytes:
-    """Pickle a program part by value; on failure name the captured object (``what`` says where)."""
+    """Pickle a part of the program by value. On failure, the error names the captured object
+    (``what`` says where)."""
     file = io.BytesIO()
     finder = _Finder(file)
     try:

@@ -1,7 +1,8 @@
-"""Batches of plain records column by column: numbers as arrays, short texts joined to one.
+"""Encoding of batches of plain records column by column: numbers as arrays, short texts joined to
+one.
 
-`marshal` looks up every object that something else refers to as well, and a batch's records are
-held by whoever emits them. A column has neither an object nor a header per value.
+`marshal` looks up every object with other references, and the operator that emits a batch holds
+references to its records. A column has neither an object nor a header per value.
 """
 
 from __future__ import annotations
@@ -33,9 +34,11 @@ _Column = tuple[str, Any]
 
 
 def encode_columns(values: list[Any], timestamps: list[int] | None) -> bytes | None:
-    """A batch of records with their event times (or None); None: it has no such columns.
+    """Encoded batch of records with their event times (or None); None if the records have no plain
+    columns.
 
-    It has if the records are numbers or texts, or tuples of one length with plain values.
+    Records have plain columns if they are numbers or texts, or tuples of one length with plain
+    values.
 
     Example:
         >>> batch = [(word, number) for number, word in enumerate("abcdefghijklmnop")]
@@ -52,7 +55,7 @@ def encode_columns(values: list[Any], timestamps: list[int] | None) -> bytes | N
 
 
 def decode_columns(data: bytes | memoryview) -> tuple[list[Any], list[int] | None]:
-    """The batch that `encode_columns` was given."""
+    """Batch that was given to `encode_columns`."""
     tuples, columns, times = marshal.loads(data)
     read = [_read(*column) for column in columns]
     values = list(zip(*read, strict=True)) if tuples else read[0]
@@ -86,7 +89,7 @@ def _flat_column(values: list[Any]) -> list[_Column] | None:
 
 
 def _column(values: Sequence[Any]) -> _Column | None:
-    """A column's code and data; None: some values are not plain."""
+    """Code and data of a column; None if some values are not plain."""
     kinds = set(map(type, values))
     if kinds == {int}:
         return _numbers(values, "i")

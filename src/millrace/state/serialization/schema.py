@@ -1,6 +1,6 @@
-"""Schemas: logical types as they are written next to state, in Flink's spelling.
+"""Schemas: logical types as they are stored next to state, in Flink's spelling.
 
-Where several Python classes share a logical type, the class is named (see
+If several Python classes share a logical type, the schema names the class (see
 `millrace.common.types.logical.bridged`).
 """
 
@@ -80,8 +80,8 @@ _SINGLE: dict[LogicalType, TypeInformation[Any]] = {
 
 @lru_cache(maxsize=1024)
 def type_of_schema(schema: Schema) -> TypeInformation[Any]:
-    """The type that a schema describes, as far as it is known without the program: dataclasses
-    and named tuples are rows, enums are strings, and what a serializer wrote is bytes.
+    """Type that a schema describes, as far as it is known without the program. Dataclasses and
+    named tuples become rows, enums become strings, and the output of a serializer becomes bytes.
 
     Example:
         >>> type_of_schema("ARRAY<STRUCTURED<'Point', x BIGINT>>").name
@@ -99,7 +99,7 @@ def type_of_schema(schema: Schema) -> TypeInformation[Any]:
 
 
 def type_of(kind: LogicalType) -> TypeInformation[Any]:
-    """The same of a parsed schema."""
+    """Type for a parsed schema, as in `type_of_schema`."""
     kind = kind.with_nullable(True)
     found = _SINGLE.get(kind)
     if found is not None:
@@ -143,7 +143,7 @@ _MADE: dict[str | type, Callable[[Any], TypeInformation[Any]]] = {
 
 
 def has_class(schema: Schema) -> bool:
-    """Whether values of it can be made by the program only that has their class."""
+    """Whether only a program with the schema's class can create the values."""
     return _has_class(parse_type(schema))
 
 
@@ -159,7 +159,7 @@ def _has_class(kind: LogicalType) -> bool:
 
 
 def shown(schema: Schema) -> str:
-    """As it is shown to people; classes by their names."""
+    """Display form of a schema, with the names of classes."""
     return "ANY" if schema == ANY else _shown(parse_type(schema))
 
 

@@ -1,4 +1,4 @@
-"""Converting the keys and values of table deltas, by the layout of their table.
+"""Conversion of the keys and values of table deltas, by the layout of their table.
 
 A flat table has ``{key: value}``, a list table ``{key: [element, ...]}``, a nested one
 ``{outer: {inner: value}}``.
@@ -18,7 +18,7 @@ __all__ = ["TableDeltaMap"]
 
 @dataclass(frozen=True, slots=True)
 class TableDeltaMap:
-    """Converters for the parts of entries; None leaves a part as it is."""
+    """Converters for the parts of entries; None leaves a part unchanged."""
 
     outer: Convert | None = None
     inner: Convert | None = None
@@ -27,7 +27,7 @@ class TableDeltaMap:
 
     @property
     def changes_nothing(self) -> bool:
-        """Whether a table delta comes out as it went in."""
+        """Whether table deltas stay unchanged."""
         return self.outer is None and self.inner is None and self.value is None
 
     def __call__(self, layout: Layout, table_delta: TableDelta) -> TableDelta:

@@ -1,9 +1,8 @@
-"""Form of one table's entries in memory and in deltas.
+"""Form of a table's entries in memory and in deltas.
 
-State is restored before the program says what it is: until a state is declared, its values stay in
-the plain form they were written in (`TableForm.schema` says which), and are written on like that.
-Declaring it converts them once. Keys are always in their real form in memory, for their key group
-depends on it.
+State is restored before the program declares its type. Until then, its values keep the plain form
+in which they were written (see `TableForm.schema`), also in new deltas. The declaration converts
+them once. Keys always have their real form in memory, because their key group depends on it.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ TableSchema = tuple[int, Schema, Schema, Schema] | None
 
 
 class _Written(NamedTuple):
-    """Schemas of the parts that are declared by a descriptor."""
+    """Schemas of the parts that a descriptor declares."""
 
     inner: Schema = ANY
     value: Schema = ANY
@@ -45,7 +44,7 @@ T = TypeVar("T")
 
 
 class TableForm:
-    """The types of one table and the conversions they take.
+    """Types of a table, and the conversions between memory and deltas.
 
     Args:
         name: of the table.
@@ -80,26 +79,27 @@ class TableForm:
 
     @property
     def declared(self) -> bool:
-        """Whether the program has said what the values are."""
+        """Whether the program has declared the type of the values."""
         return self._types is not None
 
     @property
     def schema(self) -> TableSchema:
-        """The schema that is written next to the entries."""
+        """Schema that is stored next to the entries."""
         late, key = self._present(), self._key()
         if late == UNTYPED and key == ANY:
             return None
         return (SCHEMA_VERSION, key, late.inner, late.value)
 
     def schema_of(self, table: Table) -> TableSchema:
-        """The same; of columns what the operator calls them, or what was read of them."""
+        """Schema that is stored next to the entries of ``table``. For columns, the operator
+        declares it, or it is the schema that was read."""
         if self.kind.columnar is None:
             return self.schema
         schemas = table.entry_schemas
         return self._of_columns if schemas is None else (SCHEMA_VERSION, *schemas)
 
     def declare(self, type_info: TypeInformation[Any], table: Table) -> None:
-        """Take the type that a descriptor has; what is in the table is converted.
+        """Set the type that a descriptor declares, and convert the entries in the table.
 
         Raises:
             StateMigrationError: it was written with a type that cannot become this one.
@@ -121,7 +121,7 @@ class TableForm:
         self._prepare()
 
     def incoming(self, table_delta: TableDelta, schema: TableSchema) -> TableDelta:
-        """A table delta that was read, as the table takes it.
+        """Table delta from a file, converted to the table's form.
 
         Raises:
             StateMigrationError: its types do not fit those of this table.
@@ -148,8 +148,8 @@ class TableForm:
         return self.admit(with_keys, _Written(inner, value))
 
     def admit(self, table_delta: TableDelta, written: tuple[Schema, Schema]) -> TableDelta:
-        """The same for a table delta whose keys are as they are here; ``written`` says of which
-        types its values are the plain form (see `written`)."""
+        """Table delta converted to the table's form, if its keys have that form already.
+        ``written`` has the schemas of the values' plain data (see `written`)."""
         late = _Written(*written)
         if self._as_written and self._types is None and late != UNTYPED:
             self._types = EntryTypes(type_of_schema(late.inner), type_of_schema(late.value))
@@ -169,12 +169,12 @@ class TableForm:
 
     @property
     def written(self) -> tuple[Schema, Schema]:
-        """In which form the values are in memory: plain data of these types. `UNTYPED` stands for
-        the real one."""
+        """Schemas of the plain data that the values have in memory. `UNTYPED` if they have their
+        real types."""
         return UNTYPED if self._types is not None else self._written or UNTYPED
 
     def outgoing(self, table_delta: TableDelta) -> TableDelta:
-        """A table delta as it is written.
+        """Table delta converted to its stored form.
 
         Raises:
             SerializationError: a value cannot be written.
@@ -190,7 +190,7 @@ class TableForm:
             ) from error
 
     def forget(self) -> None:
-        """The table was emptied: nothing of what deltas had is left."""
+        """Forget the forms of earlier deltas, because the table was emptied."""
         self._written = None
         self._written_key = ANY
         self.stale = False
@@ -200,18 +200,18 @@ class TableForm:
 
     @property
     def plain(self) -> bool:
-        """Whether entries are the same in memory as in deltas."""
+        """Whether entries have the same form in memory as in deltas."""
         return all(change.changes_nothing for change in self._out)
 
     def recovered(self, schema: TableSchema) -> bool:
-        """The table holds entries that were written in plain form with this schema; False: that
-        cannot be, for its keys are of another type now."""
+        """Note that the table holds entries that were written in plain form with this schema.
+        False if this is impossible, because its keys have another type now."""
         version, key, inner, value = schema or (SCHEMA_VERSION, ANY, ANY, ANY)
         self._written = _Written(inner, value)
         return version == SCHEMA_VERSION and key == self._key()
 
     def rewritten(self) -> None:
-        """All entries have been written in the present form."""
+        """Note that all entries have been written in the present form."""
         self.stale = False
 
     def _present(self) -> _Written:
@@ -238,7 +238,7 @@ class TableForm:
         return self.kind.key_map(from_plain(self._key_type))
 
     def _reader(self, written: _Written, types: EntryTypes) -> TableDeltaMap:
-        """From the plain data of ``written`` to values of ``types``."""
+        """Conversion from plain data of ``written`` to values of ``types``."""
 
         def made() -> TableDeltaMap:
             if written.inner not in (ANY, types.inner.schema()):
@@ -284,7 +284,7 @@ def _schemas(types: EntryTypes) -> _Written:
 
 
 def _read(written: Schema, present: TypeInformation[Any]) -> Convert | None:
-    """From plain data of the written type to values of the present one."""
+    """Conversion from plain data of the written type to values of the present one."""
     if present.schema() == ANY:
         return migration(written, present)
     return chained(migration(written, present), from_plain(present))

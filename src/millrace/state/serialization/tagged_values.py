@@ -1,9 +1,10 @@
-"""Values without a declared type as msgpack that any reader understands, and that runs no code.
+"""Encoding of values without a declared type as msgpack. Any reader understands it, and reading
+runs no code.
 
 None, booleans, whole numbers of 64 bits, floats, texts, bytes, lists, and dicts whose keys are
-texts are what they are in msgpack. Everything else is a map of one entry, whose key begins with
-``$`` and names the kind: ``{"$tuple": [1, 2]}``, ``{"$decimal": "9.99"}``. What is none of these
-kinds is ``{"$pickle": bytes}``, and reading it needs leave.
+texts have their usual form in msgpack. Every other value is a map of one entry, whose key begins
+with ``$`` and names the kind: ``{"$tuple": [1, 2]}``, ``{"$decimal": "9.99"}``. A value of no such
+kind is ``{"$pickle": bytes}``; it is read only if this is allowed.
 
 In JSON, which has neither, bytes are ``{"$bytes": base64}`` and NaN ``{"$float": "nan"}``.
 
@@ -57,7 +58,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class PickleRefusedError(SerializationError):
-    """Something would have to be unpickled, and there is no leave to do so."""
+    """A value would have to be unpickled, and that is not allowed."""
 
 
 def dump_tagged(value: Any) -> bytes:
@@ -85,10 +86,10 @@ def load_tagged(data: bytes, pickle_allowed: bool = False) -> Any:
     """The value of bytes made by `dump_tagged`.
 
     Args:
-        pickle_allowed: whether what is pickled is read, which may run code of whoever wrote it.
+        pickle_allowed: whether to read pickled values, which may run code of their author.
 
     Raises:
-        PickleRefusedError: there is a pickle in them and no leave to read it.
+        PickleRefusedError: the bytes have a pickled value, and reading it is not allowed.
         SerializationError: they are damaged.
     """
     try:
@@ -101,7 +102,7 @@ def load_tagged(data: bytes, pickle_allowed: bool = False) -> Any:
 
 
 def json_of_tagged(data: bytes) -> Any:
-    """Decode a value's bytes into its JSON form.
+    """JSON form of a value, decoded from its bytes.
 
     Example:
         >>> json_of_tagged(dump_tagged([(1, 2.5), b"x"]))
@@ -111,7 +112,7 @@ def json_of_tagged(data: bytes) -> Any:
 
 
 def tagged_of_json(tree: Any) -> bytes:
-    """The bytes that `load_tagged` reads, of what `json_of_tagged` gave.
+    """Bytes for `load_tagged`, from the result of `json_of_tagged`.
 
     Raises:
         ValueError: a whole number in it has more than 64 bits.
@@ -136,7 +137,7 @@ def _json(tree: Any) -> Any:
 
 
 def _tree(value: Any, depth: int) -> Any:
-    """Make a value's form in msgpack."""
+    """Form of a value in msgpack."""
     if depth > MAX_DEPTH:
         raise RecursionError
     kind = type(value)
@@ -181,7 +182,7 @@ def _time(value: time) -> tuple[str, list[Any]]:
 
 
 def _zone(zone: Any) -> Any:
-    """A name, an offset, or what has to be pickled."""
+    """Form of a time zone: a name, an offset, or a value to be pickled."""
     if type(zone) is ZoneInfo and zone.key is not None:
         return zone.key
     if type(zone) is timezone and zone == timezone(zone.utcoffset(None)):
@@ -218,7 +219,7 @@ def _data_parts(value: Any) -> list[Any]:
 
 
 def _is_ours(kind: type) -> bool:
-    """Whether it is a class of ours whose values are made of fields."""
+    """Whether ``kind`` is a class of millrace whose values consist of fields."""
     if not kind.__module__.startswith(MODULES) or "." in kind.__qualname__:
         return False
     named = issubclass(kind, tuple) and hasattr(kind, "_fields")
@@ -229,7 +230,7 @@ def _is_ours(kind: type) -> bool:
 
 
 def _value(tree: Any, pickles: bool, depth: int) -> Any:
-    """The value of what msgpack has for it."""
+    """Value for its form in msgpack."""
     if depth > 2 * MAX_DEPTH:
         raise SerializationError("values nested too deep")
     kind = type(tree)
@@ -262,7 +263,8 @@ def _integer(text: str) -> int:
 
 
 def _decimal(text: Any) -> Decimal:
-    """Of text only: to make one of a whole number takes the square of its length."""
+    """Decimal from a text. Whole numbers are refused, because their conversion takes time
+    proportional to the square of their length."""
     if type(text) is not str:
         raise SerializationError("a decimal that is not text")
     return Decimal(text)
@@ -275,21 +277,24 @@ def _fraction(parts: list[Any]) -> Fraction:
 
 
 def _bytearray(data: Any) -> bytearray:
-    """Of bytes only: of a number it would be as long."""
+    """Bytearray from bytes. Numbers are refused, because a bytearray of that length would be
+    created."""
     if type(data) is not bytes:
         raise SerializationError("a bytearray of something else than bytes")
     return bytearray(data)
 
 
 def _items(parts: Any) -> list[Any]:
-    """Of a list only: from a text as many texts would be made as it has characters."""
+    """The items, if ``parts`` is a list. Texts are refused, because each character would become
+    a text of its own."""
     if type(parts) is not list:
         raise SerializationError("a collection of something else than a list")
     return parts
 
 
 def _keys(keys: list[Any]) -> list[Any]:
-    """Those of a set or a dict. If they all have one hash, it takes the square of their number."""
+    """Keys of a set or a dict, after a check of their hashes. With equal hashes, the time would
+    be proportional to the square of their number."""
     if len(keys) > MANY:
         hashes = sorted(map(hash, keys))
         if any(a == b for a, b in zip(hashes, hashes[MAX_ALIKE:], strict=False)):
