@@ -124,7 +124,7 @@ def _add_start_arguments(run: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--allow-pickle",
         action="store_true",
-        help="start although reading the savepoint can run code of whoever made it",
+        help="start although reading the savepoint can run code of its author",
     )
     run.add_argument(
         "--claim-mode",

@@ -53,7 +53,7 @@ class Plugins(Mapping[str, T], Generic[T]):
         self._own[name] = plugin
 
     def own(self) -> dict[str, T]:
-        """Those that need no other package."""
+        """Plug-ins of this package and process, by name."""
         return {name: self[name] for name in self._own}
 
     def __iter__(self) -> Iterator[str]:

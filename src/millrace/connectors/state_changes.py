@@ -83,7 +83,7 @@ class StatePosition:
 
 class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
     """The updates of one keyed state of another job, whose checkpoints must be trusted: reading
-    them can run code of whoever wrote them.
+    them can run code of their author.
 
     Args:
         directory: the job's own directory, or with ``job_name`` the checkpoint directory it is in.

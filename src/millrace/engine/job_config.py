@@ -33,7 +33,7 @@ class JobConfig:
     allow_non_restored: bool = False
     """Whether state of operators that the job does not have may be left behind."""
     allow_pickle: bool = False
-    """Whether what it starts from may run code of whoever wrote it: what is native, or pickled."""
+    """Whether what it starts from may run code of its author: what is native, or pickled."""
     savepoint_dir: str | None = None
     """Where savepoints go that are asked for without a directory."""
     restart_strategy: RestartStrategyConfiguration = field(

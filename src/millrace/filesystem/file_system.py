@@ -2,9 +2,9 @@
 
 It has the operations that disks and object stores share. There is no rename: a file *appears* whole
 under its name when it is completed. The storage decides which of two processes creates a file first
-(`PendingFile.complete` with ``exclusive``), and whether a file still has the content that its writer
-has read (`FileSystem.write_if`). A file that appears later, perhaps by another process, is a
-`PendingUpload`.
+(`PendingFile.complete` with ``exclusive``), and whether a file still has the content that its
+writer has read (`FileSystem.write_if`). A file that appears later, perhaps by another process, is
+a `PendingUpload`.
 Flink docs, "File Systems"; Flink's ``RecoverableWriter`` and object stores' conditional puts.
 """
 

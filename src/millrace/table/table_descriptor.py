@@ -83,7 +83,7 @@ class TableDescriptor:
     comment: str | None = None
 
     def __str__(self) -> str:
-        """What CREATE TABLE has behind the name."""
+        """The part of CREATE TABLE after the name."""
         parts = [str(self.schema or "")]
         if self.comment is not None:
             parts.append(f"COMMENT {sql_text(self.comment)}")

@@ -67,7 +67,7 @@ def add_allow_pickle(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-pickle",
         action="store_true",
-        help="also read what is native or pickled, which can run code of whoever made it",
+        help="also read what is native or pickled, which can run code of its author",
     )
 
 

@@ -130,8 +130,8 @@ CLAIM_MODE = known(
 ALLOW_PICKLE = known(
     ConfigOptions.key("execution.state-recovery.allow-pickle").boolean_type().default_value(False),
     "Whether the job may start from a native snapshot that it has not written itself, and from "
-    "values that are pickled in a savepoint of others. Reading them can run code of whoever wrote "
-    "them (`millrace run --allow-pickle`).",
+    "values that are pickled in a savepoint of others. Reading them can run code of "
+    "their author (`millrace run --allow-pickle`).",
 )
 ALLOW_NON_RESTORED = known(
     ConfigOptions.key("execution.state-recovery.ignore-unclaimed-state")

@@ -35,23 +35,23 @@ class BitmapFunctions(CallBuilder):
         return self._call("BITMAP_TO_STRING")
 
     def bitmap_cardinality(self) -> Self:
-        """How many numbers the bitmap has."""
+        """Number of values in the bitmap."""
         return self._call("BITMAP_CARDINALITY")
 
     def bitmap_and(self, bitmap: Any) -> Self:
-        """What is in both bitmaps."""
+        """Intersection of two bitmaps."""
         return self._call("BITMAP_AND", bitmap)
 
     def bitmap_or(self, bitmap: Any) -> Self:
-        """What is in one of the bitmaps, or in both."""
+        """Union of two bitmaps."""
         return self._call("BITMAP_OR", bitmap)
 
     def bitmap_xor(self, bitmap: Any) -> Self:
-        """What is in one of the bitmaps, but not in both."""
+        """Values in exactly one of two bitmaps."""
         return self._call("BITMAP_XOR", bitmap)
 
     def bitmap_andnot(self, bitmap: Any) -> Self:
-        """What is in this bitmap, but not in the other."""
+        """Values of this bitmap that are not in the other."""
         return self._call("BITMAP_ANDNOT", bitmap)
 
     def bitmap_build_agg(self) -> Self:
@@ -59,29 +59,29 @@ class BitmapFunctions(CallBuilder):
         return self._call("BITMAP_BUILD_AGG")
 
     def bitmap_build_cardinality_agg(self) -> Self:
-        """How many different values a group has."""
+        """Number of distinct values in a group."""
         return self._call("BITMAP_BUILD_CARDINALITY_AGG")
 
     def bitmap_and_agg(self) -> Self:
-        """What is in all bitmaps of a group."""
+        """Intersection of all bitmaps of a group."""
         return self._call("BITMAP_AND_AGG")
 
     def bitmap_and_cardinality_agg(self) -> Self:
-        """How many numbers are in all bitmaps of a group."""
+        """Number of values in the intersection of a group's bitmaps."""
         return self._call("BITMAP_AND_CARDINALITY_AGG")
 
     def bitmap_or_agg(self) -> Self:
-        """What is in any bitmap of a group."""
+        """Union of all bitmaps of a group."""
         return self._call("BITMAP_OR_AGG")
 
     def bitmap_or_cardinality_agg(self) -> Self:
-        """How many numbers are in any bitmap of a group."""
+        """Number of values in the union of a group's bitmaps."""
         return self._call("BITMAP_OR_CARDINALITY_AGG")
 
     def bitmap_xor_agg(self) -> Self:
-        """What is in an odd number of the bitmaps of a group."""
+        """Values in an odd number of a group's bitmaps."""
         return self._call("BITMAP_XOR_AGG")
 
     def bitmap_xor_cardinality_agg(self) -> Self:
-        """How many numbers are in an odd number of the bitmaps of a group."""
+        """Number of values in an odd number of a group's bitmaps."""
         return self._call("BITMAP_XOR_CARDINALITY_AGG")
