@@ -17,20 +17,20 @@ T = TypeVar("T")
 
 
 class Plugins(Mapping[str, T], Generic[T]):
-    """Objects of one kind by name, each loaded when it is asked for.
+    """Objects of one kind by name, each loaded at its first use.
 
-    Names of Millrace's own are never taken for others. What another package registers is a class
-    without arguments, in the entry point group::
+    Other packages cannot replace Millrace's own objects. They register classes without arguments
+    in the entry point group::
 
         [project.entry-points."millrace.connectors"]
         kafka2 = "kafka2.table:Kafka2Factory"
 
     Args:
         group: the entry point group.
-        kind: what the objects are instances of.
-        noun: what messages call one of them.
-        own: Millrace's own objects, or ``module:class`` of those that are imported when needed.
-        error: the kind of error by which a broken one is told.
+        kind: class of the objects.
+        noun: noun for an object in messages.
+        own: Millrace's own objects, or ``module:class`` of objects that are imported when needed.
+        error: class of the error for a broken entry point.
     """
 
     def __init__(
