@@ -1,4 +1,5 @@
-"""`AsyncSinkWriter`: buffers entries, sends them in requests, and sends again what did not get in.
+"""`AsyncSinkWriter`: buffers entries, sends them in requests, and resends entries that were not
+accepted.
 
 For systems that take many entries per request and may refuse some of them. Flink: FLIP-171,
 ``AsyncSinkBase``. A request follows the one before only when nothing of that is left to be sent, so
@@ -25,7 +26,7 @@ E = TypeVar("E")
 
 @dataclass(frozen=True)
 class BufferLimits:
-    """The largest request: its entries and its bytes."""
+    """Maximum number of entries and bytes of one request."""
 
     entries: float = math.inf
     bytes: float = math.inf
@@ -33,7 +34,7 @@ class BufferLimits:
 
 @dataclass(frozen=True)
 class Unsent(Generic[E]):
-    """Entries of a request that have to be sent again."""
+    """Entries of a request that must be sent again."""
 
     entries: list[E]
     failure: Exception | None = None
@@ -45,7 +46,7 @@ class Pauses(ABC):
 
     @abstractmethod
     def next(self, progress: bool, took: float) -> float | None:
-        """Seconds until the next retry. None: there is none.
+        """Seconds until the next retry; None if no retry is left.
 
         Args:
             progress: whether some entries got in.
@@ -54,7 +55,7 @@ class Pauses(ABC):
 
 
 class FixedPauses(Pauses):
-    """Pauses that are known beforehand, one for each retry.
+    """A fixed list of pauses, one for each retry.
 
     >>> pauses = FixedPauses([0.5])
     >>> pauses.next(False, 0), pauses.next(False, 0)
@@ -69,7 +70,7 @@ class FixedPauses(Pauses):
 
 
 class GrowingPauses(Pauses):
-    """Pauses that double, until nothing at all has got in for a while.
+    """Pauses that double with each retry, and end if no entry is accepted for a while.
 
     Args:
         patience: seconds of pauses and requests without an entry that got in.
@@ -92,7 +93,8 @@ class GrowingPauses(Pauses):
 
 
 class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):
-    """Base of writers that send entries in requests; an epoch ends when all its entries are in.
+    """Base of writers that send entries in requests; an epoch ends when all its entries are
+    accepted.
 
     A subclass makes entries of records and calls `_add`, and it defines `_request`, `_pauses` and
     `_gave_up`. What it raises from these fails the epoch.
@@ -118,7 +120,7 @@ class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):
 
     @abstractmethod
     def _request(self, entries: list[E]) -> Unsent[E]:
-        """Send entries in one request; returns what has to be sent again."""
+        """Send entries in one request and return the entries that must be sent again."""
 
     @abstractmethod
     def _pauses(self) -> Pauses:
@@ -126,10 +128,10 @@ class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):
 
     @abstractmethod
     def _gave_up(self, unsent: Unsent[E], tries: int) -> None:
-        """Raise the error that fails the epoch; or return, to pass over these entries."""
+        """Raise the error that fails the epoch, or return to skip these entries."""
 
     def _add(self, entry: E, size: int = 0, key: Any = None) -> None:
-        """Take an entry, and send what makes a full request.
+        """Buffer an entry, and send all full requests.
 
         Args:
             size: bytes.
@@ -159,7 +161,7 @@ class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):
         self._send(entries)
 
     def _send(self, entries: list[E]) -> None:
-        """Send entries until all are in."""
+        """Send entries until all are accepted."""
         pauses, tries = self._pauses(), 0
         while entries:
             begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""Which directory a record is written to. Flink docs: "FileSystem", Bucket Assignment.
+"""Directories for the records of a file sink. Flink docs: "FileSystem", Bucket Assignment.
 
 Partitions are laid out as Hive and Spark do it, in a directory ``name=value`` for each partition
 column. Spark docs, "Parquet Files", Partition Discovery: the columns stand in the paths, not in the
@@ -38,13 +38,14 @@ _SPECIAL = re.compile(r"""[\x00-\x1f"#%'*/:=?\\\x7f{\[\]^]""")
 
 @dataclass(frozen=True, slots=True)
 class BucketContext:
-    """Timestamp, watermark and clock for a record whose bucket is chosen; ms since the epoch."""
+    """Timestamp, watermark and processing time of a record whose bucket is chosen, in ms since
+    the epoch."""
 
     processing_time: int
     event_timestamp: int | None = None
 
     def timestamp(self) -> int | None:
-        """Event time of the record; None if it has none."""
+        """Event time of the record; None if the record has none."""
         return self.event_timestamp
 
     def current_processing_time(self) -> int:
@@ -53,7 +54,7 @@ class BucketContext:
 
 
 class BucketAssigner(ABC, Generic[T_contra]):
-    """Names the directory, relative to the sink's base path, that a record goes to.
+    """Chooses the directory of a record, relative to the sink's base path.
 
     >>> class ByOrigin(BucketAssigner[dict]):
     ...     def get_bucket_id(self, value, context):
@@ -67,10 +68,11 @@ class BucketAssigner(ABC, Generic[T_contra]):
 
     @abstractmethod
     def get_bucket_id(self, value: T_contra, context: BucketContext) -> str:
-        """The directory; an empty string is the base path itself."""
+        """Directory of the record; an empty string means the base path itself."""
 
     def group(self, batch: Batch, now: int) -> Mapping[str, Batch]:
-        """The records of a batch by bucket, in their order; ``now`` in ms since the epoch."""
+        """Records of a batch by bucket, in their original order; ``now`` is in ms since the
+        epoch."""
         rows, groups = batch.to_rows(), dict[str, RowBatch[Any]]()
         timestamps = rows.timestamps
         context = BucketContext(now)
@@ -83,14 +85,14 @@ class BucketAssigner(ABC, Generic[T_contra]):
 
     @staticmethod
     def base_path_bucket_assigner() -> BucketAssigner[Any]:
-        """Everything goes to the base path itself."""
+        """Assigner that puts all records into the base path itself."""
         return BasePathBucketAssigner()
 
     @staticmethod
     def date_time_bucket_assigner(
         format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None
     ) -> BucketAssigner[Any]:
-        """A directory for each period of processing time (the default).
+        """Assigner with one directory for each period of processing time (the default).
 
         Args:
             format_str: Java's pattern letters ``yyyy MM dd HH mm ss``, or `strftime` codes.
@@ -107,8 +109,9 @@ class BucketAssigner(ABC, Generic[T_contra]):
 
     @staticmethod
     def partition_by(*columns: str) -> BucketAssigner[Any]:
-        """A directory ``name=value`` for each of the columns, as Hive and Spark's ``partitionBy``
-        write them; pandas, pyarrow and DuckDB read them, too. The files do not have these columns.
+        """Assigner with a directory ``name=value`` for each of the columns, the layout of Hive and
+        of Spark's ``partitionBy``. pandas, pyarrow and DuckDB read this layout, too. The files do
+        not contain these columns.
 
         Values are written as text, with special characters as ``%2F``; None and empty texts as
         ``__HIVE_DEFAULT_PARTITION__``. Flink has the same as ``PARTITIONED BY`` of a table.
@@ -128,7 +131,7 @@ class BucketAssigner(ABC, Generic[T_contra]):
 
 
 class BasePathBucketAssigner(BucketAssigner[Any]):
-    """The base path for all."""
+    """Puts all records into the base path."""
 
     takes = BatchForm.EITHER
 
@@ -140,7 +143,7 @@ class BasePathBucketAssigner(BucketAssigner[Any]):
 
 
 class DateTimeBucketAssigner(BucketAssigner[Any]):
-    """A directory per period of processing time, which stands still within an epoch."""
+    """Uses one directory per period of processing time, which is constant within an epoch."""
 
     takes = BatchForm.EITHER
 
@@ -157,7 +160,7 @@ class DateTimeBucketAssigner(BucketAssigner[Any]):
 
 
 class CallableBucketAssigner(BucketAssigner[Any]):
-    """A function of the value and its `BucketContext`."""
+    """Calls a function of the value and its `BucketContext`."""
 
     def __init__(self, function: Callable[[Any, BucketContext], str]) -> None:
         self._function = function
@@ -167,7 +170,7 @@ class CallableBucketAssigner(BucketAssigner[Any]):
 
 
 class PartitionBucketAssigner(BucketAssigner[Any]):
-    """Names the directory after columns of the record, and takes them out of it."""
+    """Names the directory after columns of the record, and removes these columns from it."""
 
     takes = BatchForm.EITHER
 
@@ -229,7 +232,7 @@ class PartitionBucketAssigner(BucketAssigner[Any]):
         return groups
 
     def directory(self, fields: Mapping[str, Any]) -> str:
-        """The directory of records with these fields, relative to that of all.
+        """Directory of records with these fields, relative to the base path.
 
         Raises:
             SerializationError: a partition column is missing.
@@ -247,7 +250,7 @@ def _taken(kinds: Any, rows: Any) -> Any:
 
 
 def _joined(one: Any, two: ColumnBatch) -> ColumnBatch:
-    """Both: None and an empty text have one directory."""
+    """Both batches joined: None and an empty text share one directory."""
     import pyarrow as pa
 
     kinds = None
@@ -283,7 +286,7 @@ def _escaped(text: str) -> str:
 
 
 def require_bucket_id(bucket: Any) -> str:
-    """The bucket, if files in it lie below the base path and are visible to readers.
+    """The bucket id, if its files lie below the base path and are visible to readers.
 
     Raises:
         ConnectorError: it is not such a relative path.
@@ -301,7 +304,8 @@ def require_bucket_id(bucket: Any) -> str:
 
 
 def strftime_pattern(pattern: str) -> str:
-    """A Java date pattern in `strftime` codes; what has such codes already stays."""
+    """A Java date pattern as `strftime` codes; a pattern that already has such codes is
+    unchanged."""
     if "%" in pattern:
         return pattern
     translated = re.sub("|".join(_JAVA_CODES), lambda match: _JAVA_CODES[match[0]], pattern)
@@ -318,7 +322,7 @@ _JAVA_CODES = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss
 
 
 def require_timezone(timezone_id: str | None) -> tzinfo:
-    """The time zone of that name."""
+    """The time zone with this name."""
     if timezone_id is None:
         return UTC
     try:

@@ -1,4 +1,4 @@
-"""Writing and joining the chunks of a part file."""
+"""Files for the chunks of a part, and their concatenation."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _BUFFER_BYTES = 1 << 20
 
 
 class ChunkFile(io.RawIOBase):
-    """A new file, to become a chunk (`seal`) or to appear with a commit (`persist`). It is not
-    flushed to the disk: all files of an epoch are, at once."""
+    """A new file that becomes a chunk (`seal`) or appears with a commit (`persist`). It is not
+    flushed to the disk: all files of an epoch are flushed together."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -46,18 +46,18 @@ class ChunkFile(io.RawIOBase):
         return size
 
     def seal(self) -> Chunk:
-        """Nothing more follows; make it a file of its own."""
+        """Close the file as a finished chunk of its own."""
         with _refusals(self.path):
             self._pending.complete(exclusive=True)
         return Chunk(self.path, self.length, self._crc)
 
     def persist(self) -> PendingUpload:
-        """Nothing more follows; it is to appear when it is committed."""
+        """Close the file, which appears when it is committed."""
         with _refusals(self.path):
             return self._pending.persist()
 
     def discard(self) -> None:
-        """Forget it, unless it is sealed or persisted."""
+        """Delete the file, unless it is sealed or persisted."""
         self._pending.discard()
 
 
@@ -86,7 +86,7 @@ def join_chunks(chunks: Sequence[Chunk], target: ChunkFile) -> None:
 
 
 def opened_chunks(chunks: Sequence[Chunk]) -> Iterator[BinaryIO]:
-    """The chunks as files, each of them open until the next is asked for.
+    """The chunks as open files; each is closed when the next one is requested.
 
     Raises:
         PartFileError: a chunk is gone or not as it was written.
@@ -98,7 +98,7 @@ def opened_chunks(chunks: Sequence[Chunk]) -> Iterator[BinaryIO]:
 
 
 def adopt_chunk(chunk: Chunk, final: str) -> PendingUpload:
-    """The upload of a part that is one chunk.
+    """Upload of a part that consists of one chunk.
 
     Raises:
         PartFileError: the chunk is gone or not as long as it was.

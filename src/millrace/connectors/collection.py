@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class CollectionSource(SplitSource[T]):
-    """A bounded source of the elements of a collection, which travels with the program.
+    """A bounded source of the elements of a collection, which is part of the program.
 
     Args:
         collection: the elements; must be picklable. Larger inputs belong into files.

@@ -1,4 +1,4 @@
-"""What a table's committer commits together: a checkpoint's part of one run of the job."""
+"""Commit units of table committers: the checkpoint data of one run of the job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["CommittedRun", "by_run", "origin", "require_files"]
 
 @dataclass(frozen=True)
 class CommittedRun:
-    """Requests that are committed in one transaction, under a name that repetitions share.
+    """Requests that are committed in one transaction, under a name that repeated attempts share.
 
     The next epoch waits for such a commit. So what checkpoints name of a run is committed as a
     whole or not at all, and is the same whenever it is repeated. The name has the run in it
@@ -31,24 +31,25 @@ class CommittedRun:
 
     @property
     def committables(self) -> list[Any]:
-        """What the writers handed over, in the order of epochs."""
+        """Committables of the writers, in the order of epochs."""
         return sorted((r.committable for r in self.requests), key=lambda item: int(item["epoch"]))
 
     def signal_already_committed(self) -> None:
-        """All of it was committed before."""
+        """Signal that all requests were committed before."""
         for request in self.requests:
             request.signal_already_committed()
 
 
 def origin(context: WriterContext, epoch: int) -> dict[str, Any]:
-    """What committables have for `by_run`; operators differ in it, even with one sink object."""
+    """Fields of a committable that `by_run` reads. They differ between operators, even if these
+    share one sink object."""
     sink = hashlib.sha256(context.uid.encode()).hexdigest()[:12]
     return {"run": context.run_id, "sink": sink, "epoch": epoch}
 
 
 def by_run(requests: Sequence[CommitRequest[Any]]) -> list[CommittedRun]:
-    """The requests of each run, the one that wrote first first. Committables are dicts with their
-    `origin`."""
+    """Requests of each run, starting with the run that wrote first. Committables are dicts with
+    their `origin`."""
     runs: dict[str, list[CommitRequest[Any]]] = {}
     for request in requests:
         item = request.committable
@@ -60,7 +61,7 @@ def by_run(requests: Sequence[CommitRequest[Any]]) -> list[CommittedRun]:
 
 
 def require_files(paths: Iterable[str]) -> None:
-    """Refuse to commit what is no longer there: a table that names it could not be read.
+    """Refuse to commit missing files: a table that names a missing file could not be read.
 
     Raises:
         JobExecutionError: a file is gone.

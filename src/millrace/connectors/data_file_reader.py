@@ -1,4 +1,4 @@
-"""`DataFileReader`: reads a Parquet file that is part of a table, in the table's columns."""
+"""`DataFileReader`: reads a Parquet file that is part of a table, with the table's columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)$")
 
 
 class DataFileReader(SplitReader[Any]):
-    """Reads the rows of a data file as columns of its table; its position is the rows read.
+    """Reads the rows of a data file as columns of its table; its position is the number of rows
+    read.
 
     Columns are found by the ids of their fields where file and table have ids, else by name. One
     that the file does not have is null.
@@ -87,7 +88,7 @@ class DataFileReader(SplitReader[Any]):
 
 
 def _constant(text: str | None, kind: Any) -> Any:
-    """A text as a value of that type; points in time without a zone are in UTC, as in Delta."""
+    """A text as a value of the given type; timestamps without a zone are in UTC, as in Delta."""
     import pyarrow as pa
 
     has_zone = pa.types.is_timestamp(kind) and kind.tz is not None
@@ -97,7 +98,7 @@ def _constant(text: str | None, kind: Any) -> Any:
 
 
 def _places(wanted: pyarrow.Schema, there: pyarrow.Schema) -> list[int | None]:
-    """Where each column is in the file; None: it is not."""
+    """Index of each column in the file; None if the file does not have the column."""
     ids = {_id_of(field): place for place, field in enumerate(there)}
     if set(ids) == {None} or any(_id_of(field) is None for field in wanted):
         names = there.names
@@ -111,7 +112,7 @@ def _id_of(field: Any) -> bytes | None:
 
 
 def _skipping(batches: Iterator[Any], rows: int) -> Iterator[Any]:
-    """The batches but for the first rows."""
+    """The batches without their first ``rows`` rows."""
     for batch in batches:
         rest = batch.slice(min(rows, batch.num_rows))
         rows -= batch.num_rows - rest.num_rows

@@ -1,4 +1,4 @@
-"""A source whose records are made by a function. Flink docs: "DataGen connector"."""
+"""A source of records that a function generates. Flink docs: "DataGen connector"."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class GeneratorSplit(SourceSplit):
     lanes: int
 
     def index(self, ordinal: int) -> int:
-        """The source-wide index of this split's record number ``ordinal``."""
+        """Source-wide index of record number ``ordinal`` of this split."""
         stripe, within = divmod(ordinal, self.width)
         return self.start + stripe * self.stride + within
 
     def runs(self, ordinal: int, count: int) -> list[range]:
-        """The indices of ``count`` records from ``ordinal`` on, in as few ranges as possible."""
+        """Indices of ``count`` records from ``ordinal`` on, in as few ranges as possible."""
         if self.width == 1:
             first = self.index(ordinal)
             return [range(first, first + count * self.stride, self.stride)]
@@ -62,12 +62,13 @@ class GeneratorSplit(SourceSplit):
         return runs
 
     def global_ordinal(self, ordinal: int) -> int:
-        """Where record ``ordinal`` of this split stands among all splits taking turns."""
+        """Position of record ``ordinal`` of this split among all splits taking turns."""
         return ordinal * self.lanes + self.lane
 
 
 class GeneratorPosition(NamedTuple):
-    """Records emitted, and when the first one was due (ms since the epoch) if there is a rate."""
+    """Number of emitted records, and the due time of the first one (ms since the epoch) if a
+    rate is set."""
 
     emitted: int
     started: int | None
@@ -192,7 +193,7 @@ class DataGeneratorSource(SplitSource[T]):
 
 
 class DataGeneratorReader(SplitReader[T]):
-    """Emits what is due of one split."""
+    """Emits the records of one split that are due."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Errors of sources and sinks that name the file or address they are about."""
+"""Errors of sources and sinks, each with the file or address concerned."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["ConnectorError", "PartFileError", "SocketSourceError", "SourceFileEr
 
 
 class ConnectorError(MillraceError):
-    """A source cannot read, or a sink cannot write; the root of this room's errors."""
+    """A source cannot read, or a sink cannot write; the base class of all connector errors."""
 
 
 class SourceFileError(ConnectorError):

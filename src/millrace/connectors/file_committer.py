@@ -1,4 +1,4 @@
-"""The file sink's committer: makes finished parts appear under the names that readers see."""
+"""The file sink's committer: moves finished parts to the names that readers see."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["FileCommitter"]
 
 
 class FileCommitter(Committer):
-    """Commits the uploads of parts; chunks go only after the parts are there for good.
+    """Commits the uploads of parts; chunks are deleted only after the parts are committed.
 
     Args:
         base_path: what the parts are below.
@@ -42,7 +42,7 @@ class FileCommitter(Committer):
         self._files.delete_all(obsolete)
 
     def _publish(self, parts: Sequence[PartCommittable]) -> None:
-        """Make parts appear, those that have not.
+        """Publish the parts that are not visible yet.
 
         Raises:
             PartFileError: one is gone, damaged, or another file has its name.

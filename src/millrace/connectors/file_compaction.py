@@ -28,19 +28,20 @@ class FileCompactStrategyBuilder:
     def enable_compaction_on_checkpoint(
         self, num_checkpoints_before_compaction: int
     ) -> FileCompactStrategyBuilder:
-        """Join what so many checkpoints wrote."""
+        """Join the files of this number of checkpoints."""
         checkpoints = _positive("number of checkpoints", num_checkpoints_before_compaction)
         self._strategy = replace(self._strategy, checkpoints=checkpoints)
         return self
 
     def set_size_threshold(self, size_threshold: int) -> FileCompactStrategyBuilder:
-        """Join files until they have so many bytes."""
+        """Join files until their size reaches this number of bytes."""
         size = _positive("size threshold", size_threshold)
         self._strategy = replace(self._strategy, size_threshold=size)
         return self
 
     def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategyBuilder:
-        """Kept for Flink programs, without effect: the subtask that wrote the files joins them."""
+        """Accepted for Flink programs, without effect: the subtask that wrote the files joins
+        them."""
         threads = _positive("number of threads", num_compact_threads)
         self._strategy = replace(self._strategy, threads=threads)
         return self
@@ -60,7 +61,7 @@ class FileCompactStrategyBuilder:
 
 @dataclass(frozen=True, slots=True)
 class FileCompactStrategy:
-    """When the files of a bucket are joined.
+    """Conditions under which the files of a bucket are joined.
 
     Example:
         >>> FileCompactStrategy.builder().enable_compaction_on_checkpoint(10).build().checkpoints
@@ -81,7 +82,7 @@ class FileCompactStrategy:
 
 @dataclass(frozen=True, slots=True)
 class FileCompactor:
-    """How files are joined."""
+    """The way in which files are joined."""
 
     delimiter: bytes | None
     """What stands between files; None: they are not joined, or record by record."""
@@ -90,24 +91,25 @@ class FileCompactor:
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
-        """One file after the other, with ``file_delimiter`` between them."""
+        """Compactor that concatenates files, with ``file_delimiter`` between them."""
         return FileCompactor(file_delimiter or b"")
 
     @staticmethod
     def record_wise_file_compactor() -> FileCompactor:
-        """One file with the records of the others, for formats such as Parquet, whose files cannot
-        be put one behind the other. (Flink: ``RecordWiseFileCompactor``, Java only.)"""
+        """Compactor that writes the records of all files to one file, for formats such as
+        Parquet, whose files cannot be concatenated. (Flink: ``RecordWiseFileCompactor``, Java
+        only.)"""
         return FileCompactor(None, record_wise=True)
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:
-        """Each file as it is."""
+        """Compactor that leaves each file unchanged."""
         return FileCompactor(None)
 
 
 @dataclass(frozen=True, slots=True)
 class CompactingRollingPolicy(RollingPolicy):
-    """A part goes on until a strategy has enough of it."""
+    """Keeps a part open until a compaction strategy has enough data."""
 
     strategy: FileCompactStrategy
 

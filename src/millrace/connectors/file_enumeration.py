@@ -1,4 +1,4 @@
-"""How a file source cuts files into splits, and who gets these (Flink docs, "FileSystem")."""
+"""Splitting of files in a file source, and assignment of the splits (Flink docs, "FileSystem")."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ WHOLE = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class FileEnumeratorProvider:
-    """Whether large files are read in pieces; files whose names begin with ``.`` or ``_`` are
-    ignored in any case. See `FileSourceBuilder.set_file_enumerator`.
+    """Choice between reading large files in pieces or whole. Files whose names begin with ``.`` or
+    ``_`` are always ignored. See `FileSourceBuilder.set_file_enumerator`.
 
     Example:
         >>> FileEnumeratorProvider.default_non_splittable_file_enumerator().splits_files
@@ -35,10 +35,10 @@ class FileEnumeratorProvider:
 
 @dataclass(frozen=True, slots=True)
 class FileSplitAssignerProvider:
-    """Which subtask gets a split. See `FileSourceBuilder.set_split_assigner`."""
+    """Choice of the subtask that gets a split. See `FileSourceBuilder.set_split_assigner`."""
 
     @staticmethod
     def locality_aware_split_assigner() -> FileSplitAssignerProvider:
-        """The default, and the only one. The file systems here tell no places, so no split is
-        nearer to one subtask than to another, and splits are spread evenly."""
+        """The default, and the only assigner. The file systems here report no locations, so no
+        split is closer to one subtask than to another, and splits are spread evenly."""
         return FileSplitAssignerProvider()

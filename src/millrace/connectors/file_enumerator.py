@@ -1,4 +1,4 @@
-"""Finds the files of a file source, and cuts them into splits."""
+"""Enumerator of a file source: finds files and cuts them into splits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["FileEnumerator", "FileSelection"]
 
 @dataclass(frozen=True, slots=True)
 class FileSelection:
-    """Which of the files below the paths are read."""
+    """Filter of the files below the paths."""
 
     path_filter: Callable[[str], bool] | None = None
     only_new: bool = False
@@ -41,8 +41,8 @@ class FileSelection:
 
 
 class FileEnumerator(SplitEnumerator):
-    """Lists files and remembers those it has seen, as they were, and those that have been read and
-    are still to be archived or deleted: that is its state.
+    """Lists files. Its state holds the files it has seen, with their attributes, and the read files
+    that are still to be archived or deleted.
 
     Args:
         discovery_interval: ms between two looks; None: only one.
@@ -77,8 +77,8 @@ class FileEnumerator(SplitEnumerator):
 
     @property
     def files(self) -> list[str]:
-        """The paths of the files that have been found, in order, for what follows in a
-        `HybridSource`; without those that were archived or deleted since."""
+        """Paths of the files found so far, in order, for the next source of a `HybridSource`;
+        files that were archived or deleted since are left out."""
         return sorted(self._seen or ())
 
     def start(self, context: EnumeratorContext) -> None:
@@ -176,7 +176,7 @@ class FileEnumerator(SplitEnumerator):
             self._cleaner.clean()
 
     def _forget_cleaned(self) -> None:
-        """Forget files that are gone: a file of the same name would be another one."""
+        """Forget deleted and archived files: a new file of the same name is a different file."""
         for path in self._cleaner.cleaned() if self._cleaner is not None else ():
             if self._seen is not None:
                 self._seen.pop(path, None)

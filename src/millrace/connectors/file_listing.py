@@ -1,4 +1,4 @@
-"""Which files a path stands for."""
+"""Files that a path stands for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["before_wildcards", "is_hidden", "list_files"]
 
 
 def is_hidden(name: str) -> bool:
-    """Whether readers ignore a file of this name, as Flink, Spark and Hive do.
+    """Whether readers ignore a file with this name, as Flink, Spark and Hive do.
 
     >>> is_hidden(".part-0.inprogress"), is_hidden("_SUCCESS"), is_hidden("part-0")
     (True, True, False)
@@ -22,7 +22,7 @@ def is_hidden(name: str) -> bool:
 
 
 def list_files(root: str) -> list[FileStatus]:
-    """The file, or all files below the directory without hidden ones, sorted by path.
+    """The file itself, or all files below the directory except hidden ones, sorted by path.
 
     ``*``, ``?`` and ``[...]`` stand for (parts of) one name each, in a path that does not exist as
     it is; what matches may be directories.
@@ -47,14 +47,14 @@ def _location(file: FileStatus) -> str:
 
 
 def before_wildcards(path: str) -> str | None:
-    """The directory in which wildcards begin; None if there are none."""
+    """The directory in which wildcards begin; None if the path has no wildcards."""
     names = path.split("/")
     first = next((i for i, name in enumerate(names) if any(c in name for c in "*?[")), None)
     return None if first is None else "/".join(names[:first]) or "/"
 
 
 def _matches(location: str, pattern: list[str]) -> bool:
-    """Whether the file, or a directory that it is in, is meant."""
+    """Whether the pattern matches the file or one of its parent directories."""
     names = location.split("/")
     pairs = zip(names, pattern, strict=False)
     return len(names) >= len(pattern) and all(fnmatchcase(name, part) for name, part in pairs)
@@ -72,7 +72,7 @@ def _walk(files: FileSystem, directory: str) -> Iterator[FileStatus]:
 
 
 def _leads_back(files: FileSystem, directory: str) -> bool:
-    """Whether it is a link to a directory that it is in itself."""
+    """Whether the directory is a link to one of its own parent directories."""
     if not files.is_link(directory):
         return False
     target, above = files.canonical(directory), directory

@@ -1,4 +1,4 @@
-"""Where records of files come from, for who asks for it."""
+"""Origins of records from files, for programs that request them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["FileOrigin", "read_with_origins"]
 
 
 class FileOrigin(NamedTuple):
-    """The file of a record and the place in it, as in Spark's ``_metadata``.
+    """File of a record and its position in the file, as in Spark's ``_metadata``.
 
     Attributes:
         path: of the file.
@@ -30,7 +30,7 @@ class FileOrigin(NamedTuple):
 def read_with_origins(
     reader: FormatReader[Any], max_records: int, file: tuple[str, int, float]
 ) -> tuple[RowBatch[Any], int]:
-    """Pairs of records and their origins, and how many malformed records were passed over.
+    """Pairs of records and their origins, and the number of skipped malformed records.
 
     Only a reader that is asked for one record tells by its position where it was.
     """

@@ -64,7 +64,7 @@ class FileSink(Sink[Any], SupportsOrphanSweep):
     def for_row_format(
         base_path: str | os.PathLike[str], encoder: Encoder[Any]
     ) -> RowFormatBuilder:
-        """A builder for parts that an encoder writes record by record: text, CSV, JSON lines.
+        """Builder for parts that an encoder writes record by record: text, CSV, JSON lines.
 
         By default a part ends after 128 MiB, 60 s, or 60 s without a record.
 
@@ -83,7 +83,7 @@ class FileSink(Sink[Any], SupportsOrphanSweep):
     def for_bulk_format(
         base_path: str | os.PathLike[str], writer_factory: BulkWriterFactory[Any]
     ) -> BulkFormatBuilder:
-        """A builder for parts that are written as a whole, such as Parquet: one per checkpoint.
+        """Builder for parts that are written as a whole, such as Parquet: one per checkpoint.
 
         Raises:
             JobDefinitionError: not a writer factory.
@@ -98,7 +98,7 @@ class FileSink(Sink[Any], SupportsOrphanSweep):
 
     @property
     def settings(self) -> FileSinkSettings:
-        """What the builder collected."""
+        """Settings that the builder collected."""
         return self._settings
 
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
@@ -137,7 +137,7 @@ class BulkFormatBuilder:
     def with_bucket_assigner(
         self, bucket_assigner: BucketAssigner[Any] | Callable[[Any, BucketContext], str]
     ) -> Self:
-        """Choose directories: an assigner, or a function of the value and a `BucketContext`.
+        """Choose directories with an assigner, or a function of the value and a `BucketContext`.
 
         Raises:
             JobDefinitionError: it is neither.
@@ -150,12 +150,12 @@ class BulkFormatBuilder:
         return self
 
     def with_output_file_config(self, output_file_config: OutputFileConfig) -> Self:
-        """Choose prefix and suffix of the part files."""
+        """Choose the prefix and suffix of the part files."""
         self._settings = replace(self._settings, output_file_config=output_file_config)
         return self
 
     def with_rolling_policy(self, policy: RollingPolicy) -> Self:
-        """Choose when parts end.
+        """Choose the rolling policy, which ends parts.
 
         Raises:
             JobDefinitionError: not a policy, or one that bulk formats cannot follow.
@@ -168,8 +168,8 @@ class BulkFormatBuilder:
         return self
 
     def enable_compact(self, strategy: FileCompactStrategy, compactor: FileCompactor) -> Self:
-        """Join the files of a bucket before they appear; the strategy takes the place of the
-        rolling policy. A file is what one subtask wrote to the bucket in one epoch.
+        """Join the files of a bucket before they are published; the strategy replaces the rolling
+        policy. A file holds the records that one subtask wrote to the bucket in one epoch.
 
         Raises:
             JobDefinitionError: they are none, or files of a bulk format would be concatenated or
@@ -203,13 +203,13 @@ class BulkFormatBuilder:
         self._compacting = strategy
 
     def disable_compact(self) -> Self:
-        """Let the rolling policy alone end parts (the default)."""
+        """Leave the end of parts to the rolling policy (the default)."""
         self._compacting = None
         return self
 
     def with_bucket_check_interval(self, interval: int) -> Self:
-        """Flink's interval of looking at open parts; not needed here, where a part that is due
-        starts an epoch itself."""
+        """Flink's interval for checks of open parts. It has no effect here, because a part that
+        is due starts an epoch itself."""
         return self
 
     def build(self) -> FileSink:

@@ -81,7 +81,7 @@ class FileSource(SplitSource[T]):
     def for_record_stream_format(
         stream_format: FileFormat[T], *paths: str | os.PathLike[str]
     ) -> FileSourceBuilder[T]:
-        """A builder of a source of text, CSV or JSON lines.
+        """Builder of a source of text, CSV or JSON lines.
 
         Raises:
             JobDefinitionError: no paths, or not a format.
@@ -93,7 +93,7 @@ class FileSource(SplitSource[T]):
     def for_bulk_file_format(
         bulk_format: FileFormat[T], *paths: str | os.PathLike[str]
     ) -> FileSourceBuilder[T]:
-        """A builder of a source of Parquet files.
+        """Builder of a source of Parquet files.
 
         Raises:
             JobDefinitionError: no paths, or not a format.
@@ -109,12 +109,12 @@ class FileSource(SplitSource[T]):
 
     @property
     def supports_available_now(self) -> bool:
-        """Always: such a run reads the files that are there when it begins."""
+        """Always true: an available-now run reads the files that exist when it begins."""
         return True
 
     @property
     def requires_checkpoints(self) -> bool:
-        """If files are archived or deleted after reading."""
+        """Whether files are archived or deleted after reading."""
         return self._clean_up is not None
 
     def create_enumerator(self) -> SplitEnumerator:
@@ -173,7 +173,7 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def process_static_file_set(self) -> FileSourceBuilder[T]:
-        """Read the files that are there when the job starts, then end (the default)."""
+        """Read the files that exist when the job starts, then end (the default)."""
         self._discovery_interval = None
         return self
 
@@ -199,7 +199,7 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def with_origin(self) -> FileSourceBuilder[Any]:
-        """Give pairs of each record and its `FileOrigin`: the path and the place in the file.
+        """Return pairs of each record and its `FileOrigin`: path and position in the file.
 
         Reading takes a few times longer.
         """
@@ -207,8 +207,8 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def set_partition_columns(self, row_type: RowTypeInfo) -> FileSourceBuilder[Any]:
-        """Add columns that stand in the paths, as in ``year=2024/month=2``, to the records, which
-        must be dicts, rows or columns.
+        """Add columns from the paths, as in ``year=2024/month=2``, to the records, which must be
+        dicts, rows or columns.
 
         Args:
             row_type: names and types of the columns: text, numbers, booleans, dates, times.
@@ -220,7 +220,7 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def start_from_now(self) -> FileSourceBuilder[T]:
-        """Leave out files that are there when the job starts for the first time; for
+        """Skip files that exist when the job starts for the first time; for
         `monitor_continuously`."""
         self._selection = replace(self._selection, only_new=True)
         return self
@@ -238,13 +238,13 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def delete_after_reading(self) -> FileSourceBuilder[T]:
-        """Delete files that have been read, when a checkpoint is complete that contains their
-        end; the job must have a directory for checkpoints."""
+        """Delete a file when a checkpoint that covers its last record is complete; the job must
+        have a directory for checkpoints."""
         self._archive, self._deletes = None, True
         return self
 
     def set_error_policy(self, error_policy: ErrorPolicy) -> FileSourceBuilder[T]:
-        """Choose what becomes of records, and of whole files, that cannot be read.
+        """Choose the error policy for records, and whole files, that cannot be read.
 
         Raises:
             JobDefinitionError: it is no `ErrorPolicy`.
@@ -267,7 +267,7 @@ class FileSourceBuilder(Generic[T]):
         return self
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder[T]:
-        """Choose which subtasks get the splits; there is one way (see the provider).
+        """Choose the subtasks that get the splits; only one assigner exists (see the provider).
 
         Raises:
             JobDefinitionError: it is no `FileSplitAssignerProvider`.

@@ -1,4 +1,4 @@
-"""Reads one piece of a file, and says what is wrong with it."""
+"""Reader of one piece of a file, with errors that name the file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class FileSourceSplit(SourceSplit):
-    """A piece of a file, as this was when it was found."""
+    """A piece of a file, with the file's attributes at the time it was listed."""
 
     path: str
     file_range: FileRange
@@ -48,14 +48,15 @@ class FileSourceSplit(SourceSplit):
 
 
 class FilePosition(NamedTuple):
-    """Where the format's reader goes on (None: the start), and whether nothing is left."""
+    """Position at which the format's reader continues (None means the start), and whether the
+    piece is finished."""
 
     offset: Any
     finished: bool
 
 
 class FileSplitReader(SplitReader[T]):
-    """Reads one piece of a file, which it opens when it is first asked for records."""
+    """Reads one piece of a file, which it opens at the first request for records."""
 
     with_origin = False
     partitions: PathPartitions | None = None
@@ -140,7 +141,7 @@ class FileSplitReader(SplitReader[T]):
             )
 
     def _check_unchanged(self) -> None:
-        """Refuse to go on with a file that has changed since it was first read."""
+        """Refuse to continue with a file that has changed since it was first read."""
         split = self._split
         found = file_system_of(split.path).status(split.path)
         if found is None or (found.length, found.modified) == (split.size, split.modified):
@@ -156,7 +157,7 @@ class FileSplitReader(SplitReader[T]):
 
 
 def warn_of_change(logger: Logger, path: str, before: int, after: int) -> None:
-    """Tell that a file was appended to or replaced."""
+    """Log that a file was appended to or replaced."""
     logger.warning(
         "%s changed since it was found (from %d to %d bytes): what was added or replaced may be "
         "missing. Write files under a name that begins with a dot, then rename them",
@@ -179,7 +180,7 @@ _HOW_TO_SKIP = (
 
 @contextmanager
 def explained(path: str, where: str) -> Iterator[None]:
-    """Name the file in whatever goes wrong with it."""
+    """Add the file's name to any error in this block."""
     try:
         yield
     except FileNotFoundError:

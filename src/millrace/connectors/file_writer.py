@@ -1,5 +1,5 @@
-"""The writer of the file sink: writes records to the part file of their bucket, and finishes part
-files as the rolling policy says."""
+"""The writer of the file sink: writes records to the part file of their bucket, and finishes
+part files as the rolling policy requires."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ class FileSinkSettings:
 
     @property
     def takes(self) -> BatchForm:
-        """The form of batches: the bucket assigner's, or if it takes either, the format's."""
+        """The required form of batches: the bucket assigner's, or, if it accepts both, the
+        format's."""
         wanted = self.bucket_assigner.takes
         return self.part_format.takes if wanted is BatchForm.EITHER else wanted
 
 
 class FileWriter(SinkWriter[Any]):
-    """Writes the records of one subtask. What is open at the end of an epoch, it persists, and goes
-    on with it in the next one as if it were another writer's."""
+    """Writes the records of one subtask. It persists open parts at the end of an epoch, and
+    continues them in the next epoch as if they were restored."""
 
     def __init__(
         self, settings: FileSinkSettings, context: WriterContext, state: FileWriterState | None
@@ -139,7 +140,7 @@ class FileWriter(SinkWriter[Any]):
             self._delete_quietly()
 
     def _delete_quietly(self) -> None:
-        """Delete the files of this epoch; the sweeper deletes later what cannot be deleted now."""
+        """Delete the files of this epoch; the sweeper later deletes any that remain."""
         with contextlib.suppress(OSError):
             self._files.delete_all(self._work_files)
         for token in self._uploads:
@@ -147,8 +148,8 @@ class FileWriter(SinkWriter[Any]):
                 self._files.abort(token)
 
     def _validate(self, parts: Sequence[OpenPart]) -> None:
-        """Refuse restored parts with files outside the sink's directory: a snapshot may have been
-        tampered with, and the files of parts are moved and deleted."""
+        """Refuse restored parts with files outside the sink's directory. A snapshot may have
+        been tampered with, and the files of parts are moved and deleted."""
         for part in parts:
             require_bucket_id(part.bucket)
             if type(part.subtask) is not int or type(part.counter) is not int:

@@ -1,4 +1,4 @@
-"""Splits that are ranges of indices: what collections, number sequences and generators share."""
+"""Splits that are ranges of indices, for collections, number sequences and generators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class IndexRangeSplit(SourceSplit):
 
 
 def index_range_splits(start: int, end: int, parts: int) -> list[IndexRangeSplit]:
-    """Cut ``[start, end)`` into at most ``parts`` ranges of nearly equal size, none of them empty.
+    """Cut ``[start, end)`` into at most ``parts`` non-empty ranges of nearly equal size.
 
     >>> [(split.start, split.end) for split in index_range_splits(0, 10, 3)]
     [(0, 3), (3, 6), (6, 10)]
@@ -37,7 +37,8 @@ def index_range_splits(start: int, end: int, parts: int) -> list[IndexRangeSplit
 
 
 def require_at_least(least: int, **arguments: Any) -> None:
-    """Refuse arguments that are not whole numbers of at least ``least``, by name."""
+    """Refuse arguments that are not whole numbers of at least ``least``; the error names the
+    argument."""
     for name, value in arguments.items():
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
             raise JobDefinitionError(f"{name} must be a whole number >= {least}, not {value!r}")

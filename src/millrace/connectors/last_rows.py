@@ -31,7 +31,7 @@ _NUMBER = "__number"
 
 
 def require_columns(keys: Sequence[str] | None, schema: pyarrow.Schema, table: str) -> None:
-    """Refuse keys that are no columns.
+    """Refuse keys that are not columns.
 
     Raises:
         JobDefinitionError: there is no such column, or no key at all.
@@ -46,7 +46,7 @@ def require_columns(keys: Sequence[str] | None, schema: pyarrow.Schema, table: s
 
 
 def require_keys(data: pyarrow.RecordBatch, keys: Sequence[str], table: str) -> None:
-    """Refuse rows without a key: no other row could be the same.
+    """Refuse rows without a key, which cannot be matched with other rows.
 
     Raises:
         SerializationError: a column of the key is null or NaN.
@@ -60,7 +60,7 @@ def require_keys(data: pyarrow.RecordBatch, keys: Sequence[str], table: str) -> 
 
 
 def require_equals(data: pyarrow.RecordBatch, names: Sequence[str], role: str, table: str) -> None:
-    """Refuse NaN in columns by whose values rows are found: it does not even equal itself.
+    """Refuse NaN in columns that identify rows: NaN does not even equal itself.
 
     Args:
         role: of these columns in the table, for the message.
@@ -78,7 +78,8 @@ def require_equals(data: pyarrow.RecordBatch, names: Sequence[str], role: str, t
 
 
 def with_kinds(columns: Any, row_kinds: pyarrow.Int8Array | None = None) -> Any:
-    """A schema, or a record batch, with the column of row kinds (None: all are inserts)."""
+    """A schema or record batch with an added column of row kinds (None means that all rows are
+    inserts)."""
     import pyarrow as pa
 
     if isinstance(columns, pa.Schema):
@@ -110,7 +111,7 @@ def last_rows(files: Sequence[Any], keys: Sequence[str]) -> pyarrow.Table:
 def staged_changes(
     files: Sequence[Any], keys: Sequence[str]
 ) -> tuple[pyarrow.Table, pyarrow.Table]:
-    """The rows that are there in the end, and all the keys that had changes."""
+    """The rows that remain, and all the keys that had changes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

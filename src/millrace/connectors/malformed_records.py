@@ -1,4 +1,4 @@
-"""A source's error policy at work."""
+"""Error policy of a source for malformed records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOG_INTERVAL = 10_000
 
 
 class MalformedRecords:
-    """Counts, logs and emits what one reader passes over.
+    """Counts, logs and emits the malformed records that one reader skips.
 
     The metric is ``numRecordsInErrors`` (Flink's FLIP-33); the log gets a line per split and ten
     seconds at most.
@@ -28,7 +28,7 @@ class MalformedRecords:
         self._unlogged = 0
 
     def take(self, error: MalformedRecordError) -> None:
-        """Go on without this record."""
+        """Skip a malformed record."""
         self._counter.inc()
         if self._tag is not None:
             raw = (error.raw or b"")[:MAX_RAW_BYTES]

@@ -1,4 +1,4 @@
-"""Connections to a Cassandra cluster, with errors that say where and what to do."""
+"""Connections to a Cassandra cluster, with errors that name the place and the remedy."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _PROTOCOL = 4
 
 
 class CassandraError(ConnectorError):
-    """Cassandra cannot be written to."""
+    """A write to Cassandra is not possible."""
 
 
 class CassandraUnavailableError(CassandraError):
-    """No node takes a write now, or not enough replicas; later they may."""
+    """No node accepts writes now, or too few replicas do; a retry may succeed."""
 
 
 @dataclass(frozen=True)
 class CassandraConnection:
-    """Where the cluster is, and who writes. The password is not in its `repr`."""
+    """Address of the cluster and the user who writes. The password is not in the `repr`."""
 
     hosts: tuple[str, ...] = ()
     port: int = 9042
@@ -65,7 +65,7 @@ def import_cassandra() -> Any:
 
 
 def connect(connection: CassandraConnection) -> Any:
-    """A session, which connects again by itself when nodes come back.
+    """A session, which reconnects by itself when nodes come back.
 
     Raises:
         CassandraUnavailableError: no node answers.
@@ -124,7 +124,7 @@ def _cluster(connection: CassandraConnection) -> Any:
 
 
 def is_passing(error: Any) -> bool:
-    """Whether a request that failed so may succeed later."""
+    """Whether a request that failed with this error may succeed later."""
     cassandra = import_cassandra()
     from cassandra.connection import ConnectionException
     from cassandra.protocol import IsBootstrappingErrorMessage, OverloadedErrorMessage

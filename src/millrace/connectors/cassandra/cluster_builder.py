@@ -1,4 +1,4 @@
-"""Makes the connection to a cluster. Flink: class ``ClusterBuilder``."""
+"""Builder of the connection to a cluster. Flink: class ``ClusterBuilder``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["ClusterBuilder"]
 
 
 class ClusterBuilder(ABC):
-    """Makes a ``Cluster`` of the package cassandra-driver, with TLS, policies and the like.
+    """Makes a ``Cluster`` of the package cassandra-driver, for TLS, policies and other options.
 
     It goes to the workers, and is called there.
     """
@@ -19,5 +19,6 @@ class ClusterBuilder(ABC):
         """A new ``cassandra.cluster.Cluster``."""
 
     def __call__(self) -> Any:
-        """The same: a function does for a builder, and a builder for a function."""
+        """A new ``cassandra.cluster.Cluster``: builders and plain functions are called in the
+        same way."""
         return self.build_cluster()

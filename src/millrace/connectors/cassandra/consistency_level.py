@@ -1,4 +1,4 @@
-"""How many replicas acknowledge a write."""
+"""Number of replicas that must acknowledge a write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ConsistencyLevel", "require_write_level"]
 
 
 class ConsistencyLevel(Enum):
-    """Names and numbers of Cassandra's protocol."""
+    """Consistency levels with the names and numbers of Cassandra's protocol."""
 
     ANY = 0
     """One node, which need be no replica."""
@@ -31,7 +31,7 @@ class ConsistencyLevel(Enum):
 
 
 def require_write_level(level: Any) -> ConsistencyLevel:
-    """The level itself.
+    """The level itself, after a check.
 
     Raises:
         JobDefinitionError: it is none, or one that no write can have.

@@ -1,4 +1,4 @@
-"""What becomes of writes that the cluster refuses. Flink: interface ``CassandraFailureHandler``."""
+"""Handlers of writes that the cluster refuses. Flink: interface ``CassandraFailureHandler``."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class CassandraFailureHandler(ABC):
 
     @abstractmethod
     def on_failure(self, failure: Exception) -> None:
-        """Return to go on without the write, or raise to fail the job."""
+        """Return to continue without the write, or raise to fail the job."""
 
     @staticmethod
     def no_op() -> CassandraFailureHandler:
-        """Fails the job, as a sink without a handler does."""
+        """A handler that fails the job, as a sink without a handler does."""
         return _Raising()
 
 

@@ -1,4 +1,4 @@
-"""How the statements for a table are made. Flink: interface ``MapperOptions``."""
+"""Options for the statements of a table. Flink: interface ``MapperOptions``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MappedWrites", "MapperOptions"]
 
 @dataclass(frozen=True)
 class MappedWrites:
-    """What the options have been set to; None: they leave what the sink has."""
+    """Values of the mapper options; None leaves the sink's own setting."""
 
     ttl_s: int | None = None
     timestamp_us: int | None = None
@@ -37,7 +37,7 @@ class MapperOptions:
         self.writes = MappedWrites()
 
     def ttl(self, ttl: int) -> MapperOptions:
-        """Seconds after which what is written vanishes.
+        """Time to live of written values, in seconds.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -46,8 +46,8 @@ class MapperOptions:
         return self._with(ttl_s=ttl)
 
     def timestamp(self, timestamp: int) -> MapperOptions:
-        """The time of all writes and deletes, in microseconds since 1970. Of two writes with the
-        same time Cassandra keeps the greater value, not the later one.
+        """Timestamp of all writes and deletes, in microseconds since 1970. Of two writes with the
+        same timestamp, Cassandra keeps the greater value, not the later one.
 
         Raises:
             JobDefinitionError: it is no number from 0 on.
@@ -56,7 +56,7 @@ class MapperOptions:
         return self._with(timestamp_us=timestamp)
 
     def consistency_level(self, cl: ConsistencyLevel) -> MapperOptions:
-        """How many replicas must acknowledge.
+        """Number of replicas that must acknowledge a write.
 
         Raises:
             JobDefinitionError: it is no `ConsistencyLevel` of writes.
@@ -77,12 +77,12 @@ class MapperOptions:
         return self
 
     def save_null_fields(self, enabled: bool) -> MapperOptions:
-        """Whether None deletes what a column has, which is the default, or leaves it."""
+        """Whether None deletes the column's value, which is the default, or leaves it unchanged."""
         return self._with(ignore_nulls=not enabled)
 
     def if_not_exists(self, enabled: bool) -> MapperOptions:
-        """Whether a row is left as it is if its primary key is there. Nodes agree on each such
-        write, which takes several times as long."""
+        """Whether an existing row with the same primary key is left unchanged. Nodes must agree
+        on each such write, which takes several times as long."""
         return self._with(if_not_exists=bool(enabled))
 
     def _with(self, **changes: Any) -> MapperOptions:

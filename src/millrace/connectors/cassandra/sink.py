@@ -1,4 +1,4 @@
-"""A sink of Cassandra's tables. Flink docs: "Cassandra"."""
+"""A sink of Cassandra tables. Flink docs: "Cassandra"."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CassandraSink(Sink[Any]):
 
     @staticmethod
     def add_sink(input: Any) -> CassandraStreamSinkBuilder:
-        """Begin a sink of a stream, as PyFlink's programs do: its ``build()`` attaches it."""
+        """Begin a sink for a stream, as PyFlink programs do: ``build()`` attaches the sink."""
         return CassandraStreamSinkBuilder(input)
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class CassandraSinkOptions:
         self._writing = CassandraWriting()
 
     def set_host(self, host: str | list[str], port: int = 9042) -> Self:
-        """A node of the cluster, or several; the others are found through it.
+        """One or several nodes of the cluster; the driver discovers the others.
 
         Raises:
             JobDefinitionError: it is no name.
@@ -85,11 +85,11 @@ class CassandraSinkOptions:
         return self._connect(username=username, password=password)
 
     def set_local_datacenter(self, name: str) -> Self:
-        """The data centre whose nodes are asked; by default that of the first host."""
+        """The data centre whose nodes receive requests; by default that of the first host."""
         return self._connect(local_datacenter=name)
 
     def set_request_timeout(self, milliseconds: int) -> Self:
-        """Milliseconds in which a request must be answered: 10,000 unless set.
+        """Timeout of a request in milliseconds: 10,000 unless set.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -98,8 +98,8 @@ class CassandraSinkOptions:
         return self._connect(request_timeout_ms=milliseconds)
 
     def set_cluster_builder(self, builder: ClusterBuilder | Callable[[], Any]) -> Self:
-        """Instead of a host: a `ClusterBuilder`, or a function that makes a ``Cluster`` of the
-        driver, for TLS and the like. It is called in the workers.
+        """A `ClusterBuilder`, or a function that makes a ``Cluster`` of the driver, instead of a
+        host: for TLS and other options. The workers call it.
 
         Raises:
             JobDefinitionError: it is neither.
@@ -111,8 +111,8 @@ class CassandraSinkOptions:
         return self._connect(cluster=builder)
 
     def set_table(self, table: str) -> Self:
-        """The table, as ``keyspace.table``: records are dicts or rows with the names of its
-        columns, and rows of the kind DELETE delete the row of their primary key.
+        """The table, as ``keyspace.table``. Records are dicts or rows with its column names; rows
+        of the kind DELETE delete the row of their primary key.
 
         Raises:
             JobDefinitionError: it is no such name.
@@ -122,8 +122,8 @@ class CassandraSinkOptions:
         return self._target(table=table)
 
     def set_query(self, query: str) -> Self:
-        """Instead of a table: a statement with a ``?`` for every field, executed for every record.
-        It must be repeatable: what adds to a counter is not.
+        """A statement with a ``?`` for every field, executed for every record, instead of a table.
+        It must be repeatable: an increment of a counter is not.
 
         Raises:
             JobDefinitionError: it is no text.
@@ -133,7 +133,7 @@ class CassandraSinkOptions:
         return self._target(query=query)
 
     def set_consistency_level(self, level: ConsistencyLevel) -> Self:
-        """How many replicas must acknowledge: LOCAL_QUORUM unless set.
+        """Number of replicas that must acknowledge a write: LOCAL_QUORUM unless set.
 
         Raises:
             JobDefinitionError: it is no `ConsistencyLevel` of writes.
@@ -141,7 +141,7 @@ class CassandraSinkOptions:
         return self._target(consistency=require_write_level(level))
 
     def set_ttl(self, seconds: int) -> Self:
-        """Seconds after which what is written vanishes; for tables: a query has its own.
+        """Time to live of written values, in seconds. It applies to tables: a query has its own.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -150,7 +150,7 @@ class CassandraSinkOptions:
         return self._target(ttl_s=seconds)
 
     def set_mapper_options(self, options: MapperOptions) -> Self:
-        """How the statements for a table are made; a query is as it is.
+        """Options for the statements of a table; a query is executed unchanged.
 
         Raises:
             JobDefinitionError: they are no `MapperOptions`.
@@ -160,7 +160,7 @@ class CassandraSinkOptions:
         return self._with(mapped=options.writes)
 
     def set_failure_handler(self, failure_handler: CassandraFailureHandler) -> Self:
-        """What becomes of writes that the cluster refuses, in place of an error policy.
+        """Handler of writes that the cluster refuses, instead of an error policy.
 
         Raises:
             JobDefinitionError: it is no `CassandraFailureHandler`.
@@ -173,13 +173,14 @@ class CassandraSinkOptions:
         return self._with(failure_handler=failure_handler)
 
     def enable_ignore_null_fields(self) -> Self:
-        """Leave what is None as it is, without a tombstone; by default it is deleted."""
+        """Leave columns unchanged, without a tombstone, if the record's value is None; by
+        default they are deleted."""
         return self._target(ignore_nulls=True)
 
     def set_max_concurrent_requests(
         self, max_concurrent_requests: int, duration: Duration | None = None
     ) -> Self:
-        """Requests of a subtask that wait for their answers at a time: 128 unless set.
+        """Maximum number of concurrent requests of a subtask: 128 unless set.
 
         Args:
             duration: accepted for Flink programs, without effect: a request that has to wait for
@@ -192,7 +193,7 @@ class CassandraSinkOptions:
         return self._with(max_concurrent_requests=max_concurrent_requests)
 
     def set_max_retries(self, max_retries: int) -> Self:
-        """How often writes are sent again that no node took: 3 times unless set.
+        """Maximum number of retries of writes that no node accepted: 3 unless set.
 
         Raises:
             JobDefinitionError: it is no number from 0 on.
@@ -210,7 +211,7 @@ class CassandraSinkOptions:
         return self._with(retry_interval_ms=retry_interval_ms)
 
     def set_error_policy(self, policy: ErrorPolicy) -> Self:
-        """What becomes of writes that the cluster refuses: the job fails, or goes on.
+        """Policy for writes that the cluster refuses: the job fails, or continues.
 
         Raises:
             JobDefinitionError: it is no policy, or one with a side output.
@@ -218,7 +219,7 @@ class CassandraSinkOptions:
         return self._with(policy=require_sink_error_policy(policy))
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
-        """NONE or AT_LEAST_ONCE, which are the same here.
+        """The guarantee: NONE or AT_LEAST_ONCE, which mean the same for this sink.
 
         Raises:
             JobDefinitionError: it is EXACTLY_ONCE.
@@ -229,7 +230,7 @@ class CassandraSinkOptions:
         return self
 
     def enable_write_ahead_log(self, committer: Any = None) -> Self:
-        """Not here.
+        """Not supported.
 
         Raises:
             JobDefinitionError: always.
@@ -270,7 +271,7 @@ class CassandraSinkOptions:
         return CassandraSink(self._writing)
 
     def _apply_mapper_options(self) -> None:
-        """Have a table's writes be as the mapper options say."""
+        """Apply the mapper options to the writes of a table."""
         mapped = self._writing.mapped
         if mapped is None or self._writing.target.table is None:
             return
@@ -313,7 +314,7 @@ class CassandraStreamSinkBuilder(CassandraSinkOptions):
         self._stream = stream
 
     def build(self) -> Any:
-        """Write the stream there; returns its ``DataStreamSink``.
+        """Attach the sink to the stream and return its ``DataStreamSink``.
 
         Raises:
             JobDefinitionError: something is missing or does not fit together.

@@ -1,4 +1,4 @@
-"""Records as statements: those that a table needs, or one that the user wrote."""
+"""Statements for records: generated for a table, or written by the user."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ for a day more than five million years ago."""
 
 @dataclass(frozen=True)
 class CassandraTarget:
-    """What becomes of a record."""
+    """Destination of the records: a table or a query, with its options."""
 
     table: str | None = None
     """With its keyspace."""
@@ -49,7 +49,7 @@ class CassandraTarget:
 
 
 class Statements:
-    """Makes bound statements of records; each text is prepared once.
+    """Makes bound statements from records; each statement text is prepared once.
 
     Args:
         session: of the driver.
@@ -67,7 +67,7 @@ class Statements:
             self._key = _primary_key(session, target.table)
 
     def of(self, values: Sequence[Any]) -> Iterator[Any]:
-        """One for each record that is written or deletes.
+        """One bound statement for each record that is written or deletes a row.
 
         Raises:
             SerializationError: a record does not fit.
@@ -91,7 +91,7 @@ class Statements:
                 ) from None
 
     def close(self) -> None:
-        """Give the session up, with its connections."""
+        """Close the session and its connections."""
         self.session.cluster.shutdown()
 
     def _insert(self, names: tuple[str, ...]) -> str:
@@ -160,7 +160,7 @@ class Statements:
     def _misfit(
         self, prepared: _Prepared, values: Sequence[Any], error: Exception
     ) -> SerializationError:
-        """Names the column, which the driver often does not."""
+        """The error with the name of the column, which the driver often leaves out."""
         from cassandra.query import UNSET_VALUE
 
         for column, value in zip(prepared.columns, values, strict=True):
@@ -179,7 +179,7 @@ class Statements:
 
 
 class _Prepared:
-    """A statement of the driver, and its columns that take more than they should."""
+    """A prepared statement, with the columns for which the driver accepts values of wrong types."""
 
     def __init__(self, statement: Any) -> None:
         self.statement = statement
@@ -191,7 +191,7 @@ class _Prepared:
         ]
 
     def require_kinds(self, values: Sequence[Any]) -> None:
-        """Raises TypeError for what the driver would make something else of."""
+        """Raise TypeError for values that the driver would silently convert."""
         for place, column in self._strict:
             _require_kind(column, values[place])
 
@@ -250,5 +250,5 @@ def _quoted_table(table: str | None) -> str:
 
 
 def _said(error: Exception) -> str:
-    """The server's sentence."""
+    """The server's own message."""
     return str(getattr(error, "message", None) or error)[:300]

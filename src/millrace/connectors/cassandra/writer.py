@@ -1,4 +1,5 @@
-"""Writes the records of a subtask, many requests at a time, again where no node took them."""
+"""The writer of a subtask: many concurrent requests, with retries of writes that no node
+accepted."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ _BOUND = 10_000
 
 @dataclass(frozen=True)
 class CassandraWriting:
-    """What a Cassandra sink writes, where to and how."""
+    """Settings of a Cassandra sink: records, destination and options."""
 
     connection: CassandraConnection = field(default_factory=CassandraConnection)
     target: CassandraTarget = field(default_factory=CassandraTarget)
@@ -47,7 +48,7 @@ class CassandraWriting:
 
 
 class CassandraWriter(AsyncSinkWriter[Any]):
-    """Sends a batch's statements, and waits for all of them.
+    """Sends the statements of a batch, and waits for all of them.
 
     Of two writes of a row the later has the higher timestamp, which the client gives it, whichever
     arrives first. So when one is sent again, so are all behind it.
@@ -124,7 +125,7 @@ class CassandraWriter(AsyncSinkWriter[Any]):
             self._known_statements.close()
 
     def _execute(self, session: Any, pending: list[Any]) -> Unsent[Any]:
-        """Send all; returns the first that has to be sent again, and all behind it."""
+        """Send all statements; returns the first failed one and all after it, to be sent again."""
         from cassandra.concurrent import execute_concurrent
 
         outcomes = execute_concurrent(

@@ -26,7 +26,7 @@ def change_rows(
     deletes: bool,
     read: int | None = None,
 ) -> None:
-    """Change the rows with these keys; what the table does not have is not added.
+    """Change the rows with these keys; keys that the table does not have are not added.
 
     Args:
         rows: to be deleted, of which the keys are looked at, or to be written over those of their
@@ -55,7 +55,7 @@ def change_rows(
 
 
 def _require_unchanged(table: DeltaTable, read: int, location: str) -> None:
-    """Rows may have been added meanwhile; which rows were changed nobody says."""
+    """Fail if other writers changed existing rows since the read. Added rows are allowed."""
     since = table.version() - read
     for commit in table.history(since) if since > 0 else ():
         if not _only_adds(commit):

@@ -28,8 +28,7 @@ _RANKS = {"delete": 0, "update_preimage": 0, "insert": 1, "update_postimage": 1}
 
 
 class DeltaChangesReader(SplitReader[Any]):
-    """Reads the changes of a version, all of them at once: the library gives them in no order that
-    could be found again."""
+    """Reads all changes of a version at once: the library returns them in no reproducible order."""
 
     def __init__(self, options: DeltaOptions, split: DeltaChangesSplit) -> None:
         self._options = options
@@ -64,7 +63,7 @@ class DeltaChangesReader(SplitReader[Any]):
 
 
 def schema_of(options: DeltaOptions, shared: dict[str, Any]) -> pyarrow.Schema:
-    """The table's columns, as of the first look in this process."""
+    """Columns of the table, as of the first look in this process."""
     import pyarrow as pa
 
     if "schema" not in shared:

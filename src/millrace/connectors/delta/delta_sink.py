@@ -37,7 +37,7 @@ __all__ = ["DeltaSink"]
 
 
 class DeltaSink(Sink[Any], SupportsOrphanSweep):
-    """Writes records to a table of Delta Lake, one version of the table per checkpoint.
+    """Writes records to a Delta Lake table, one version of the table per checkpoint.
 
     Subtasks write Parquet files; when the checkpoint is complete, the driver adds them to the table
     in one transaction, with application id and checkpoint number: a repetition is recognised.
@@ -100,8 +100,8 @@ class DeltaSink(Sink[Any], SupportsOrphanSweep):
 
 
 def _layout(options: DeltaOptions) -> tuple[Any, tuple[str, ...]]:
-    """The columns of the table and those that it is partitioned by, as the writer begins. Columns
-    that are added later are null until the job restarts."""
+    """Columns and partition columns of the table at the start of the writer. Columns that are
+    added later are null until the job restarts."""
     import pyarrow as pa
 
     table = options.open()
@@ -109,7 +109,7 @@ def _layout(options: DeltaOptions) -> tuple[Any, tuple[str, ...]]:
 
 
 class DeltaCommitter(Committer):
-    """Makes what checkpoints name a version of the table."""
+    """Commits the data of each checkpoint as a version of the table."""
 
     def __init__(
         self, options: DeltaOptions, keys: tuple[str, ...] | None, staged: set[str]

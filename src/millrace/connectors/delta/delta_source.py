@@ -32,7 +32,7 @@ _CHANGES = "delta.enableChangeDataFeed"
 
 
 class DeltaSource(SplitSource[Any]):
-    """Reads the rows of a Delta table, then those that its new versions bring, in columns.
+    """Reads the rows of a Delta table and then the rows of its new versions, in columns.
 
     Of a table with a change data feed (``delta.enableChangeDataFeed``) every change is a row with
     its kind: INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE. One subtask reads them, so that they
@@ -93,7 +93,7 @@ class DeltaSource(SplitSource[Any]):
 
 
 class DeltaEnumerator(SplitEnumerator):
-    """Looks for new versions of the table; its position is the next one."""
+    """Looks for new versions of the table; its position is the next version."""
 
     def __init__(
         self, options: DeltaOptions, starting_version: int | None, bounded: bool, poll_interval: int

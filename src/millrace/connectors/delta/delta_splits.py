@@ -1,4 +1,4 @@
-"""The splits of a Delta table: data files, and versions with their changes."""
+"""Splits of a Delta table: data files, and versions with their changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["DeltaChangesSplit", "DeltaFileSplit", "appended_files", "files_of", 
 
 @dataclass(frozen=True)
 class DeltaFileSplit(SourceSplit):
-    """A data file, all of whose rows are new."""
+    """A data file whose rows are all new."""
 
     path: str = ""
     """Below the table's directory."""
@@ -36,7 +36,7 @@ class DeltaChangesSplit(SourceSplit):
 
 
 def files_of(table: DeltaTable, version: int) -> list[DeltaFileSplit]:
-    """The files of which the table consists in the version that it was opened at."""
+    """Data files of the table in the version at which it was opened."""
     import pyarrow as pa
 
     found = pa.table(table.get_add_actions()).to_pylist()
@@ -48,7 +48,7 @@ def files_of(table: DeltaTable, version: int) -> list[DeltaFileSplit]:
 
 
 def appended_files(options: DeltaOptions, version: int) -> list[DeltaFileSplit]:
-    """The files that a version has added to a table without a change data feed.
+    """Data files that a version added to a table without a change data feed.
 
     Raises:
         JobExecutionError: it has also removed rows, or its log is gone.
@@ -76,7 +76,7 @@ def appended_files(options: DeltaOptions, version: int) -> list[DeltaFileSplit]:
 
 
 def require_readable(table: DeltaTable, location: str) -> None:
-    """Refuse tables whose files do not say everything.
+    """Refuse tables whose data files alone do not give the current rows.
 
     Raises:
         ConfigurationError: it uses deletion vectors or column mapping.

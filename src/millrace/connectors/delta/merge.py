@@ -1,4 +1,4 @@
-"""Upserts: the rows of a checkpoint are merged into a Delta table by their keys."""
+"""Upserts: merges the rows of a checkpoint into a Delta table by their keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ __all__ = ["merge_rows"]
 def merge_rows(
     table: DeltaTable, keys: Sequence[str], files: Sequence[Any], properties: Any
 ) -> None:
-    """Merge the rows of staged files, the last of each key, in one version of the table."""
+    """Merge the rows of staged files, using the last row of each key, in one version of the
+    table."""
     rows = last_rows(files, keys)
     names = [name for name in rows.schema.names if name != KIND]
     values = {f"`{name}`": f"s.`{name}`" for name in names}

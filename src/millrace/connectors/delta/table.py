@@ -18,7 +18,8 @@ _COMPUTED = ("delta.invariants", "delta.generationExpression", "delta.identity.s
 
 
 class DeltaOptions:
-    """Where a table is and how to get there; picklable, so that every process opens its own.
+    """Location of a table and its access options; picklable, so that every process opens the table
+    itself.
 
     Args:
         location: of the table, a path or a URI such as ``s3://bucket/table``.
@@ -31,7 +32,7 @@ class DeltaOptions:
         self.storage_options = dict(storage_options or {})
 
     def open(self) -> DeltaTable:
-        """The table as it is now.
+        """The current version of the table.
 
         Raises:
             ConfigurationError: the library is missing, or there is no such table.
@@ -69,8 +70,7 @@ class DeltaOptions:
 
 
 def require_plain_columns(table: DeltaTable, location: str) -> None:
-    """Refuse tables whose files call the columns by other names, or whose log has values that are
-    no texts.
+    """Refuse tables whose files use other column names, or whose log has values that are not texts.
 
     Raises:
         ConfigurationError: it uses column mapping, or is partitioned by a binary column.
@@ -91,7 +91,8 @@ def require_plain_columns(table: DeltaTable, location: str) -> None:
 
 
 def require_no_conditions(table: DeltaTable, location: str) -> None:
-    """Refuse tables that check or compute values, for who adds files to them.
+    """Refuse tables with constraints or generated columns, which a writer of files would have to
+    apply.
 
     Raises:
         ConfigurationError: there are constraints, generated columns or the like.

@@ -1,4 +1,4 @@
-"""Elasticsearch and OpenSearch as a sink, through their bulk interface and the package urllib3."""
+"""Sink for Elasticsearch and OpenSearch, through their bulk interface and the package urllib3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One change of one document, as a bulk request carries it."""
+"""One change of one document, as an entry of a bulk request."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ElasticsearchAction", "PreparedAction"]
 
 @dataclass(frozen=True, slots=True)
 class ElasticsearchAction:
-    """An operation on a document: what an `ElasticsearchEmitter` makes of a record.
+    """An operation on a document, which an `ElasticsearchEmitter` makes from a record.
 
     Example:
         >>> ElasticsearchAction.index("users", {"name": "ada"}, "1").operation
@@ -36,25 +36,26 @@ class ElasticsearchAction:
     def index(
         index: str, document: Mapping[str, Any] | Row, document_id: str | None = None
     ) -> ElasticsearchAction:
-        """Add the document, or replace the one with this id. Without an id the cluster makes one,
-        and a repeated action adds a second document."""
+        """Add the document, or replace the document with this id. Without an id the cluster
+        generates one, and a repeated action adds a second document."""
         return ElasticsearchAction("index", index, document_id, document)
 
     @staticmethod
     def update(
         index: str, document: Mapping[str, Any] | Row, document_id: str
     ) -> ElasticsearchAction:
-        """Change these fields and leave the others; add the document if there is none."""
+        """Change the given fields of a document and keep the others; add the document if it does
+        not exist."""
         return ElasticsearchAction("update", index, document_id, document)
 
     @staticmethod
     def delete(index: str, document_id: str) -> ElasticsearchAction:
-        """Remove the document, if it is there."""
+        """Delete the document if it exists."""
         return ElasticsearchAction("delete", index, document_id, None)
 
 
 class PreparedAction(NamedTuple):
-    """An action as the bytes that are sent."""
+    """An action as serialized bytes."""
 
     operation: str
     index_name: str
@@ -64,7 +65,7 @@ class PreparedAction(NamedTuple):
 
     @staticmethod
     def of(action: ElasticsearchAction, with_type: bool = False) -> PreparedAction:
-        """Write it as JSON.
+        """Serialize an action as JSON.
 
         Args:
             with_type: whether it names the type of the document.
@@ -86,7 +87,7 @@ class PreparedAction(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes in a request, with line feeds."""
+        """Size of the action in a request, in bytes, including line feeds."""
         return len(self.header) + len(self.document or b"") + 2
 
 
@@ -105,7 +106,8 @@ def _json(document: Any) -> bytes:
 
 
 def _require_numbers(value: Any, place: str) -> None:
-    """Refuse what JSON has no number for: the library writes null for it, or no JSON at all."""
+    """Refuse numbers that JSON cannot express: the library writes null for them, or invalid
+    JSON."""
     if isinstance(value, dict):
         for name, item in value.items():
             _require_numbers(item, f"{place}.{name}" if place else str(name))

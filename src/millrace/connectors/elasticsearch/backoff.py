@@ -1,4 +1,4 @@
-"""When a failed bulk request is sent again."""
+"""Retry schedule of failed bulk requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Backoff", "FlushBackoffType"]
 
 
 class FlushBackoffType(Enum):
-    """How the waits between retries grow. Flink docs: "Elasticsearch", Retries."""
+    """Growth of the pauses between retries. Flink docs: "Elasticsearch", Retries."""
 
     CONSTANT = "CONSTANT"
     """Every wait is the configured delay."""
@@ -33,7 +33,7 @@ class Backoff:
     delay_millis: int = 0
 
     def waits(self) -> list[float]:
-        """Seconds before the first retry, the second, and so on."""
+        """Seconds before each retry, in order."""
         if self.kind is FlushBackoffType.NONE:
             return []
         growth = 2 if self.kind is FlushBackoffType.EXPONENTIAL else 1

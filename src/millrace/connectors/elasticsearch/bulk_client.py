@@ -1,4 +1,4 @@
-"""Bulk requests to the nodes of a cluster, and what their answers mean."""
+"""Bulk requests to the nodes of a cluster, and the meaning of their responses."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _ANSWER = msgspec.json.Decoder(_Answer).decode
 
 
 class BulkClient:
-    """Sends bulk requests to one node after the other; keeps its connections open.
+    """Sends bulk requests to the nodes in turn, and keeps its connections open.
 
     Raises:
         ElasticsearchError: urllib3 is not installed.
@@ -79,7 +79,7 @@ class BulkClient:
         self._next = 0
 
     def send(self, actions: Sequence[PreparedAction]) -> list[Refusal]:
-        """Send the actions in one request; returns those that were refused.
+        """Send the actions in one request and return the refused ones.
 
         Raises:
             TransientFailure: no node takes the request now.
@@ -105,7 +105,7 @@ class BulkClient:
             ) from error
 
     def _request(self, body: bytes) -> tuple[int, bytes]:
-        """Status and answer of the first node that can be reached."""
+        """Status and body of the response of the first reachable node."""
         hosts = self._connection.hosts
         reasons = []
         for turn in range(len(hosts)):
@@ -170,7 +170,7 @@ def _headers(connection: Connection, urllib3: Any) -> dict[str, str]:
 
 
 def _reason(answer: bytes) -> str:
-    """The cluster's sentence, or the answer as it is."""
+    """The cluster's error message, or the raw response."""
     try:
         error = msgspec.json.decode(answer)["error"]
         said = error["reason"] if isinstance(error, dict) else error
@@ -180,7 +180,7 @@ def _reason(answer: bytes) -> str:
 
 
 def _spoken(error: Exception) -> str:
-    """The client's sentence, without the names of its objects."""
+    """The client's error message, without the names of its objects."""
     return str(error).rpartition(": ")[2] or type(error).__name__
 
 

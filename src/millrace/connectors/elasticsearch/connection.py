@@ -1,4 +1,4 @@
-"""How a cluster is reached: hosts, credentials, time-outs."""
+"""Connection settings of a cluster: hosts, credentials, timeouts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HTTP_PORT = 9200
 
 @dataclass(frozen=True)
 class Connection:
-    """Where the cluster is, and who writes. Its secrets are not in its `repr`."""
+    """Address of the cluster and the user who writes. Secrets are not in the `repr`."""
 
     hosts: tuple[str, ...]
     """URLs without a path."""
@@ -30,7 +30,7 @@ class Connection:
 
     @property
     def identity(self) -> str:
-        """Whom the cluster takes the job for, in words."""
+        """Description of the user that the job authenticates as."""
         if self.api_key is not None:
             return "the API key"
         if self.token is not None:
@@ -39,7 +39,7 @@ class Connection:
 
 
 def require_hosts(hosts: Any) -> tuple[str, ...]:
-    """URLs of nodes; ``http://`` is added where it is missing.
+    """URLs of nodes, with ``http://`` added if the scheme is missing.
 
     Raises:
         JobDefinitionError: there are none, or one is no address.

@@ -1,4 +1,4 @@
-"""Records of a stream as changes of documents. Flink docs: "Elasticsearch", Emitter."""
+"""Conversion of records to changes of documents. Flink docs: "Elasticsearch", Emitter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INDEXED = (RowKind.INSERT, RowKind.UPDATE_AFTER)
 
 
 class ElasticsearchEmitter(ABC):
-    """Makes actions of records.
+    """Makes actions from records.
 
     `static_index` and `dynamic_index` take records that are dicts or rows with field names; `of`
     takes a function for anything else. A row of kind DELETE deletes its document. One of kind
@@ -34,7 +34,7 @@ class ElasticsearchEmitter(ABC):
 
     @abstractmethod
     def emit_batch(self, values: list[Any]) -> list[ElasticsearchAction]:
-        """The actions of a batch, in its order.
+        """Actions of a batch, in its order.
 
         Raises:
             SerializationError: a record lacks the field of its id or index, or is no document.
@@ -44,7 +44,7 @@ class ElasticsearchEmitter(ABC):
     def static_index(
         index: str, key_field: str | None = None, doc_type: str | None = None
     ) -> ElasticsearchEmitter:
-        """All documents go to one index.
+        """Emitter that writes all documents to one index.
 
         Args:
             index: its name.
@@ -62,14 +62,14 @@ class ElasticsearchEmitter(ABC):
     def dynamic_index(
         index_field: str, key_field: str | None = None, doc_type: str | None = None
     ) -> ElasticsearchEmitter:
-        """Each document goes to the index that one of its fields names; the rest is as for
-        `static_index`."""
+        """Emitter that reads the index of each document from a field; other arguments are those
+        of `static_index`."""
         field = _name(index_field, "index_field")
         return _FieldEmitter("", field, key_field, doc_type)
 
     @staticmethod
     def of(function: Callable[[Any], Iterable[ElasticsearchAction]]) -> ElasticsearchEmitter:
-        """A function makes any number of actions of each record.
+        """Emitter that calls a function, which makes any number of actions from each record.
 
         Raises:
             JobDefinitionError: it is none.
@@ -90,7 +90,7 @@ class _FunctionEmitter(ElasticsearchEmitter):
 
 
 class _FieldEmitter(ElasticsearchEmitter):
-    """Index and id are fields."""
+    """Emitter that reads index and id from fields."""
 
     def __init__(
         self, index: str, index_field: str | None, key_field: str | None, doc_type: str | None

@@ -1,4 +1,4 @@
-"""What Elasticsearch and OpenSearch refuse: whole requests, and single documents."""
+"""Errors of Elasticsearch and OpenSearch: for whole requests and for single documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["DocumentFailure", "ElasticsearchError", "TransientFailure"]
 
 
 class ElasticsearchError(ConnectorError):
-    """Elasticsearch or OpenSearch cannot be written to, or refuses a document."""
+    """Elasticsearch or OpenSearch is not writable, or refuses a document."""
 
 
 class TransientFailure(Exception):
@@ -19,7 +19,7 @@ class TransientFailure(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DocumentFailure:
-    """A document that the cluster refused for good, or still refused after the last retry.
+    """A document that the cluster refused permanently, or still refused after the last retry.
 
     Attributes:
         operation: ``index``, ``create``, ``update`` or ``delete``.

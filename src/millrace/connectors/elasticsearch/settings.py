@@ -1,4 +1,4 @@
-"""What an Elasticsearch sink writes, and how."""
+"""Settings of an Elasticsearch sink."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FailureHandler = Callable[[DocumentFailure], Any]
 
 @dataclass(frozen=True)
 class SinkSettings:
-    """Everything that the builder collected."""
+    """All settings that the builder collected."""
 
     connection: Connection
     emitter: ElasticsearchEmitter

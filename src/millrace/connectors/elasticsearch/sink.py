@@ -44,7 +44,7 @@ class ElasticsearchSink(Sink[Any]):
 
 
 class ElasticsearchSinkBuilderBase(ABC):
-    """Collects the options of an `ElasticsearchSink`, whichever version it writes to; names as in
+    """Collects the options of an `ElasticsearchSink` for any server version; names as in
     PyFlink."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         self._handler: FailureHandler | None = None
 
     def set_emitter(self, emitter: ElasticsearchEmitter) -> Self:
-        """What a record becomes.
+        """The emitter, which makes actions from records.
 
         Raises:
             JobDefinitionError: it is no `ElasticsearchEmitter`.
@@ -70,7 +70,8 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_hosts(self, hosts: str | list[str]) -> Self:
-        """Addresses of nodes, such as ``https://node-1:9200``; the next is used when one is away.
+        """Addresses of nodes, such as ``https://node-1:9200``; if a node is down, the next one is
+        used.
 
         Raises:
             JobDefinitionError: there are none, or one is no address.
@@ -78,8 +79,8 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._connect(hosts=require_hosts(hosts))
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> Self:
-        """NONE or AT_LEAST_ONCE, which are the same here: every epoch ends with acknowledged
-        documents.
+        """The guarantee: NONE or AT_LEAST_ONCE, which mean the same, because every epoch ends with
+        acknowledged documents.
 
         Raises:
             JobDefinitionError: it is EXACTLY_ONCE, which clusters have no transactions for.
@@ -93,7 +94,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_bulk_flush_max_actions(self, num_max_actions: int) -> Self:
-        """Actions of one request: 1000 unless set; -1: no limit.
+        """Maximum number of actions of one request: 1000 unless set; -1 means no limit.
 
         Raises:
             JobDefinitionError: it is neither -1 nor positive.
@@ -102,7 +103,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_bulk_flush_max_size_mb(self, max_size_mb: int) -> Self:
-        """Megabytes of one request: 5 unless set; -1: no limit.
+        """Maximum size of one request in megabytes: 5 unless set; -1 means no limit.
 
         Raises:
             JobDefinitionError: it is neither -1 nor positive.
@@ -122,8 +123,8 @@ class ElasticsearchSinkBuilderBase(ABC):
     def set_bulk_flush_backoff_strategy(
         self, flush_backoff_type: FlushBackoffType, max_retries: int, delay_millis: int
     ) -> Self:
-        """How often, and after which waits, a request or document is sent again when nodes are
-        away or have no capacity (status 429, 502, 503, 504; 409 of an update).
+        """Retries and their pauses for requests and documents that fail because nodes are down or
+        have no capacity (status 429, 502, 503, 504; 409 of an update).
 
         Raises:
             JobDefinitionError: it is no `FlushBackoffType`, or a number is negative.
@@ -144,7 +145,7 @@ class ElasticsearchSinkBuilderBase(ABC):
 
     def set_failure_handler(self, failure_handler: FailureHandler) -> Self:
         """A function that is called with the `DocumentFailure` of each document that the cluster
-        refuses: if it returns, the document is passed over; if it raises, the job fails.
+        refuses. If it returns, the document is skipped; if it raises, the job fails.
 
         Raises:
             JobDefinitionError: it is no function.
@@ -161,11 +162,11 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._connect(username=username)
 
     def set_connection_password(self, password: str) -> Self:
-        """The user's password; take it from the environment, not from the program's text."""
+        """The user's password; take it from the environment, not from the program text."""
         return self._connect(password=password)
 
     def set_connection_api_key(self, api_key: str) -> Self:
-        """An API key in its encoded form, instead of a user."""
+        """An API key in encoded form, instead of a user."""
         return self._connect(api_key=api_key)
 
     def set_connection_token(self, token: str) -> Self:
@@ -173,12 +174,12 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._connect(token=token)
 
     def set_connection_ca_certificates(self, path: str) -> Self:
-        """A file of certificates, on every worker, by which ``https`` hosts are trusted; the
-        system's unless set."""
+        """A file of CA certificates for ``https`` hosts, present on every worker; by default the
+        system's certificates."""
         return self._connect(ca_certificates=path)
 
     def set_connection_path_prefix(self, prefix: str) -> Self:
-        """What the paths of all requests begin with, such as ``/search`` behind a proxy."""
+        """Prefix of the paths of all requests, such as ``/search`` behind a proxy."""
         stripped = prefix.strip("/")
         return self._connect(path_prefix=f"/{stripped}" if stripped else "")
 
@@ -187,11 +188,11 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self
 
     def set_connection_timeout(self, timeout: int) -> Self:
-        """Milliseconds in which a connection must be made; 10000 unless set."""
+        """Connection timeout in milliseconds; 10000 unless set."""
         return self._connect(connect_timeout_ms=_milliseconds(timeout, "set_connection_timeout"))
 
     def set_socket_timeout(self, timeout: int) -> Self:
-        """Milliseconds in which an answer must begin; 30000 unless set."""
+        """Timeout for the begin of a response, in milliseconds; 30000 unless set."""
         return self._connect(socket_timeout_ms=_milliseconds(timeout, "set_socket_timeout"))
 
     def build(self) -> ElasticsearchSink:
@@ -217,7 +218,7 @@ class ElasticsearchSinkBuilderBase(ABC):
     @property
     @abstractmethod
     def _with_types(self) -> bool:
-        """Whether the cluster wants the type of each document."""
+        """Whether the cluster requires the type of each document."""
 
     def _connect(self, **changes: Any) -> Self:
         self._connection = dataclasses.replace(self._connection, **changes)

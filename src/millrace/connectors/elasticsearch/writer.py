@@ -1,4 +1,4 @@
-"""Writes the actions of a subtask in bulk requests, again where the cluster was too busy."""
+"""The writer of a subtask: bulk requests, with retries when the cluster was too busy."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ElasticsearchWriter(AsyncSinkWriter[PreparedAction]):
             self._handle(refusal)
 
     def _handle(self, refusal: Refusal) -> None:
-        """Ask the failure handler; without one the job fails."""
+        """Call the failure handler; if there is none, fail the job."""
         operation, index, document_id, _, document = refusal.action
         failure = DocumentFailure(
             operation, index, document_id, refusal.status, refusal.kind, refusal.reason, document

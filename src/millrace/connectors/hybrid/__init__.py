@@ -1,4 +1,4 @@
-"""Several sources, one after the other, as one: history from files, then a log."""
+"""Several sources read one after the other as one source: history from files, then a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The enumerator of a `HybridSource`: those of its sources, one after the other."""
+"""The enumerator of a `HybridSource`: runs the enumerators of its sources one after the other."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class HybridEnumerator(SplitEnumerator):
 
     @property
     def _switch_due(self) -> bool:
-        """Whether all of the current source has been read, and another one follows."""
+        """Whether the current source is fully read and another one follows."""
         return self._discovered and not self._open and not self._last
 
     def _found(self, now: int) -> list[HybridSplit]:
-        """What the current enumerator finds, if it is to look now."""
+        """New splits of the current enumerator, if its discovery is due."""
         if self._discovered or self._next is None or self._next > now:
             return []
         found = [self._wrapped(split) for split in self._current.discover(now)]
@@ -93,7 +93,7 @@ class HybridEnumerator(SplitEnumerator):
         return found
 
     def _switch(self, now: int) -> None:
-        """Begin with the next source, where it is to start."""
+        """Start the next source at its starting position."""
         previous = self._current
         position = self._members[self._index + 1].position_after(previous)
         if not self._members[self._index].source(self._positions[-1]).requires_checkpoints:
@@ -160,12 +160,12 @@ class HybridEnumerator(SplitEnumerator):
         return again
 
     def _update(self) -> None:
-        """The current enumerator has been called."""
+        """Take over the results of a call to the current enumerator."""
         self._take_over()
         self._discovered = self._current.no_more_splits()
 
     def _take_over(self) -> None:
-        """What an enumerator has said to its context."""
+        """Forward the assignments and events that an enumerator gave to its context."""
         inner = self._inner_context
         for subtask, assigned in inner.assignments:
             split = self._wrapped(assigned.split)
@@ -212,6 +212,6 @@ class HybridEnumerator(SplitEnumerator):
 
 
 def close_all(enumerators: Iterable[SplitEnumerator]) -> None:
-    """Close each."""
+    """Close all enumerators."""
     for enumerator in enumerators:
         enumerator.close()

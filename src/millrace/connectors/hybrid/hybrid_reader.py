@@ -1,4 +1,4 @@
-"""The reader of a `HybridSource`: in each subtask, that of the source whose turn it is."""
+"""The reader of a `HybridSource`: in each subtask, runs the reader of the current source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ __all__ = ["HybridReader"]
 
 @dataclass
 class _MemberContext(ReaderContext):
-    """The context of a member's reader: what it says goes to the subtask's, with its index."""
+    """Context of a member's reader: forwards its requests to the subtask's context, with the
+    member's index."""
 
     outer: ReaderContext | None = None
     index: int = 0
@@ -40,7 +41,8 @@ class _MemberContext(ReaderContext):
 
 
 class HybridReader(SourceReader[Any]):
-    """Learns from splits and events whose turn it is; one that knows nothing asks."""
+    """Learns the current source from splits and events; a reader without either asks the
+    enumerator."""
 
     def __init__(self, members: Sequence[Member], context: ReaderContext) -> None:
         self._members = members
@@ -51,7 +53,7 @@ class HybridReader(SourceReader[Any]):
         """Told once, perhaps before it is known which reader is to hear of it."""
 
     def _turn(self, index: int, position: Any) -> SourceReader[Any]:
-        """The reader of a source; that of another one is closed."""
+        """Reader of the source with this index; the reader of any other source is closed."""
         if self._reader is not None and index == self._index:
             return self._reader
         self.close()

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class HybridSource(Source[T]):
-    """Reads one source to its end, then the next: history, then what goes on.
+    """Reads one source to its end, then the next: history first, then live data.
 
     All splits of a source are read to their ends before the next one begins. The switch is part of
     the checkpoints: a job that resumes goes on with the source that it was at. Made by
@@ -43,12 +43,13 @@ class HybridSource(Source[T]):
 
     @property
     def boundedness(self) -> Boundedness:
-        """That of the last source."""
+        """Boundedness of the last source."""
         return self._members[-1].boundedness
 
     @property
     def supports_available_now(self) -> bool:
-        """Whether all sources do; what a function makes is asked when its turn comes."""
+        """Whether all sources support it; a source that a function makes is checked when its
+        turn comes."""
         declared = [m.declared for m in self._members if m.declared is not None]
         return all(source.supports_available_now for source in declared)
 
@@ -65,7 +66,7 @@ class HybridSource(Source[T]):
 
 
 class _TypedHybridSource(HybridSource[T], ResultTypeQueryable):
-    """A source whose records' type is known."""
+    """A hybrid source with a known record type."""
 
     def __init__(self, members: Sequence[Member], produced_type: TypeInformation[Any]) -> None:
         super().__init__(members)
@@ -88,7 +89,7 @@ class HybridSourceBuilder(Generic[T]):
         boundedness: Boundedness | None = None,
         switch_position: Callable[[Any], Any] | None = None,
     ) -> HybridSourceBuilder[T]:
-        """Add what is read next.
+        """Add the next source to read.
 
         Where it starts may depend on what was read before: then give a function that makes the
         source from a *switch position*, and a function that derives this position from the

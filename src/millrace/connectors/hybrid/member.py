@@ -1,4 +1,4 @@
-"""One of the sources that a `HybridSource` reads, and what its enumerator and readers exchange."""
+"""One source of a `HybridSource`, and the messages between its enumerator and readers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["HybridSplit", "Member", "MemberEvent", "MemberRequest"]
 
 @dataclass(frozen=True)
 class Member:
-    """A source, or how to make it when its turn comes."""
+    """A source, or a function that makes it when its turn comes."""
 
     index: int
     boundedness: Boundedness
@@ -30,7 +30,7 @@ class Member:
     switch_position: Callable[[Any], Any] | None = None
 
     def position_after(self, previous: SplitEnumerator) -> Any:
-        """Where to start, derived from the enumerator of the source before."""
+        """Starting position, derived from the enumerator of the previous source."""
         return None if self.switch_position is None else self.switch_position(previous)
 
     def source(self, position: Any) -> Source[Any]:
@@ -64,7 +64,7 @@ class HybridSplit(SourceSplit):
 
 @dataclass(frozen=True)
 class MemberEvent(SourceEvent):
-    """An event of a member's enumerator or reader; to readers it also says whose turn it is."""
+    """An event of a member's enumerator or reader; it also tells readers the current source."""
 
     index: int
     position: Any = None
@@ -73,4 +73,4 @@ class MemberEvent(SourceEvent):
 
 @dataclass(frozen=True)
 class MemberRequest(SourceEvent):
-    """A reader without splits asks whose turn it is."""
+    """Request of a reader without splits for the current source."""

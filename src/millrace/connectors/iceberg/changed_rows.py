@@ -27,8 +27,8 @@ def change_rows(
     deletes: bool,
     read: int | None = None,
 ) -> None:
-    """Change the rows with these keys; what the table does not have is not added, and columns that
-    are not given stay as they are.
+    """Change the rows with these keys. Keys that the table does not have are not added, and columns
+    that are not given keep their values.
 
     Args:
         rows: to be deleted, of which the keys are looked at, or to be written over those of their
@@ -87,7 +87,7 @@ def _change_rows(
 
 
 def _require_unchanged(table: Table, wanted: Any, read: int, name: str) -> None:
-    """The table may have changed; the rows that are wanted must be those of the snapshot."""
+    """Fail if the rows with these keys differ from those in the snapshot that was read."""
     current = table.current_snapshot()
     if current is not None and current.snapshot_id == read:
         return
@@ -106,7 +106,7 @@ def _require_unchanged(table: Table, wanted: Any, read: int, name: str) -> None:
 def _replaced(
     found: pyarrow.Table, keys: Sequence[str], rows: pyarrow.RecordBatch
 ) -> pyarrow.Table:
-    """Rows that were found with the new values of their key."""
+    """Matching rows with the new values of their key."""
     import pyarrow as pa
 
     def keys_of(columns: Any) -> list[tuple[Any, ...]]:
@@ -122,7 +122,7 @@ def _replaced(
 
 
 def any_of(keys: pyarrow.Table) -> Any:
-    """The condition that a row has one of the keys."""
+    """Condition that a row has one of the keys."""
     from pyiceberg.expressions import AlwaysFalse, AlwaysTrue, And, EqualTo, In, Or
 
     names = keys.schema.names

@@ -144,7 +144,7 @@ def _partition_columns(table: Table) -> tuple[str, ...]:
 
 
 class IcebergCommitter(Committer):
-    """Makes what checkpoints name a snapshot of the table."""
+    """Commits the data of each checkpoint as a snapshot of the table."""
 
     def __init__(self, table: Table, keys: tuple[str, ...] | None, staged: set[str]) -> None:
         self._staged = staged

@@ -28,13 +28,13 @@ __all__ = ["IcebergSource"]
 
 @dataclass(frozen=True)
 class IcebergFileSplit(SourceSplit):
-    """A data file, all of whose rows are new."""
+    """A data file whose rows are all new."""
 
     location: str = ""
 
 
 class IcebergSource(SplitSource[Any]):
-    """Reads the rows of an Iceberg table, then those that new snapshots append, in columns.
+    """Reads the rows of an Iceberg table and then the rows that new snapshots append, in columns.
 
     A snapshot that deletes or overwrites ends the job, since nobody could say which rows changed;
     one that only rewrites files (compaction) does not. Subtasks read the data files, and need no
@@ -89,7 +89,7 @@ class IcebergSource(SplitSource[Any]):
 
 
 class IcebergEnumerator(SplitEnumerator):
-    """Looks for new snapshots of the table; its position is the last one that it has read."""
+    """Looks for new snapshots of the table; its position is the last snapshot that it has read."""
 
     def __init__(
         self, options: IcebergOptions, after: int | None, bounded: bool, poll_interval: int
@@ -133,7 +133,7 @@ class IcebergEnumerator(SplitEnumerator):
         return [_split(task.file.file_path) for task in tasks]
 
     def _since(self, table: Table, newest: Snapshot, last: int) -> list[Snapshot]:
-        """The snapshots after the last one, the oldest first."""
+        """Snapshots after the last one, oldest first."""
         found: list[Snapshot] = []
         snapshot: Snapshot | None = newest
         while snapshot is not None and snapshot.snapshot_id != last:

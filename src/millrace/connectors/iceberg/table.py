@@ -16,7 +16,7 @@ __all__ = ["IcebergOptions", "columns_of"]
 
 
 class IcebergOptions:
-    """A table in a catalog. It stays in the driver, and with it the catalog's secrets.
+    """A table in a catalog. It stays in the driver, together with the catalog's secrets.
 
     Args:
         table: its name, such as ``shop.orders``.
@@ -46,7 +46,7 @@ class IcebergOptions:
         return load_catalog(properties.pop("name", None), **properties)
 
     def open(self) -> Table:
-        """The table as it is now.
+        """The current state of the table.
 
         Raises:
             ConfigurationError: there is no such table.
@@ -64,7 +64,7 @@ class IcebergOptions:
 
 
 def columns_of(table: Table, with_ids: bool) -> pyarrow.Schema:
-    """The columns of a table; ids of fields are what data files of others are read by."""
+    """Columns of a table, optionally with field ids, by which data files are read."""
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
     schema: Any = schema_to_pyarrow(table.schema(), include_field_ids=with_ids)

@@ -24,7 +24,7 @@ def change_rows(
     rows: Sequence[tuple[Any, ...]] | None,
     deletes: bool,
 ) -> None:
-    """Change rows by the key of a table, all of them or none.
+    """Change rows of a table by key: either all of them or none.
 
     Args:
         target: with the columns that the rows have.

@@ -1,4 +1,4 @@
-"""Connections to databases through SQLAlchemy, and what their errors say."""
+"""Connections to databases through SQLAlchemy, and the translation of their errors."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ _JAVA_ONLY = {
 
 
 class JdbcError(ConnectorError):
-    """A database cannot be reached, read or written as the job needs it."""
+    """A database cannot be reached, or does not allow the reads or writes of the job."""
 
 
 def create_engine(options: JdbcConnectionOptions) -> Engine:
-    """What makes connections to a database; none is kept when it is given back.
+    """Engine that makes connections to a database; returned connections are not pooled.
 
     Raises:
         JdbcError: SQLAlchemy or the driver is missing, or they do not know the URL.
@@ -80,7 +80,7 @@ def create_engine(options: JdbcConnectionOptions) -> Engine:
 
 
 def _arguments(url: URL) -> dict[str, Any]:
-    """Of the driver; what the URL says of them counts."""
+    """Arguments for the driver; values in the URL take precedence."""
     if url.get_backend_name() == "sqlite":
         # commits are made in a thread of their own
         return {"check_same_thread": False, "timeout": 60}
@@ -103,7 +103,7 @@ def connect(engine: Engine) -> Connection:
 
 @contextmanager
 def telling(engine: Engine) -> Iterator[None]:
-    """Errors of SQLAlchemy and of the driver become ones that a person can read, without passwords.
+    """Turn errors of SQLAlchemy and of the driver into readable ones, without passwords.
 
     Raises:
         ConnectionError: what may be otherwise the next time: the engine tries again.
@@ -124,7 +124,7 @@ def telling(engine: Engine) -> Iterator[None]:
 
 
 def _passes(error: Any, engine: Engine) -> bool:
-    """Whether it may be otherwise the next time."""
+    """Whether a retry may succeed."""
     driver: Any = engine.dialect.dbapi
     if not isinstance(error, (driver.OperationalError, driver.InterfaceError)):
         return False
@@ -161,7 +161,7 @@ def _engine_url(options: JdbcConnectionOptions) -> URL:
 
 
 def _translated(properties: dict[str, str]) -> dict[str, str]:
-    """Properties of JDBC drivers as those of Python's."""
+    """Properties of JDBC drivers as arguments of Python drivers."""
     found = {_RENAMED.get(k, k): v for k, v in properties.items() if k not in _JAVA_ONLY}
     if found.pop("ssl", "") == "true":
         found.setdefault("sslmode", "require")

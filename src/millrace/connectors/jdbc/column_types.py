@@ -1,4 +1,4 @@
-"""Types of a table's columns, as logical types and in Arrow."""
+"""Types of a table's columns, as logical types and Arrow types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_DECIMAL, _SCALE = 38, 18
 
 
 def reflected(connection: Connection, table: str) -> Table:
-    """A table as the database describes it.
+    """A table with the columns that the database reports.
 
     Raises:
         JdbcError: there is none.
@@ -52,7 +52,7 @@ def chosen(table: Table, name: str, columns: Sequence[str]) -> list[Any]:
 
 
 def columns_of(columns: Sequence[Any], short_reals: bool) -> pyarrow.Schema:
-    """Arrow types of a table's columns.
+    """Arrow schema of a table's columns.
 
     What has no type of ours, as JSON, intervals and UUIDs, is text.
 
@@ -69,14 +69,14 @@ def columns_of(columns: Sequence[Any], short_reals: bool) -> pyarrow.Schema:
 
 
 def is_ordered(kind: Any) -> bool:
-    """Whether every database can sort by a type of SQLAlchemy's."""
+    """Whether every database can sort by this SQLAlchemy type."""
     from sqlalchemy import types
 
     return not isinstance(kind, (types.ARRAY, types.JSON, types.LargeBinary, types.NullType))
 
 
 def logical_of(kind: Any) -> LogicalType:
-    """The logical type of one of SQLAlchemy's."""
+    """The logical type of a SQLAlchemy type."""
     from sqlalchemy import types
 
     if isinstance(kind, types.ARRAY):

@@ -1,4 +1,4 @@
-"""The sink's own tables in a database: what is staged, and which epochs have been committed."""
+"""The sink's own tables in a database: staged batches and committed epochs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_LETTERS = 50
 
 
 def staging_table(sink_id: str, target: str) -> str:
-    """The table in which rows of a sink wait, in the schema of its target.
+    """Name of the table for staged rows of a sink, in the schema of its target.
 
     Example:
         >>> staging_table("totals", "shop.totals")
@@ -35,7 +35,7 @@ def staging_table(sink_id: str, target: str) -> str:
 
 
 class CommitLog:
-    """What one sink has staged and committed.
+    """Staged batches and committed epochs of one sink.
 
     Args:
         connection: whose transaction everything happens in.
@@ -48,32 +48,32 @@ class CommitLog:
         self._commits, self._batches = _tables()
 
     def create(self) -> None:
-        """Make the tables, and the row that `lock` locks; nothing happens if they are there."""
+        """Create the tables, and the row that `lock` locks, unless they exist."""
         self._commits.metadata.create_all(self._connection)
         if self._epoch_of(_LOCK_ROW) is None:
             self._note(_LOCK_ROW, 0)
 
     def new_batch(self, run_id: str, epoch: int, now: int) -> int:
-        """The number of a batch that is about to be staged: greater than those before."""
+        """Number of a new batch to be staged, greater than all earlier ones."""
         values = {"sink_id": self._sink_id, "run_id": run_id, "epoch": epoch, "staged_at": now}
         done = self._connection.execute(self._batches.insert().values(values))
         key: Any = done.inserted_primary_key
         return int(key[0])
 
     def lock(self) -> None:
-        """Wait until no other driver commits for this sink, and let none until this transaction
-        ends."""
+        """Lock the sink's commits against other drivers until this transaction ends; waits for
+        the lock."""
         commits = self._commits
         where = (commits.c.sink_id == self._sink_id) & (commits.c.run_id == _LOCK_ROW)
         self._connection.execute(commits.update().where(where).values(epoch=commits.c.epoch))
 
     def committed(self, run_id: str) -> int:
-        """The last epoch of a run that has been committed; -1: none."""
+        """Last committed epoch of a run; -1 if there is none."""
         epoch = self._epoch_of(run_id)
         return -1 if epoch is None else epoch
 
     def note(self, run_id: str, epoch: int) -> None:
-        """An epoch of a run has been committed, and those before it."""
+        """Record an epoch of a run, and all earlier ones, as committed."""
         commits = self._commits
         where = (commits.c.sink_id == self._sink_id) & (commits.c.run_id == run_id)
         update = commits.update().where(where).values(epoch=epoch)
@@ -81,12 +81,12 @@ class CommitLog:
             self._note(run_id, epoch)
 
     def forget(self, batches: Collection[int]) -> None:
-        """Batches are no longer staged."""
+        """Delete the entries of batches that are no longer staged."""
         gone = self._batches.delete().where(self._batches.c.id.in_(batches))
         self._connection.execute(gone)
 
     def leftovers(self, run_ids: Collection[str], before: int) -> Sequence[int]:
-        """Batches of runs that were staged before a time (ms since the epoch)."""
+        """Batches of these runs that were staged before a time (ms since the epoch)."""
         from sqlalchemy import select
 
         batches = self._batches.c
@@ -113,7 +113,7 @@ class CommitLog:
 
 @functools.cache
 def _tables() -> tuple[Table, Table]:
-    """Which epochs were committed, and batches that wait."""
+    """Table of committed epochs and table of staged batches."""
     from sqlalchemy import BigInteger, Column, Integer, MetaData, String, Table
 
     metadata = MetaData()

@@ -1,4 +1,5 @@
-"""Moves the staged rows of complete checkpoints to their table, once, in one transaction.
+"""Committer that moves the staged rows of complete checkpoints to their table, once, in one
+transaction.
 
 The transaction also records how far the run has come, so a repeated commit is recognised; the rows
 never leave the database.
@@ -25,7 +26,7 @@ __all__ = ["JdbcCommitter", "sweep"]
 
 
 class JdbcCommitter(Committer):
-    """Commits what the writers of a sink have staged.
+    """Commits the batches that the writers of a sink have staged.
 
     Raises:
         JdbcError: the database cannot be reached, the target is not there or has no such columns.
@@ -60,7 +61,7 @@ class JdbcCommitter(Committer):
                 request.signal_already_committed()
 
     def _move(self, connection: Connection, batches: Sequence[JdbcStagedBatch]) -> Collection[int]:
-        """The batches that were not committed before."""
+        """Move batches to the target, and return those that were not committed before."""
         log, staged = CommitLog(connection, self._sink_id), self._staged(connection)
         log.lock()
         known = {run_id: log.committed(run_id) for run_id in {item.run_id for item in batches}}
@@ -91,7 +92,7 @@ class JdbcCommitter(Committer):
 
 
 def sweep(writing: BatchWriting, run_ids: Collection[str], older_than: int) -> None:
-    """Delete what failed attempts of runs have staged more than so many ms ago."""
+    """Delete batches that failed attempts of these runs staged more than ``older_than`` ms ago."""
     sink_id = writing.sink_id or ""
 
     def work(connection: Connection) -> None:

@@ -1,4 +1,5 @@
-"""Where a database is, and as whom to talk to it; PyFlink's names, URLs of both worlds."""
+"""Address and credentials of a database, with PyFlink's names. URLs may be those of JDBC or
+SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -54,19 +55,19 @@ class JdbcConnectionOptions:
         def with_driver_name(
             self, driver_name: str
         ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """The name of a Java class: accepted for PyFlink programs, without effect."""
+            """The name of a Java class; accepted for PyFlink programs, without effect."""
             return self._with(driver_name=driver_name)
 
         def with_user_name(
             self, user_name: str
         ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """The user; before one in the URL."""
+            """The user, which takes precedence over one in the URL."""
             return self._with(user_name=user_name)
 
         def with_password(
             self, password: str
         ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """The password; before one in the URL."""
+            """The password, which takes precedence over one in the URL."""
             return self._with(password=password)
 
         def _with(self, **options: str) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
@@ -83,24 +84,24 @@ class JdbcConnectionOptions:
             return self._options
 
     def get_db_url(self) -> str:
-        """The URL as it was given, without a password."""
+        """The given URL, without a password."""
         return masked(self.url)
 
     def get_driver_name(self) -> str | None:
-        """The name of the Java class that was given."""
+        """The given name of the Java class."""
         return self.driver_name
 
     def get_user_name(self) -> str | None:
-        """The user that was given besides the URL."""
+        """The user that was given separately from the URL."""
         return self.user_name
 
     def get_password(self) -> str | None:
-        """The password that was given besides the URL."""
+        """The password that was given separately from the URL."""
         return self.password
 
     @property
     def is_postgresql(self) -> bool:
-        """Whether it is a database of PostgreSQL."""
+        """Whether the database is PostgreSQL."""
         return database_kind(self.url) == "postgresql"
 
     def __repr__(self) -> str:
@@ -109,7 +110,7 @@ class JdbcConnectionOptions:
 
 
 def masked(url: str) -> str:
-    """A URL to be shown.
+    """A URL for display, without secrets.
 
     Example:
         >>> masked("jdbc:mysql://db/shop?user=ada&password=secret")
@@ -121,7 +122,7 @@ def masked(url: str) -> str:
 
 
 def database_kind(url: str) -> str:
-    """Which database a URL is of.
+    """The kind of database that a URL refers to.
 
     Raises:
         JobDefinitionError: of none that is known.
@@ -143,7 +144,7 @@ def database_kind(url: str) -> str:
 
 
 def split_jdbc_url(url: str) -> tuple[str, dict[str, str]]:
-    """What SQLAlchemy reads of a URL of Java's, and its properties; others stay as they are.
+    """A JDBC URL as a SQLAlchemy URL with separate properties; other URLs are unchanged.
 
     Example:
         >>> split_jdbc_url("jdbc:postgresql://db/shop?ssl=true")

@@ -1,4 +1,4 @@
-"""What differs between databases: how names are quoted, upserts, the fast way in."""
+"""Differences between databases: quoting of names, upserts, bulk loading."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ class Dialect(ABC):
         self._preparer = connection.dialect.identifier_preparer
 
     def quote(self, name: str) -> str:
-        """A name as SQL takes it."""
+        """A quoted name."""
         return str(self._preparer.quote_identifier(name))
 
     def unescaped(self, names: str) -> str:
-        """Quoted names for what looks for no placeholders, so that ``%`` is not written twice."""
+        """Quoted names for statements without placeholders, in which ``%`` is not doubled."""
         return names.replace("%%", "%") if self.placeholder == "%s" else names
 
     def table(self, name: str) -> str:
-        """The name of a table, ``schema.table`` too."""
+        """Quoted name of a table, or of ``schema.table``."""
         return ".".join(map(self.quote, name.split(".")))
 
     def columns(self, names: Sequence[str], prefix: str = "") -> str:
-        """Names with commas between."""
+        """Quoted names, separated by commas."""
         return ", ".join(prefix + self.quote(name) for name in names)
 
     @abstractmethod
     def upsert(self, columns: Sequence[str], key: Sequence[str]) -> str:
-        """What makes an INSERT replace rows of the same key."""
+        """Clause that makes an INSERT replace rows with the same key."""
 
     def load(self, connection: Connection, table: str, columns: Sequence[str], rows: Rows) -> None:
         """Insert rows into a table."""
@@ -75,7 +75,7 @@ class SQLite(Dialect):
 
 
 def _stored(value: Any) -> Any:
-    """What SQLite's driver takes: decimals, dates and times are text there."""
+    """A value as SQLite's driver takes it: decimals, dates and times as text."""
     if isinstance(value, datetime):
         return value.isoformat(" ", "microseconds")
     if isinstance(value, (date, time)):
@@ -84,7 +84,7 @@ def _stored(value: Any) -> Any:
 
 
 class PostgreSQL(SQLite):
-    """PostgreSQL: rows come in by COPY, the rest is SQLite's."""
+    """PostgreSQL: loads rows by COPY; all else is as in SQLite."""
 
     placeholder: ClassVar[str] = "%s"
 
@@ -99,7 +99,7 @@ class PostgreSQL(SQLite):
 
 
 class MySQL(Dialect):
-    """MySQL 8 and MariaDB 10.5 or newer; the driver sends many rows in a statement."""
+    """MySQL 8 and MariaDB 10.5 or newer; the driver sends many rows in one statement."""
 
     def upsert(self, columns: Sequence[str], key: Sequence[str]) -> str:
         names = self._others(columns, key) or [self.quote(key[0])]

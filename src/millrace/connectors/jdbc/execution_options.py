@@ -1,4 +1,4 @@
-"""How many rows go to a database at once, and how often to try. PyFlink's names."""
+"""Batch sizes and retries for writes to a database, with PyFlink's names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["JdbcExecutionOptions"]
 
 @dataclass(frozen=True)
 class JdbcExecutionOptions:
-    """Size and age of batches, and retries. PyFlink: class ``JdbcExecutionOptions``.
+    """Batch size, batch interval and retries. PyFlink: class ``JdbcExecutionOptions``.
 
     Example:
         >>> JdbcExecutionOptions.builder().with_batch_size(200).build().get_batch_size()
@@ -26,20 +26,20 @@ class JdbcExecutionOptions:
     """How often a batch is tried again, on a new connection, before its epoch fails."""
 
     def get_batch_interval_ms(self) -> int:
-        """The greatest age of a batch in ms; 0: none."""
+        """Maximum age of a batch in ms; 0 means no limit."""
         return self.batch_interval_ms
 
     def get_batch_size(self) -> int:
-        """Rows of a batch."""
+        """Number of rows of a batch."""
         return self.batch_size
 
     def get_max_retries(self) -> int:
-        """How often a batch is tried again."""
+        """Maximum number of retries of a batch."""
         return self.max_retries
 
     @staticmethod
     def defaults() -> JdbcExecutionOptions:
-        """Those of Flink."""
+        """Options with Flink's defaults."""
         return JdbcExecutionOptions()
 
     @staticmethod
@@ -54,15 +54,15 @@ class JdbcExecutionOptions:
             self._options = JdbcExecutionOptions()
 
         def with_batch_interval_ms(self, batch_interval_ms: int) -> JdbcExecutionOptions.Builder:
-            """Accepted for PyFlink programs, without effect: every epoch writes what it has."""
+            """Accepted for PyFlink programs, without effect: every epoch writes all its rows."""
             return self._with(batch_interval_ms=batch_interval_ms)
 
         def with_batch_size(self, batch_size: int) -> JdbcExecutionOptions.Builder:
-            """Rows that are sent at once (5000)."""
+            """Number of rows of a batch (default 5000)."""
             return self._with(batch_size=batch_size)
 
         def with_max_retries(self, max_retries: int) -> JdbcExecutionOptions.Builder:
-            """How often a batch is tried again, on a new connection (3)."""
+            """Maximum number of retries of a batch, each on a new connection (default 3)."""
             return self._with(max_retries=max_retries)
 
         def _with(self, **options: int) -> JdbcExecutionOptions.Builder:

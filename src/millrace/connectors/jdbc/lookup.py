@@ -1,4 +1,4 @@
-"""Asynchronous look-ups in a table: those that wait at the same time are one query."""
+"""Asynchronous look-ups in a table: keys that wait at the same time share one query."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ Join = Callable[[Any, Sequence[Row]], list[Any]]
 
 
 def pairs(record: Any, rows: Sequence[Row]) -> list[Any]:
-    """The record with each row that was found, or with None."""
+    """Pairs of the record and each matching row, or of the record and None."""
     return [(record, row) for row in rows] or [(record, None)]
 
 
 @dataclass(frozen=True)
 class LookupSettings:
-    """What is looked up, and how."""
+    """Settings of a look-up: table, key, columns and cache."""
 
     connection: JdbcConnectionOptions
     table: str = ""
@@ -56,7 +56,7 @@ class LookupSettings:
 
 
 class JdbcLookupFunction(AsyncFunction[Any, Any]):
-    """Looks records up in a table, for `AsyncDataStream`; made by `JdbcLookupFunction.builder`.
+    """Looks up records in a table, for `AsyncDataStream`; made by `JdbcLookupFunction.builder`.
 
     Example:
         >>> from millrace.common import Time
@@ -131,7 +131,7 @@ class JdbcLookupFunction(AsyncFunction[Any, Any]):
         return found
 
     def _ask(self) -> None:
-        """Send what waits, while a connection is idle."""
+        """Send the waiting keys if a connection is idle."""
         loop = asyncio.get_running_loop()
         while self._waiting and self._idle and not self._closed:
             keys = list(self._waiting)[: self._settings.batch_size]
@@ -167,8 +167,8 @@ class JdbcLookupFunction(AsyncFunction[Any, Any]):
 
 
 class JdbcLookups:
-    """One connection that looks keys up. It is used by one thread at a time; `close` may be called
-    from another one, and never waits for a query."""
+    """One connection for look-ups by key. One thread uses it at a time; `close` may be called
+    from another thread, and never waits for a query."""
 
     def __init__(self, settings: LookupSettings) -> None:
         self._settings = settings
@@ -180,7 +180,7 @@ class JdbcLookups:
         self._closed = False
 
     def rows(self, keys: list[Key]) -> dict[Key, list[Row]]:
-        """The rows by key; runs in a thread.
+        """Matching rows by key; runs in a thread.
 
         Raises:
             JdbcError: the rows cannot be read, or the function was closed.
@@ -214,7 +214,7 @@ class JdbcLookups:
                 self.close()
 
     def _selected(self, connection: Connection) -> Any:
-        """The query of the columns of all rows."""
+        """Query for the columns of all rows."""
         from sqlalchemy import select
 
         settings = self._settings
@@ -265,23 +265,24 @@ class JdbcLookupFunctionBuilder:
     def set_key(
         self, *columns: str, selector: Callable[[Any], Hashable]
     ) -> JdbcLookupFunctionBuilder:
-        """The columns to look up by, and the function that gives their value for a record: a tuple
-        if they are several. They should have an index."""
+        """The key columns, and the function that returns their value for a record: a tuple if
+        there are several columns. The columns should have an index."""
         return self._with(key=columns, selector=selector)
 
     def set_columns(self, *columns: str) -> JdbcLookupFunctionBuilder:
-        """The columns of the rows that are found; by default all."""
+        """The columns of the returned rows; by default all."""
         return self._with(columns=columns)
 
     def set_join(self, join: Join) -> JdbcLookupFunctionBuilder:
-        """The function that makes results of a record and the rows that were found, in a list. By
-        default pairs of the record and each row, or None if there is no row."""
+        """The function that makes results from a record and the list of its matching rows. By
+        default: pairs of the record and each row, or None if no row matches."""
         return self._with(join=join)
 
     def set_cache(
         self, max_rows: int, ttl: Duration, cache_missing_key: bool = True
     ) -> JdbcLookupFunctionBuilder:
-        """Keep rows in each subtask: so many, so long, and also that there are none.
+        """Cache rows in each subtask, up to ``max_rows`` of them for ``ttl``, optionally also
+        missing keys.
 
         Raises:
             JobDefinitionError: it is to have less than one row.
@@ -291,17 +292,17 @@ class JdbcLookupFunctionBuilder:
         return self._with(max_rows=max_rows, ttl_s=seconds, missing=cache_missing_key)
 
     def set_max_batch_size(self, keys: int) -> JdbcLookupFunctionBuilder:
-        """The most keys in one query (500)."""
+        """Maximum number of keys in one query (500)."""
         require_at_least(1, keys=keys)
         return self._with(batch_size=keys)
 
     def set_connections(self, connections: int) -> JdbcLookupFunctionBuilder:
-        """Connections of each subtask, so queries at a time (2)."""
+        """Number of connections, and so of concurrent queries, of each subtask (2)."""
         require_at_least(1, connections=connections)
         return self._with(connections=connections)
 
     def set_max_retries(self, max_retries: int) -> JdbcLookupFunctionBuilder:
-        """How often a query is made again when the server went away (3)."""
+        """Maximum number of retries of a query when the connection is lost (3)."""
         require_at_least(0, max_retries=max_retries)
         return self._with(max_retries=max_retries)
 

@@ -1,4 +1,4 @@
-"""Question marks in statements, as JDBC has them, in the form that a driver takes."""
+"""Conversion of JDBC's question marks in statements to the driver's placeholders."""
 
 from __future__ import annotations
 

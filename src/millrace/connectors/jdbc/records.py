@@ -1,4 +1,4 @@
-"""Records as the rows of a table: values in the order of its columns, and which of them delete."""
+"""Records as rows of a table: values in column order, and markers of deletes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GONE = frozenset({RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value})
 
 
 class JdbcRows(NamedTuple):
-    """Values per row, and whether it deletes; None: none does."""
+    """Values of each row, and flags of the rows that are deletes; None if no row is."""
 
     rows: list[tuple[Any, ...]]
     deleted: list[bool] | None

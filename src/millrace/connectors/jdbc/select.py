@@ -1,4 +1,4 @@
-"""The queries of a JDBC source: what is read, in which order, and from where on."""
+"""The queries of a JDBC source: columns, order and starting position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Selection"]
 
 
 class Selection:
-    """What a source reads, as a database has it.
+    """Selection of a source in the SQL of its database.
 
     Args:
         connection: is asked for the types of a table.
@@ -61,7 +61,7 @@ class Selection:
         )
 
     def statement(self, split: JdbcSplit, after: Any) -> tuple[Any, dict[str, Any]]:
-        """The query for a part and its parameters.
+        """Query and its parameters for a split.
 
         Args:
             after: value of the split column from which to go on; None: from the first.

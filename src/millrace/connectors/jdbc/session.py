@@ -1,4 +1,4 @@
-"""A connection that is made when it is needed, and again after it broke."""
+"""A connection that is made on demand, and again after it broke."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAUSES_S = (0.25, 1.0, 4.0)
 
 
 class JdbcSession:
-    """One connection after the other to a database.
+    """A sequence of connections to one database, of which one is open at a time.
 
     Args:
         options: of the database.
@@ -45,7 +45,7 @@ class JdbcSession:
         retries: int = 0,
         logger: logging.Logger | None = None,
     ) -> T:
-        """What some work in a transaction of its own gives.
+        """Run work in a transaction of its own, and return its result.
 
         Args:
             retries: how often it is done again, on a new connection, if the server went away or
@@ -84,7 +84,7 @@ class JdbcSession:
             raise
 
     def close(self) -> None:
-        """Give the connection up; the next transaction makes a new one."""
+        """Close the connection; the next transaction opens a new one."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(Exception):

@@ -118,12 +118,12 @@ class JdbcSinkBuilder:
         return self
 
     def with_query_statement(self, query: str) -> JdbcSinkBuilder:
-        """Instead of a table: a statement with a ``?`` for every field, at least once."""
+        """A statement with a ``?`` for every field, executed at least once, instead of a table."""
         self._statement = _text("a statement", query)
         return self
 
     def with_type_info(self, type_info: TypeInformation[Any]) -> JdbcSinkBuilder:
-        """The type of the records: a row type, whose names are the columns.
+        """The type of the records: a row type, whose field names are the columns.
 
         Raises:
             JobDefinitionError: it is no row type.
@@ -142,7 +142,7 @@ class JdbcSinkBuilder:
         return self
 
     def with_execution_options(self, execution_options: JdbcExecutionOptions) -> JdbcSinkBuilder:
-        """Size of batches, and retries.
+        """Batch size and retries.
 
         Raises:
             JobDefinitionError: they are no `JdbcExecutionOptions`.
@@ -155,8 +155,8 @@ class JdbcSinkBuilder:
         return self
 
     def build_at_least_once(self, connection_options: JdbcConnectionOptions) -> JdbcSink:
-        """A sink that writes at once. With a key, what is written twice after a failure is in the
-        table once.
+        """A sink that writes directly to the table. With a key, rows that are repeated after a
+        failure are in the table once.
 
         Raises:
             JobDefinitionError: something is missing or does not fit together.
@@ -173,7 +173,7 @@ class JdbcSinkBuilder:
     def build_exactly_once(
         self, connection_options: JdbcConnectionOptions, sink_id: str | None = None
     ) -> JdbcSink:
-        """A sink whose records get into the table with their checkpoint, each once.
+        """A sink whose records reach the table with their checkpoint, each once.
 
         Args:
             sink_id: by which the database knows the sink: no other may have it, and it must stay

@@ -1,4 +1,4 @@
-"""A source of tables and queries, read in parts side by side. Flink docs: "JDBC", JdbcSource."""
+"""A source of tables and queries, read in parallel parts. Flink docs: "JDBC", JdbcSource."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class JdbcSourceBuilder:
         return self._with(connection=options)
 
     def set_table(self, table: str) -> JdbcSourceBuilder:
-        """The table to read: its name, or ``schema.table``. Its types are asked for."""
+        """The table to read: its name, or ``schema.table``. The database supplies its types."""
         return self._with(table=table)
 
     def set_columns(self, *columns: str) -> JdbcSourceBuilder:
@@ -83,7 +83,7 @@ class JdbcSourceBuilder:
         return self._with(columns=columns)
 
     def set_sql(self, sql: str) -> JdbcSourceBuilder:
-        """Instead of a table: a query. It needs `set_type_information`."""
+        """A query instead of a table. It needs `set_type_information`."""
         return self._with(sql=sql)
 
     def set_type_information(self, type_info: TypeInformation[Any]) -> JdbcSourceBuilder:
@@ -99,7 +99,7 @@ class JdbcSourceBuilder:
         return self._with(type_info=type_info)
 
     def set_split_column(self, column: str, splits: int = 8) -> JdbcSourceBuilder:
-        """Read ranges of this column side by side: numbers, times and texts can be cut.
+        """Read ranges of this column in parallel: it may hold numbers, times or texts.
 
         Raises:
             JobDefinitionError: there is to be less than one.
@@ -108,17 +108,18 @@ class JdbcSourceBuilder:
         return self._with(split_column=column, splits=splits)
 
     def set_predicates(self, *predicates: str) -> JdbcSourceBuilder:
-        """Instead of ranges: conditions in SQL, each a part. Together they say what is read."""
+        """Conditions in SQL, one for each part, instead of ranges. Together they select the rows
+        to read."""
         return self._with(conditions=predicates)
 
     def set_parameters(self, *parameters: Sequence[Any]) -> JdbcSourceBuilder:
-        """Values for the question marks of the query, each time another part. Flink:
+        """Values for the question marks of the query, one list for each part. Flink:
         ``JdbcParameterValuesProvider``."""
         return self._with(parameters=tuple(map(tuple, parameters)))
 
     def set_consistent_snapshot(self) -> JdbcSourceBuilder:
-        """Read all parts as of one moment, on PostgreSQL, by an exported snapshot. The transaction
-        that holds it ends with the run: what a resumed job has still to read is of a later one."""
+        """Read all parts as of one moment, on PostgreSQL, by an exported snapshot. The snapshot
+        ends with the run: a resumed job reads its remaining parts from a later one."""
         return self._with(snapshot=True)
 
     def _with(self, **options: Any) -> JdbcSourceBuilder:

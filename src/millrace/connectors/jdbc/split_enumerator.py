@@ -1,4 +1,4 @@
-"""Cuts what a JDBC source reads into parts, and holds the snapshot they are read in."""
+"""Enumerator of a JDBC source: cuts the table or query into parts, and holds their snapshot."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class JdbcEnumerator(SplitEnumerator):
-    """Finds the parts once; each subtask reads one at a time, over one connection.
+    """Finds the parts once; each subtask reads one part at a time, over one connection.
 
     In runs on what is available it finds, of a source with a split column, what is behind the
     value that the run before has read up to: its state.
@@ -59,7 +59,7 @@ class JdbcEnumerator(SplitEnumerator):
         self._found, self._follows = False, True
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
-        """The parts, the first time.
+        """All parts at the first call, nothing later.
 
         Raises:
             JdbcError: the database cannot be asked.

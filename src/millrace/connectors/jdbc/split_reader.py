@@ -1,4 +1,4 @@
-"""Reads a part of a table or query, through a cursor of the server, as columns."""
+"""Reader of one part of a table or query, through a server-side cursor, as columns."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 
 
 class JdbcSplitReader(SplitReader[Any]):
-    """Its position is the last value of the split column and how many rows with it were read; rows
-    of equal values come in the order of the primary key, or else of all their columns.
+    """Its position is the last value of the split column and the number of rows read with this
+    value. Rows with equal values are ordered by the primary key, or else by all their columns.
 
     Of texts it is how many rows were read at all, but on PostgreSQL: elsewhere a collation says
     which are equal, and that of MariaDB's tables ignores case, accents and spaces at the end.
@@ -111,7 +111,7 @@ class JdbcSplitReader(SplitReader[Any]):
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two values are one to a database, as NaN is."""
+    """Whether two values are equal to a database, as NaN is to itself."""
     return bool(one == other) or (_is_nan(one) and _is_nan(other))
 
 

@@ -1,4 +1,4 @@
-"""Parts of a table or a query that are read side by side: ranges of a column, or conditions."""
+"""Parts of a table or query that are read in parallel: ranges of a column, or conditions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["JdbcReading", "JdbcSplit", "largest", "later_splits", "range_splits"
 
 @dataclass(frozen=True)
 class JdbcReading:
-    """What a JDBC source reads, and in which parts."""
+    """Settings of a JDBC source: the selection and its parts."""
 
     connection: JdbcConnectionOptions
     table: str | None = None
@@ -60,7 +60,7 @@ class JdbcSplit(SourceSplit):
 
 
 def later_splits(above: Any, until: Any, parts: int) -> list[JdbcSplit]:
-    """At most so many ranges of what has come since a run that has read up to ``above``.
+    """At most ``parts`` ranges of the rows that were added since a run that read up to ``above``.
 
     Example:
         >>> [(s.above, s.lower, s.upper, s.until) for s in later_splits(10, 20, 2)]
@@ -74,8 +74,9 @@ def later_splits(above: Any, until: Any, parts: int) -> list[JdbcSplit]:
 
 
 def range_splits(connection: Connection, base: str, column: str, parts: int) -> list[JdbcSplit]:
-    """At most so many ranges of a column: equal ones of numbers and times, else with equally many
-    rows. The first and the last have no end, and rows without a value are one of their own.
+    """At most ``parts`` ranges of a column: of equal width for numbers and times, else with equally
+    many rows. The first and last ranges are unbounded, and rows without a value form a range of
+    their own.
 
     Args:
         base: what is read, with a name, as it stands behind FROM.
@@ -105,7 +106,8 @@ def range_splits(connection: Connection, base: str, column: str, parts: int) -> 
 
 
 def largest(connection: Connection, base: str, column: str, above: Any) -> Any:
-    """The largest value of a column that is larger than one, or than None; None: there is none."""
+    """Largest value of a column above the given one, or of all if that is None; None if there is
+    no such value."""
     from sqlalchemy import text
 
     base, column = named(base), named(column)
@@ -114,7 +116,7 @@ def largest(connection: Connection, base: str, column: str, above: Any) -> Any:
 
 
 def _between(low: Any, high: Any, parts: int) -> list[Any]:
-    """The inner bounds of equal ranges; none for texts and the like, and where NaN is the last.
+    """Inner bounds of equal ranges; none for texts and similar types, or if the last value is NaN.
 
     Example:
         >>> _between(0, 10, 4), _between("a", "z", 4)

@@ -1,4 +1,4 @@
-"""The table that a sink writes to, and how staged rows get into it: the last change of each key."""
+"""The target table of a sink, and the merge of staged rows into it: the last change of each key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BATCH = "millrace_batch"
 
 @dataclass(frozen=True)
 class TargetTable:
-    """A table by its name, its columns that are written, and those that tell rows apart."""
+    """A table: its name, its written columns, and its key columns."""
 
     name: str
     columns: tuple[str, ...]
@@ -31,7 +31,7 @@ class TargetTable:
 
 
 class StagedTable:
-    """Rows on their way to a table: with the order in which they came, and whether they delete.
+    """Rows staged for a table, with their order and whether they are deletes.
 
     Args:
         name: of the table that they wait in.
@@ -51,7 +51,7 @@ class StagedTable:
         self._columns = (*batch, SEQUENCE, DELETED, *target.columns)
 
     def create(self) -> None:
-        """Make it, with the columns of the target; nothing happens if it is there."""
+        """Create the staging table with the columns of the target, unless it exists."""
         if self._lasting and self._exists():
             return
         run, quoted = self._connection.exec_driver_sql, self._dialect.table(self.name)
@@ -72,7 +72,7 @@ class StagedTable:
             run(f"CREATE INDEX {index} ON {quoted} ({BATCH})")
 
     def drop_empty(self) -> None:
-        """Drop it if nothing is staged: the target's columns may be others by now.
+        """Drop the staging table if it is empty, since the target's columns may have changed.
 
         Raises:
             JdbcError: rows are staged, with other columns.
@@ -108,7 +108,7 @@ class StagedTable:
         self._dialect.load(self._connection, self.name, self._columns, numbered)
 
     def merge(self, batches: Sequence[int], deletes: bool) -> None:
-        """Write to the target what the last change of each key says, and remove what is staged.
+        """Apply the last change of each key to the target, and remove the staged rows.
 
         Args:
             batches: which; all if the table is this connection's.
@@ -135,7 +135,7 @@ class StagedTable:
         run(f"INSERT INTO {target} ({names}) {chosen} {upsert}")
 
     def clear(self, batches: Sequence[int]) -> int:
-        """Remove what is staged; how many rows."""
+        """Remove staged rows, and return their number."""
         return self._connection.exec_driver_sql(f"DELETE FROM {self._staged(batches)}").rowcount
 
     def _staged(self, batches: Sequence[int]) -> str:

@@ -32,7 +32,7 @@ Deleted = list[bool] | None
 
 @dataclass(frozen=True)
 class BatchWriting:
-    """What a JDBC sink writes, where to and how."""
+    """Settings of a JDBC sink: destination, statements and batches."""
 
     connection: JdbcConnectionOptions
     execution: JdbcExecutionOptions
@@ -54,7 +54,7 @@ class JdbcWriter(SinkWriter[Any], ABC):
         self._session = JdbcSession(writing.connection, self._prepare)
 
     def _prepare(self, connection: Connection) -> None:
-        """What a new connection needs."""
+        """Prepare a new connection."""
 
     @abstractmethod
     def _send(self, rows: Rows, deleted: Deleted) -> None:
@@ -98,7 +98,7 @@ class JdbcWriter(SinkWriter[Any], ABC):
 
 
 class JdbcDirectWriter(JdbcWriter):
-    """Writes to the target at once: at least once, and once if there is a key."""
+    """Writes directly to the target: at least once, and effectively once if there is a key."""
 
     def _prepare(self, connection: Connection) -> None:
         if self._writing.target.key:
@@ -127,7 +127,7 @@ class JdbcDirectWriter(JdbcWriter):
 
 @dataclass(frozen=True)
 class JdbcStagedBatch:
-    """Rows of an epoch that wait in the database to be committed."""
+    """Rows of an epoch that are staged in the database until they are committed."""
 
     run_id: str
     epoch: int
@@ -137,7 +137,8 @@ class JdbcStagedBatch:
 
 
 class JdbcStagingWriter(JdbcWriter):
-    """Writes an epoch's rows to the sink's staging table; the committer moves them."""
+    """Writes an epoch's rows to the sink's staging table; the committer moves them to the
+    target."""
 
     def __init__(self, writing: BatchWriting, context: WriterContext) -> None:
         super().__init__(writing, context)

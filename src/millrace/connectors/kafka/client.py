@@ -1,4 +1,4 @@
-"""Kafka clients: their configuration from Kafka's properties, and what their errors mean."""
+"""Kafka clients: their configuration from Kafka's properties, and the meaning of their errors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _RENAMED = {"fetch.max.wait.ms": "fetch.wait.max.ms"}
 
 
 class KafkaError(ConnectorError):
-    """Kafka cannot be read or written, or is not configured as the job needs it."""
+    """Kafka is not readable or writable, or is not configured as the job requires."""
 
 
 def import_confluent_kafka() -> Any:
@@ -66,7 +66,7 @@ def import_confluent_kafka() -> Any:
 
 
 def require_properties(properties: Any) -> dict[str, str]:
-    """Properties with their values as text, as clients take them.
+    """Properties with their values as text, as Kafka clients require them.
 
     Raises:
         JobDefinitionError: they are not a mapping of names to plain values.
@@ -115,19 +115,20 @@ def _create(kind: str, config: Mapping[str, Any]) -> Any:
 
 
 def client_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What producers and consumers share with clients that only ask."""
+    """Properties of producers and consumers that also apply to administrative clients."""
     return {name: value for name, value in config.items() if name.startswith(_COMMON)}
 
 
 def is_transient(error: Any) -> bool:
-    """Whether the client gets over an error by itself: a broker that is away, for example."""
+    """Whether the client recovers from an error by itself, for example from an unreachable
+    broker."""
     kinds = import_confluent_kafka().KafkaError
     passing = (kinds._ALL_BROKERS_DOWN, kinds._TRANSPORT, kinds._RESOLVE, kinds._TIMED_OUT)
     return not error.fatal() and (error.retriable() or error.code() in passing)
 
 
 def ask(request: Callable[[], T], patience: float = PATIENCE_S) -> T:
-    """The answer of brokers to a request; again after a moment while they are about to be ready.
+    """Response of the brokers to a request, which is repeated while they are not ready yet.
 
     Args:
         patience: seconds after which an error that passes is an error all the same.

@@ -1,4 +1,5 @@
-"""What a Kafka sink has committed, as the brokers know it: the last record of a topic of its own.
+"""Commit marks of a Kafka sink: the last record of a topic of its own tells which epochs are
+committed.
 
 A transaction that writes an epoch's records also writes which epoch it was to a compacted topic of
 one partition. Both become visible together or not at all: who reads that topic learns whether the
@@ -32,7 +33,7 @@ _TOPIC = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20)}
 
 
 class MarksTopicError(KafkaError):
-    """The topic of a sink's marks cannot be made, or is not as it must be."""
+    """The topic of a sink's commit marks cannot be created, or has the wrong settings."""
 
 
 class CommitMarker:
@@ -53,7 +54,7 @@ class CommitMarker:
         self.epochs = CommittedEpochs({})
 
     def load(self) -> None:
-        """Ask the brokers, when no transaction of the sink is open.
+        """Read the marks from the brokers, while no transaction of the sink is open.
 
         Raises:
             KafkaException: they do not answer.
@@ -97,7 +98,8 @@ class CommitMarker:
             ) from error
 
     def _require_compaction(self) -> None:
-        """Refuse a topic that would forget the mark of a sink that has been idle for long."""
+        """Refuse a topic without compaction, which would lose the mark of a sink that is idle
+        for long."""
         administration: Any = import_module("confluent_kafka.admin")
         admin = administration.AdminClient(dict(self._config))
         topic = administration.ConfigResource(administration.ResourceType.TOPIC, self._topic)
@@ -118,7 +120,7 @@ class CommitMarker:
             )
 
     def _newest(self, consumer: Any) -> CommittedEpochs:
-        """The last mark: looked for from near the end, then from further back."""
+        """The last mark, searched near the end of the topic first, then further back."""
         place = self._kafka.TopicPartition(self._topic, 0)
         first, end = ask(lambda: consumer.get_watermark_offsets(place, timeout=PATIENCE_S))
         back = _FIRST_LOOK
@@ -131,7 +133,7 @@ class CommitMarker:
             back *= 32
 
     def _last_of(self, consumer: Any) -> bytes | None:
-        """The value of the last record up to the end of the topic."""
+        """Value of the last record before the end of the topic; None if there is none."""
         last, until = None, time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             for message in consumer.consume(1_000, timeout=0.1):
@@ -158,5 +160,5 @@ class CommitMarker:
             ) from error
 
     def record(self, epochs: CommittedEpochs) -> Outgoing:
-        """What the transaction that commits these is to write, too."""
+        """Marker record for the transaction that commits these epochs."""
         return {self._topic: [{"key": _KEY, "value": epochs.encode(), "partition": 0}]}

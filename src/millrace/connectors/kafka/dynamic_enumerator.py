@@ -34,7 +34,7 @@ _LOOK_AGAIN = 100
 
 
 class DynamicKafkaEnumerator(SplitEnumerator):
-    """Its state: the partitions it has found by cluster, and where those that were removed ended.
+    """Its state holds the known partitions by cluster, and the end offsets of removed partitions.
 
     What appears while the job runs is read from its first record; what was removed and comes back,
     from where it was left.
@@ -80,7 +80,7 @@ class DynamicKafkaEnumerator(SplitEnumerator):
     # -- clusters ----------------------------------------------------------------------
 
     def _update(self, now: int) -> None:
-        """Take over what the service says, if it is time to ask or it has answered."""
+        """Apply the metadata service's response, and query the service again at each interval."""
         if not self._looked:
             self._apply(self._look())  # the job has nothing to do before
             self._looked, self._next = True, now + (self._interval or 0)
@@ -142,7 +142,7 @@ class DynamicKafkaEnumerator(SplitEnumerator):
         self._clusters[name], self._enumerators[name] = cluster, enumerator
 
     def _remove(self, name: str, places: Places) -> None:
-        """Have readers let go of partitions."""
+        """Tell readers to release partitions."""
         if not places:
             return
         gone = frozenset(f"{name}-{KafkaTopicPartition(*place)}" for place in places)
@@ -186,7 +186,7 @@ class DynamicKafkaEnumerator(SplitEnumerator):
     def add_splits_back(
         self, splits: Sequence[AssignedSplit], subtask: int
     ) -> Sequence[AssignedSplit]:
-        """Those that readers were to let go of are let go by that."""
+        """Splits to assign again; splits that readers were told to release count as released."""
         for split, position, _ in splits:
             if split.split_id in self._leaving:
                 at = split.split.starting_offset if position is None else position

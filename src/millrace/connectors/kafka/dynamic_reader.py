@@ -1,4 +1,4 @@
-"""Reads the partitions of one subtask, with a `KafkaSourceReader` for each cluster."""
+"""Reader of the partitions of one subtask, with a `KafkaSourceReader` for each cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["DynamicKafkaReader"]
 
 
 class DynamicKafkaReader(SourceReader[Any]):
-    """Lets go of partitions when it is told to, and tells where it was.
+    """Releases partitions on request, and reports the offsets it had reached.
 
     Args:
         create: the reader of a cluster; None: the streams have it no more.

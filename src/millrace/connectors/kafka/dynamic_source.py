@@ -36,7 +36,7 @@ _NEVER = str(1 << 50)
 
 
 class DynamicKafkaSource(Source[T]):
-    """Reads streams whose clusters and topics a `KafkaMetadataService` knows, also while they
+    """Reads streams whose clusters and topics a `KafkaMetadataService` knows, even while they
     change; made by `DynamicKafkaSource.builder`.
 
     Example:
@@ -82,7 +82,7 @@ class DynamicKafkaSource(Source[T]):
 
     @property
     def supports_available_now(self) -> bool:
-        """Always: such a run reads the clusters that are there when it begins."""
+        """Always true: an available-now run reads the clusters that exist when it begins."""
         return True
 
     def create_enumerator(self) -> SplitEnumerator:
@@ -101,7 +101,7 @@ class DynamicKafkaSource(Source[T]):
         return None if metadata is None else self._source(metadata).create_reader(context)
 
     def _clusters(self) -> dict[str, ClusterMetadata]:
-        """The topics of all streams, by their clusters."""
+        """Topics of all streams, by cluster."""
         found: dict[str, ClusterMetadata] = {}
         for stream in self._subscriber.get_subscribed_streams(self._service):
             for name, cluster in stream.cluster_metadata_map.items():
@@ -152,7 +152,7 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
         return self.set_kafka_stream_subscriber(KafkaStreamSetSubscriber(stream_ids))
 
     def set_stream_pattern(self, stream_pattern: str) -> Self:
-        """Read all streams whose whole name matches a regular expression, also later ones.
+        """Read all streams whose whole name matches a regular expression, including later ones.
 
         Raises:
             JobDefinitionError: it is none.
@@ -176,7 +176,7 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
         return self
 
     def set_kafka_metadata_service(self, kafka_metadata_service: KafkaMetadataService) -> Self:
-        """Where streams are.
+        """The service that knows the clusters and topics of streams.
 
         Raises:
             JobDefinitionError: it is no `KafkaMetadataService`.
@@ -187,7 +187,7 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
         return self
 
     def set_properties(self, props: Mapping[str, str]) -> Self:
-        """Properties of the consumers of all clusters, those of `KafkaSourceBuilder`, or:
+        """Properties of the consumers of all clusters, as for a `KafkaSourceBuilder`, and also:
 
         ``stream-metadata-discovery-interval-ms`` (default -1: only at the start) and
         ``stream-metadata-discovery-failure-threshold`` (default 1: so many looks in a row may fail

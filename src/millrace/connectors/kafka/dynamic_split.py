@@ -1,4 +1,5 @@
-"""Splits of a `DynamicKafkaSource`, and what its enumerator and readers exchange about them."""
+"""Splits of a `DynamicKafkaSource`, and the events that its enumerator and readers exchange
+about them."""
 
 from __future__ import annotations
 
@@ -12,14 +13,15 @@ __all__ = ["ClusterEvent", "DynamicKafkaSplit", "RemoveSplits", "SplitsRemoved"]
 
 @dataclass(frozen=True)
 class DynamicKafkaSplit(SourceSplit):
-    """A partition of a cluster. How to reach that is not in it: it is part of checkpoints."""
+    """A partition of a cluster. The cluster's address is left out, because splits are part of
+    checkpoints."""
 
     cluster: str
     split: KafkaPartitionSplit
 
     @staticmethod
     def of(cluster: str, split: KafkaPartitionSplit) -> DynamicKafkaSplit:
-        """The split with the cluster in its id."""
+        """The split with the cluster's name in its id."""
         return DynamicKafkaSplit(f"{cluster}-{split.split_id}", cluster, split)
 
 
@@ -33,13 +35,13 @@ class ClusterEvent(SourceEvent):
 
 @dataclass(frozen=True)
 class RemoveSplits(SourceEvent):
-    """To readers: read no more of these."""
+    """Tells readers to stop reading these splits."""
 
     split_ids: frozenset[str]
 
 
 @dataclass(frozen=True)
 class SplitsRemoved(SourceEvent):
-    """From a reader: where it was in each, by split id."""
+    """A reader's reply: its offset in each removed split, by split id."""
 
     offsets: dict[str, int]

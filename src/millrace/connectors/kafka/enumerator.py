@@ -1,4 +1,5 @@
-"""Finds the partitions that a Kafka source reads, also while it runs, and new records in them."""
+"""Enumerator of a Kafka source: finds partitions, also while the job runs, and notices new
+records."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ _LOOK_AGAIN = 100
 
 
 class KafkaEnumerator(SplitEnumerator):
-    """Remembers the partitions it has found: that is its state.
+    """Finds partitions; its state is the set of known partitions.
 
     Args:
         config: of the consumer that asks the brokers.
@@ -99,7 +100,8 @@ class KafkaEnumerator(SplitEnumerator):
         return self._new(self._answer(looked))
 
     def _watch_records(self) -> bool:
-        """Tell readers of new records; returns whether a partition has fewer than before."""
+        """Tell readers of new records, and return whether a partition has fewer records than
+        before."""
         if self._watch is None:
             self._watch = PartitionWatch(client_config(self._config))
         if self._watch.look(self._known or ()):
@@ -112,7 +114,7 @@ class KafkaEnumerator(SplitEnumerator):
         self._ends = self._asked(lambda: self._ends_of(self._known or ()))
 
     def available_now_end(self, split: KafkaPartitionSplit) -> int | None:
-        """None: it has an end of its own."""
+        """Offset at which an available-now run ends; None if the split has an end of its own."""
         return self._ends.get(split.place) if split.stopping_offset is None else None
 
     def _ends_of(self, places: Iterable[KafkaTopicPartition]) -> dict[KafkaTopicPartition, int]:
@@ -129,7 +131,7 @@ class KafkaEnumerator(SplitEnumerator):
             return []
 
     def _look(self) -> list[KafkaPartitionSplit]:
-        """What is there and was not known before."""
+        """Partitions that exist and were not known before."""
         return self._asked(self._new_splits)
 
     def _asked(self, question: Callable[[], T]) -> T:
@@ -155,7 +157,7 @@ class KafkaEnumerator(SplitEnumerator):
             ) from error
 
     def _note_refusal(self, error: Any) -> None:
-        """The client only tries again if its password or certificate is wrong."""
+        """Record a wrong password or certificate, for which the client only retries."""
         kinds = import_confluent_kafka().KafkaError
         if error.code() in (kinds._AUTHENTICATION, kinds._SSL):
             self._refusal = error.str()

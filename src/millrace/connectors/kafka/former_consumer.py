@@ -80,24 +80,24 @@ class FlinkKafkaConsumer(Source[Any], ResultTypeQueryable):
         self._keeps_restored = False
 
     def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> Self:
-        """Whether the positions of a complete checkpoint are committed to the brokers, for others
-        to look at: they are unless set."""
+        """Whether the offsets of a complete checkpoint are committed to the brokers, for
+        monitoring; they are unless set."""
         self._properties[COMMIT_OFFSETS] = "true" if commit_on_checkpoints else "false"
         return self
 
     def set_start_from_earliest(self) -> Self:
-        """Begin with the earliest records. A job that goes on from a checkpoint begins there."""
+        """Start from the earliest records. A job that is resumed continues at its checkpoint."""
         self._starting = KafkaOffsetsInitializer.earliest()
         return self
 
     def set_start_from_latest(self) -> Self:
-        """Begin behind the latest records. A job that goes on from a checkpoint begins there."""
+        """Start after the latest records. A job that is resumed continues at its checkpoint."""
         self._starting = KafkaOffsetsInitializer.latest()
         return self
 
     def set_start_from_timestamp(self, startup_offsets_timestamp: int) -> Self:
-        """Begin with the first records of this time, in ms since 1970, or later. A job that goes on
-        from a checkpoint begins there.
+        """Start from the first records with this timestamp, in ms since 1970, or a later one. A job
+        that is resumed continues at its checkpoint.
 
         Raises:
             JobDefinitionError: it is no such number.
@@ -106,19 +106,20 @@ class FlinkKafkaConsumer(Source[Any], ResultTypeQueryable):
         return self
 
     def set_start_from_group_offsets(self) -> Self:
-        """Begin at the offsets that the group of the property ``group.id`` has committed: the
-        default. A job that goes on from a checkpoint begins there."""
+        """Start at the committed offsets of the group in the property ``group.id``: the default.
+        A job that is resumed continues at its checkpoint."""
         self._starting = None
         return self
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> Self:
-        """Go on with all partitions of a checkpoint, also those of topics that are not read any
-        more; unless called they are left out."""
+        """Continue all partitions of a checkpoint, including those of topics that are no longer
+        subscribed; by default these are left out."""
         self._keeps_restored = True
         return self
 
     def get_produced_type(self) -> TypeInformation[Any]:
-        """The type of the schema; bytes of Python objects if it does not tell."""
+        """The schema's produced type; pickled bytes of Python objects if the schema declares
+        none."""
         if isinstance(self._schema, ResultTypeQueryable):
             return self._schema.get_produced_type()
         return Types.PICKLED_BYTE_ARRAY()
@@ -129,7 +130,7 @@ class FlinkKafkaConsumer(Source[Any], ResultTypeQueryable):
 
     @property
     def supports_available_now(self) -> bool:
-        """Always, as for a `KafkaSource`."""
+        """Always true, as for a `KafkaSource`."""
         return True
 
     def create_enumerator(self) -> SplitEnumerator:
@@ -142,7 +143,7 @@ class FlinkKafkaConsumer(Source[Any], ResultTypeQueryable):
         return KafkaSource.builder().set_properties(self._properties)
 
     def _source(self) -> KafkaSource[Any]:
-        """The source that does the work.
+        """The underlying `KafkaSource`.
 
         Raises:
             JobDefinitionError: committed offsets are asked for, and there is no group.

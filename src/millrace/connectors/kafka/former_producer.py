@@ -36,7 +36,7 @@ _TRANSACTIONAL_ID = "transactional.id"
 
 
 class Semantic(Enum):
-    """What a `FlinkKafkaProducer` guarantees."""
+    """Delivery guarantees of a `FlinkKafkaProducer`."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1
@@ -48,7 +48,7 @@ _GUARANTEES = {semantic: DeliveryGuarantee[semantic.name] for semantic in Semant
 
 @dataclass(frozen=True)
 class _Choices:
-    """What the methods of the producer have chosen."""
+    """Settings that the producer's methods have made."""
 
     semantic: Semantic
     writes_timestamps: bool = False
@@ -135,8 +135,8 @@ class FlinkKafkaProducer(Sink[Any]):
         return self
 
     def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> Self:
-        """Whether an epoch ends only when the brokers have all its records; False makes the
-        guarantee of AT_LEAST_ONCE none.
+        """Whether an epoch ends only when the brokers have all its records. False turns the
+        guarantee AT_LEAST_ONCE into NONE.
 
         Raises:
             JobDefinitionError: it is False and the semantic EXACTLY_ONCE.
@@ -152,14 +152,14 @@ class FlinkKafkaProducer(Sink[Any]):
         return self
 
     def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> Self:
-        """Whether a record's event time becomes its time stamp in Kafka; unless set that is the
-        time when it is written."""
+        """Whether a record's event time becomes its timestamp in Kafka; by default the timestamp
+        is the time of the write."""
         self._choices = _Choices(self._choices.semantic, bool(write_timestamp_to_kafka))
         return self
 
     def ignore_failures_after_transaction_timeout(self) -> Self:
-        """Accepted for Flink programs, without effect: a transaction that has expired is written
-        again from the checkpoint, so no record is lost by it."""
+        """Accepted for Flink programs, without effect: an expired transaction is written again
+        from the checkpoint, so no record is lost."""
         return self
 
     @property
@@ -177,7 +177,7 @@ class FlinkKafkaProducer(Sink[Any]):
         return self._sink().create_committer(context)
 
     def _sink(self) -> KafkaSink:
-        """The sink that does the work."""
+        """The underlying `KafkaSink`."""
         kind = KafkaRecordSerializationSchema
         if not self._choices.writes_timestamps:
             kind = _WithoutTimestamps
@@ -192,7 +192,7 @@ class FlinkKafkaProducer(Sink[Any]):
 
 
 class _WithoutTimestamps(KafkaRecordSerializationSchema):
-    """Leaves time stamps to the client."""
+    """Leaves timestamps to the client."""
 
     def serialize_batch(
         self, batch: RowBatch[Any], partitions_of: PartitionsOf = no_partitions

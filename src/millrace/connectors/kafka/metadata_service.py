@@ -1,4 +1,4 @@
-"""Which topics of which clusters make up a stream. Flink docs: "Dynamic Kafka Source"; FLIP-246."""
+"""Metadata of streams: their topics and clusters. Flink docs: "Dynamic Kafka Source"; FLIP-246."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ClusterMetadata:
-    """Topics of a cluster, and how to reach it.
+    """Topics of a cluster, and the properties to reach it.
 
     Attributes:
         topics: their names; they must exist.
@@ -37,7 +37,7 @@ class ClusterMetadata:
 
 @dataclass(frozen=True)
 class KafkaStream:
-    """A stream: topics that may be on several clusters.
+    """A stream, whose topics may be on several clusters.
 
     Attributes:
         stream_id: its name.
@@ -49,7 +49,8 @@ class KafkaStream:
 
 
 class KafkaMetadataService(ABC):
-    """Knows streams and where they are; asked by the driver from time to time, and by workers.
+    """Knows the clusters and topics of streams; the driver queries it periodically, and workers do
+    at times.
 
     Must be picklable. Flink: interface ``KafkaMetadataService``.
 
@@ -65,15 +66,15 @@ class KafkaMetadataService(ABC):
 
     @abstractmethod
     def get_all_streams(self) -> Collection[KafkaStream]:
-        """All streams as they are now."""
+        """All streams in their current state."""
 
     def describe_streams(self, stream_ids: Collection[str]) -> Collection[KafkaStream]:
-        """Some streams as they are now; those that do not exist are left out."""
+        """These streams in their current state; streams that do not exist are left out."""
         return [stream for stream in self.get_all_streams() if stream.stream_id in stream_ids]
 
 
 class SingleClusterTopicMetadataService(KafkaMetadataService):
-    """Each topic of one cluster is a stream of the same name.
+    """Serves each topic of one cluster as a stream of the same name.
 
     Args:
         kafka_cluster_id: a name for the cluster that stays the same.
@@ -110,11 +111,11 @@ class KafkaStreamSubscriber(ABC):
     def get_subscribed_streams(
         self, kafka_metadata_service: KafkaMetadataService
     ) -> Collection[KafkaStream]:
-        """The streams as they are now."""
+        """The chosen streams in their current state."""
 
 
 class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
-    """Streams by their names."""
+    """Chooses streams by name."""
 
     def __init__(self, stream_ids: Collection[str]) -> None:
         named = not isinstance(stream_ids, str) and all(
@@ -131,7 +132,7 @@ class KafkaStreamSetSubscriber(KafkaStreamSubscriber):
 
 
 class StreamPatternSubscriber(KafkaStreamSubscriber):
-    """Streams whose whole name matches a regular expression."""
+    """Chooses streams whose whole name matches a regular expression."""
 
     def __init__(self, stream_pattern: str) -> None:
         try:

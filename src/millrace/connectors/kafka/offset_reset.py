@@ -1,4 +1,4 @@
-"""What becomes of a position that the brokers do not know, or do not know any more.
+"""Handling of offsets that the brokers do not have, or no longer have.
 
 The client is told to say so, instead of going on elsewhere in silence (``auto.offset.reset``): it
 would skip records that retention has deleted before a slow reader came to them.
@@ -26,7 +26,7 @@ _POLICIES = {
 
 @dataclass(frozen=True, slots=True)
 class OffsetReset:
-    """Where a reader goes on.
+    """Policy for the next offset of a reader whose offset does not exist.
 
     Attributes:
         policy: ``earliest``, ``latest`` or ``error``.
@@ -38,7 +38,7 @@ class OffsetReset:
 
     @staticmethod
     def of(value: str, is_asked_for: bool) -> OffsetReset | None:
-        """By a value of ``auto.offset.reset``; None: there is no such value."""
+        """Policy for a value of ``auto.offset.reset``; None if the value is unknown."""
         policy = _POLICIES.get(value.lower())
         return None if policy is None else OffsetReset(policy, is_asked_for)
 
@@ -50,7 +50,7 @@ class OffsetReset:
         has_been: bool,
         log: logging.Logger,
     ) -> int:
-        """The offset to go on with.
+        """Next offset of a reader whose position is out of range.
 
         Args:
             position: that the brokers do not know.

@@ -1,4 +1,4 @@
-"""Where reading begins and ends in each partition. Flink docs: "Kafka", Starting Offset."""
+"""Start and end offsets of reading in each partition. Flink docs: "Kafka", Starting Offset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REQUEST_TIMEOUT_S = 30.0
 
 
 class KafkaOffsetResetStrategy(Enum):
-    """What becomes of an offset that does not exist, or does not exist any more."""
+    """Handling of an offset that does not exist, or no longer exists."""
 
     LATEST = 0
     EARLIEST = 1
@@ -35,7 +35,7 @@ class _Kind(Enum):
 
 @dataclass(frozen=True)
 class KafkaOffsetsInitializer:
-    """Chooses an offset for each partition, for the start of reading or its end.
+    """Chooses an offset for each partition, for the start or the end of reading.
 
     Example:
         >>> KafkaOffsetsInitializer.timestamp(1_700_000_000_000).reset.name
@@ -51,19 +51,21 @@ class KafkaOffsetsInitializer:
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
-        """The first record that is there."""
+        """Initializer for the first available record."""
         return KafkaOffsetsInitializer(_Kind.EARLIEST, KafkaOffsetResetStrategy.EARLIEST)
 
     @staticmethod
     def latest() -> KafkaOffsetsInitializer:
-        """Behind the last record that is there when the partition is found."""
+        """Initializer for the position after the last record, at the time the partition is
+        found."""
         return KafkaOffsetsInitializer(_Kind.LATEST, KafkaOffsetResetStrategy.LATEST)
 
     @staticmethod
     def committed_offsets(
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
     ) -> KafkaOffsetsInitializer:
-        """What the consumer group has committed, or else what the strategy says.
+        """Initializer for the committed offsets of the consumer group; without one, the strategy
+        decides.
 
         Raises:
             JobDefinitionError: it is no `KafkaOffsetResetStrategy`.
@@ -72,8 +74,8 @@ class KafkaOffsetsInitializer:
 
     @staticmethod
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
-        """The first record with this time stamp (ms since the epoch) or a later one; if there is
-        none, behind the last record.
+        """Initializer for the first record with this timestamp (ms since the epoch) or a later one;
+        if there is none, the position after the last record.
 
         Raises:
             JobDefinitionError: it is no whole number from 0.
@@ -87,7 +89,7 @@ class KafkaOffsetsInitializer:
         offsets: Mapping[KafkaTopicPartition, int],
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """These offsets; for partitions that are not named, what the strategy says.
+        """Initializer for the given offsets; for other partitions, the strategy decides.
 
         Raises:
             JobDefinitionError: a key is no partition, or a value no offset.
@@ -105,13 +107,13 @@ class KafkaOffsetsInitializer:
 
     @property
     def needs_group(self) -> bool:
-        """Whether it asks what a consumer group has committed."""
+        """Whether the initializer needs the committed offsets of a consumer group."""
         return self.kind is _Kind.COMMITTED
 
     def resolve(
         self, places: Iterable[KafkaTopicPartition], consumer: Any
     ) -> dict[KafkaTopicPartition, int]:
-        """The offsets in these partitions, by asking the brokers.
+        """Offsets of these partitions, determined by requests to the brokers.
 
         Raises:
             KafkaError: there is none, and the strategy is NONE.
@@ -152,7 +154,7 @@ def _strategy(strategy: Any) -> KafkaOffsetResetStrategy:
 
 
 def _bounds(place: KafkaTopicPartition, consumer: Any) -> tuple[int, int]:
-    """The first offset, and the one behind the last."""
+    """First offset, and the offset after the last record."""
     partition = import_confluent_kafka().TopicPartition(*place)
     first, end = consumer.get_watermark_offsets(partition, timeout=REQUEST_TIMEOUT_S)
     return first, end

@@ -1,4 +1,4 @@
-"""The splits of a Kafka source: partitions, from an offset to another. Flink:
+"""Splits of a Kafka source: partitions with a start and an end offset. Flink:
 ``KafkaPartitionSplit``."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["KafkaPartitionSplit"]
 
 @dataclass(frozen=True)
 class KafkaPartitionSplit(SourceSplit):
-    """The records of a partition from one offset up to, but not including, another."""
+    """Records of a partition from one offset up to, but not including, another."""
 
     topic: str
     partition: int

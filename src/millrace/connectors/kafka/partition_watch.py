@@ -1,4 +1,4 @@
-"""Notices in the driver that partitions have new records: idle subtasks need not look."""
+"""Detection of new records in the driver, so that idle subtasks need not poll."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ __all__ = ["NewRecords", "PartitionWatch"]
 
 
 class NewRecords(SourceEvent):
-    """Records have been committed to some partition of the source."""
+    """New records were committed to a partition of the source."""
 
 
 class PartitionWatch:
-    """Asks the brokers for the ends of partitions, one request at a time, and never waits.
+    """Requests the end offsets of partitions from the brokers, one request at a time, without
+    waiting.
 
     An end behind which a transaction is open does not move: who reads only what is committed has
     nothing to read there.
@@ -39,7 +40,7 @@ class PartitionWatch:
         """Whether the last answer had a partition that ends before where it once did."""
 
     def look(self, places: Iterable[KafkaTopicPartition]) -> bool:
-        """Take the answer to the last question, if it is there, and ask again.
+        """Process the response to the last request, if it has arrived, and send the next one.
 
         Returns:
             Whether an end was somewhere else before, or is known for the first time.
@@ -55,7 +56,7 @@ class PartitionWatch:
         return moved
 
     def _answers(self) -> dict[KafkaTopicPartition, int]:
-        """What was answered; who is asked again is whoever did not."""
+        """End offsets that the brokers returned; the next request is for all partitions again."""
         return {
             KafkaTopicPartition(partition.topic, partition.partition): answer.result().offset
             for partition, answer in self._asked.items()

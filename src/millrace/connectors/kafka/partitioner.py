@@ -1,4 +1,4 @@
-"""Partitioners that know which subtask they are in. Flink: ``KafkaPartitioner``."""
+"""Partitioners that know their subtask. Flink: ``KafkaPartitioner``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ["FixedPartitioner", "KafkaPartitioner", "RoundRobinPartitioner"]
 
 
 class KafkaPartitioner(ABC):
-    """Chooses the partition of each record; each subtask of a sink has its own."""
+    """Chooses the partition of each record; each subtask of a sink has an instance of its own."""
 
     def open(self, parallel_instance_id: int, parallel_instances: int) -> None:
-        """Hear which of how many subtasks this one is, before anything else."""
+        """Receive the subtask's index and the parallelism, before any other call."""
 
     @abstractmethod
     def partition(
@@ -23,11 +23,11 @@ class KafkaPartitioner(ABC):
         target_topic: str,
         partitions: list[int],
     ) -> int:
-        """One of the partitions."""
+        """One of the topic's partitions."""
 
 
 class FixedPartitioner(KafkaPartitioner):
-    """One partition for all records of a subtask.
+    """Uses one partition for all records of a subtask.
 
     >>> fixed = FixedPartitioner()
     >>> fixed.open(3, 4)
@@ -53,7 +53,7 @@ class FixedPartitioner(KafkaPartitioner):
 
 
 class RoundRobinPartitioner(KafkaPartitioner):
-    """The partitions one after the other; a subtask begins at its own.
+    """Uses the partitions in turn; each subtask begins at a different one.
 
     >>> turns = RoundRobinPartitioner()
     >>> [turns.partition(None, None, None, "t", [0, 1]) for _ in range(3)]

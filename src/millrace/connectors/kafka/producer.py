@@ -1,4 +1,4 @@
-"""A Kafka producer that takes batches and remembers what could not be delivered."""
+"""A Kafka producer that takes batches and records delivery failures."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class BatchProducer:
             self._serve(lambda: self.client.poll(_QUEUE_FULL_WAIT_S))
 
     def _send_one_by_one(self, topic: str, messages: list[dict[str, Any]]) -> None:
-        """The client takes time stamps, headers and partitions only so."""
+        """Hand over each message separately, which timestamps, headers and partitions require."""
         produce = self.client.produce
         for message in messages:
             if "headers" in message:
@@ -90,7 +90,8 @@ class BatchProducer:
                     break
 
     def flush(self) -> None:
-        """Wait until the brokers have all; the client gives up after ``delivery.timeout.ms``.
+        """Wait until the brokers have all messages; the client gives up after
+        ``delivery.timeout.ms``.
 
         Raises:
             KafkaError: a message could not be delivered.
@@ -105,14 +106,14 @@ class BatchProducer:
                 self.client.flush()
 
     def _serve(self, call: Callable[[], Any]) -> None:
-        """A call that serves callbacks, amid which the client may have raised a fatal error."""
+        """Make a call that serves callbacks, in which the client may raise a fatal error."""
         try:
             call()
         except SystemError as error:
             raise KafkaError(f"the producer has failed: {error.__cause__}") from error
 
     def check(self) -> None:
-        """Raise a KafkaError if a message could not be delivered."""
+        """Raise a KafkaError if a message was not delivered."""
         if self._undelivered is not None:
             message, error = self._undelivered
             raise KafkaError(

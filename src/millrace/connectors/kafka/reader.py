@@ -1,4 +1,4 @@
-"""Reads the partitions of one subtask through one Kafka consumer."""
+"""Reader of the partitions of one subtask, with one Kafka consumer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _FETCH_PATIENCE_S = 0.2
 
 
 class _OpenPartition:
-    """A partition that is being read.
+    """State of a partition that is being read.
 
     Args:
         next_offset: of the record to be read next.
@@ -80,7 +80,8 @@ class _OpenPartition:
 
 
 class KafkaSourceReader(SourceReader[Any]):
-    """Takes what the consumer has fetched; the consumer itself fetches ahead in its threads.
+    """Takes the messages that the consumer has fetched; the consumer prefetches in threads of its
+    own.
 
     Args:
         config: of the consumer.
@@ -155,7 +156,7 @@ class KafkaSourceReader(SourceReader[Any]):
         return self._wanted is None or split.topic in self._wanted
 
     def remove_splits(self, split_ids: Collection[str]) -> dict[str, int]:
-        """Read no more of some splits; returns the next offset of each that was being read."""
+        """Stop reading some splits, and return the next offset of each that was being read."""
         removed = [opened for opened in self._open.values() if opened.split_id in split_ids]
         for opened in removed:
             del self._open[opened.place]
@@ -204,7 +205,7 @@ class KafkaSourceReader(SourceReader[Any]):
         return found
 
     def _fetched(self, max_records: int) -> list[Any]:
-        """What the consumer has fetched: messages and errors."""
+        """Messages and errors that the consumer has fetched."""
         try:
             messages: list[Any] = self._consumer.consume(max_records, timeout=0)
             if not messages and self._patience > 0 and self._backlog():
@@ -217,12 +218,12 @@ class KafkaSourceReader(SourceReader[Any]):
         return messages
 
     def _backlog(self) -> bool:
-        """Whether the brokers have many records that are not here yet."""
+        """Whether the brokers have many records that are not fetched yet."""
         readable = (o for o in self._open.values() if not (o.caught_up or o.paused))
         return any(self._lag(opened) >= _BACKLOG for opened in readable)
 
     def _runs(self, messages: list[Any]) -> Iterable[list[Any]]:
-        """The messages, divided where the partition changes."""
+        """Messages split into runs of one partition each."""
         if not messages:
             return ()
         if self._assigned == 1 and _place(messages[0]) in self._open:
@@ -235,7 +236,7 @@ class KafkaSourceReader(SourceReader[Any]):
         return [messages[a:b] for a, b in pairwise((0, *changes, len(places)))]
 
     def _read(self, opened: _OpenPartition, messages: list[Any]) -> Iterator[SplitRecords[Any]]:
-        """What a run of messages from one partition gives."""
+        """Records of a run of messages from one partition."""
         end = messages[-1].offset()
         errors = [e for e in map(self._kafka.Message.error, messages) if e is not None]
         last = messages[-1].error()
@@ -261,7 +262,8 @@ class KafkaSourceReader(SourceReader[Any]):
             self._begin_elsewhere(opened)
 
     def _begin_elsewhere(self, opened: _OpenPartition) -> None:
-        """The brokers do not know its position."""
+        """Move a partition whose offset the brokers do not have to the offset that the reset
+        policy gives."""
         partition = self._kafka.TopicPartition(*opened.place)
         try:
             bounds = ask(lambda: self._consumer.get_watermark_offsets(partition, PATIENCE_S))
@@ -279,8 +281,8 @@ class KafkaSourceReader(SourceReader[Any]):
             self._consumer.pause([partition])
 
     def _behind(self, opened: _OpenPartition, messages: list[Any]) -> int:
-        """The offset to go on with behind messages some of which tell of something else: the end
-        of the partition, behind which nothing but marks of transactions may be."""
+        """Next offset after messages that include partition-EOF events. Only transaction markers
+        may follow the end."""
         offset = opened.next_offset
         for message in messages:
             error = message.error()
@@ -293,11 +295,11 @@ class KafkaSourceReader(SourceReader[Any]):
         return offset
 
     def _is_end(self, error: Any) -> bool:
-        """Whether it only tells that a partition has no more records now."""
+        """Whether the error only signals that a partition has no more records now."""
         return bool(error.code() == self._kafka.KafkaError._PARTITION_EOF)
 
     def _is_out_of_range(self, error: Any) -> bool:
-        """Whether the brokers do not know the position of a partition."""
+        """Whether the error signals that the brokers do not have a partition's offset."""
         return bool(error.code() == self._kafka.KafkaError._AUTO_OFFSET_RESET)
 
     def _check(self, message: Any) -> None:
@@ -370,7 +372,7 @@ class KafkaSourceReader(SourceReader[Any]):
         return max(map(self._lag, self._open.values()), default=0)
 
     def _lag(self, opened: _OpenPartition) -> int:
-        """Records behind the position, as far as the last fetch has told."""
+        """Number of records after the position, as of the last fetch."""
         partition = self._kafka.TopicPartition(*opened.place)
         bounds = self._consumer.get_watermark_offsets(partition, cached=True)
         return max(0, bounds[1] - opened.next_offset) if bounds is not None else 0

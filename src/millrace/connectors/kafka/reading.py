@@ -1,4 +1,4 @@
-"""What Kafka sources read, and how: the options that they share."""
+"""Options that all Kafka sources share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _FAIL = ErrorPolicy.fail()
 
 @dataclass(frozen=True)
 class KafkaReading:
-    """What a Kafka source reads, and how."""
+    """Settings of a Kafka source."""
 
     subscription: KafkaSubscription
     schema: KafkaRecordDeserializationSchema[Any]
@@ -53,12 +53,12 @@ class KafkaReadingBuilder(Generic[T]):
         self._with_origin = False
 
     def set_group_id(self, group_id: str) -> Self:
-        """The consumer group: for committed offsets, nothing else."""
+        """The consumer group, which is only used for committed offsets."""
         return self.set_property("group.id", group_id)
 
     def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> Self:
-        """Where a job begins that does not go on from a checkpoint; by default with the earliest
-        record. Partitions that appear later are read from their first record."""
+        """The start offsets of a job that is not resumed from a checkpoint; by default the
+        earliest. Partitions that appear later are read from their first record."""
         self._starting_offsets = _initializer(starting_offsets_initializer)
         return self
 
@@ -77,7 +77,7 @@ class KafkaReadingBuilder(Generic[T]):
     def set_value_only_deserializer(
         self, deserialization_schema: DeserializationSchema[Any]
     ) -> Self:
-        """Read the values with a schema; nothing else of a record is used.
+        """Read the values with a schema, and ignore all other parts of a record.
 
         Raises:
             JobDefinitionError: it is no `DeserializationSchema`.
@@ -102,12 +102,12 @@ class KafkaReadingBuilder(Generic[T]):
         return self
 
     def set_client_id_prefix(self, prefix: str) -> Self:
-        """What the ids begin with by which the brokers know the consumers."""
+        """Prefix of the client ids of the consumers."""
         return self.set_property(CLIENT_ID_PREFIX, prefix)
 
     def set_property(self, key: str, value: str) -> Self:
-        """A property of the consumers, or ``partition.discovery.interval.ms`` (default 300000; not
-        positive: never) or ``commit.offsets.on.checkpoint`` (default true)."""
+        """A property of the consumers, or ``partition.discovery.interval.ms`` (default 300000; 0
+        or less means never) or ``commit.offsets.on.checkpoint`` (default true)."""
         return self.set_properties({key: value})
 
     def set_properties(self, props: Mapping[str, str]) -> Self:
@@ -120,7 +120,7 @@ class KafkaReadingBuilder(Generic[T]):
         return self
 
     def set_error_policy(self, error_policy: ErrorPolicy) -> Self:
-        """Choose what becomes of records that cannot be read.
+        """Choose the error policy for records that cannot be read.
 
         Raises:
             JobDefinitionError: it is no `ErrorPolicy`.
@@ -129,14 +129,14 @@ class KafkaReadingBuilder(Generic[T]):
         return self
 
     def with_origin(self) -> Self:
-        """Give pairs of each record and its `KafkaOrigin`: topic, partition, offset, ..."""
+        """Return pairs of each record and its `KafkaOrigin`: topic, partition, offset, ..."""
         self._with_origin = True
         return self
 
     def _reading(
         self, source: str, subscription: KafkaSubscription, required: Mapping[str, bool]
     ) -> KafkaReading:
-        """What was said.
+        """Settings that the builder collected.
 
         Args:
             source: its name, for messages.

@@ -1,4 +1,4 @@
-"""Records of Kafka as records of a stream. Flink docs: "Kafka", Deserializer."""
+"""Conversion of Kafka records to records of a stream. Flink docs: "Kafka", Deserializer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class KafkaRecord(NamedTuple):
-    """A record as Kafka has it. Kafka: class ``ConsumerRecord``.
+    """A record as stored in Kafka. Kafka: class ``ConsumerRecord``.
 
     Attributes:
         topic: its topic.
@@ -46,7 +46,7 @@ class KafkaRecord(NamedTuple):
 
 
 class KafkaOrigin(NamedTuple):
-    """Where a record comes from, for `KafkaSourceBuilder.with_origin`.
+    """Origin of a record, for `KafkaSourceBuilder.with_origin`.
 
     Attributes:
         topic: its topic.
@@ -66,7 +66,7 @@ class KafkaOrigin(NamedTuple):
 
 
 class KafkaRecordDeserializationSchema(ABC, Generic[T]):
-    """Reads records from those of Kafka, with all that belongs to them. Must be picklable.
+    """Reads records from whole Kafka records, including their metadata. Must be picklable.
 
     Example:
         >>> class KeyedText(KafkaRecordDeserializationSchema[tuple[str, str]]):
@@ -78,16 +78,16 @@ class KafkaRecordDeserializationSchema(ABC, Generic[T]):
 
     @abstractmethod
     def deserialize(self, record: KafkaRecord) -> T | None:
-        """The record; None: there is none, go on."""
+        """The record; None skips the Kafka record."""
 
     @property
     def produced_type(self) -> TypeInformation[Any] | None:
-        """The type of the records, if it is known: that of a schema which is a
-        `ResultTypeQueryable`."""
+        """The type of the records, if the schema is a `ResultTypeQueryable`; None if it is
+        unknown."""
         return self.get_produced_type() if isinstance(self, ResultTypeQueryable) else None
 
     def deserialize_messages(self, messages: Sequence[Any]) -> Batch:
-        """As many records, None among them for what is to be left out, or columns.
+        """One record per message, with None for each that is skipped, or columns.
 
         Args:
             messages: ``confluent_kafka.Message``, none of them an error.
@@ -95,8 +95,8 @@ class KafkaRecordDeserializationSchema(ABC, Generic[T]):
         return RowBatch(list(map(self.deserialize, map(_record, messages))))
 
     def deserialize_flat(self, messages: Sequence[Any]) -> tuple[Batch, list[int] | None]:
-        """The records, and of which message each of them is, as its position; None: they are one
-        each.
+        """The records, and the index of each record's message; None instead of the indexes if each
+        message has one record.
 
         Args:
             messages: ``confluent_kafka.Message``, none of them an error.
@@ -107,7 +107,7 @@ class KafkaRecordDeserializationSchema(ABC, Generic[T]):
     def value_only(
         deserialization_schema: DeserializationSchema[T],
     ) -> KafkaRecordDeserializationSchema[T]:
-        """Reads the values alone; records without a value are left out.
+        """A schema that reads only the values; records without a value are skipped.
 
         Raises:
             JobDefinitionError: it is no `DeserializationSchema`.
@@ -116,7 +116,7 @@ class KafkaRecordDeserializationSchema(ABC, Generic[T]):
 
 
 class ValueOnlyDeserializationSchema(KafkaRecordDeserializationSchema[T]):
-    """Reads the values by a schema, all of a poll in one call."""
+    """Reads the values with a schema, all values of a poll in one call."""
 
     def __init__(self, schema: DeserializationSchema[T]) -> None:
         if not isinstance(schema, DeserializationSchema):
@@ -147,14 +147,14 @@ class ValueOnlyDeserializationSchema(KafkaRecordDeserializationSchema[T]):
 
 
 class SimpleStringValueKafkaRecordDeserializationSchema(ValueOnlyDeserializationSchema[str]):
-    """Reads the values as text in UTF-8."""
+    """Reads the values as UTF-8 text."""
 
     def __init__(self) -> None:
         super().__init__(SimpleStringSchema())
 
 
 class WithOrigin(KafkaRecordDeserializationSchema[tuple[Any, KafkaOrigin]]):
-    """Pairs what another schema reads with where it comes from."""
+    """Pairs the records of another schema with their origin."""
 
     def __init__(self, schema: KafkaRecordDeserializationSchema[Any]) -> None:
         self._schema = schema
@@ -172,7 +172,7 @@ class WithOrigin(KafkaRecordDeserializationSchema[tuple[Any, KafkaOrigin]]):
 
 
 def require_one_each(batch: Batch, messages: Sequence[Any]) -> None:
-    """Check that there are as many records as messages.
+    """Check that the number of records equals the number of messages.
 
     Raises:
         KafkaError: there are not.

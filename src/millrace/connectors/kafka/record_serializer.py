@@ -1,4 +1,4 @@
-"""Records of a stream as records of Kafka. Flink docs: "Kafka", Serializer."""
+"""Conversion of records of a stream to Kafka records. Flink docs: "Kafka", Serializer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PartitionsOf = Callable[[str], list[int]]
 
 
 def no_partitions(topic: str) -> list[int]:
-    """Without brokers nothing is known of partitions."""
+    """An empty list, because no brokers are available that know the partitions."""
     return []
 
 
@@ -42,7 +42,7 @@ class KafkaTopicSelector(ABC):
 
     @abstractmethod
     def apply(self, data: Any) -> str:
-        """The topic of a record."""
+        """Topic of a record."""
 
 
 class KafkaRecordSerializationSchema:
@@ -93,7 +93,7 @@ class KafkaRecordSerializationSchema:
     def serialize_batch(
         self, batch: RowBatch[Any], partitions_of: PartitionsOf = no_partitions
     ) -> Outgoing:
-        """The messages of a batch, in its order within each topic.
+        """Messages of a batch by topic, in the batch's order within each topic.
 
         Args:
             partitions_of: gives the partitions of a topic, for a partitioner.
@@ -164,7 +164,7 @@ class KafkaRecordSerializationSchemaBuilder:
         self._partitioner: Partitioner | None = None
 
     def set_topic(self, topic: str) -> KafkaRecordSerializationSchemaBuilder:
-        """One topic for all records.
+        """A fixed topic for all records.
 
         Raises:
             JobDefinitionError: it is no name.
@@ -180,7 +180,7 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_topic_selector(
         self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """A function that gives each record's topic.
+        """A function that returns each record's topic.
 
         Raises:
             JobDefinitionError: it is none.
@@ -199,7 +199,8 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_key_serialization_schema(
         self, key_serialization_schema: SerializationSchema[Any]
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Writes the key, from the whole record; records of a key share a partition.
+        """Schema of the key, which is made from the whole record; records with the same key share a
+        partition.
 
         Raises:
             JobDefinitionError: it is no `SerializationSchema`.
@@ -210,7 +211,7 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_value_serialization_schema(
         self, value_serialization_schema: SerializationSchema[Any]
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Writes the value.
+        """Schema of the value.
 
         Raises:
             JobDefinitionError: it is no `SerializationSchema`.
@@ -221,7 +222,7 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_header_provider(
         self, header_provider: HeaderProvider
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """A function that gives each record's headers: pairs of a name and bytes or None.
+        """A function that returns each record's headers: pairs of a name and bytes or None.
 
         Raises:
             JobDefinitionError: it is none.
@@ -234,8 +235,9 @@ class KafkaRecordSerializationSchemaBuilder:
         return self
 
     def set_partitioner(self, partitioner: Partitioner) -> KafkaRecordSerializationSchemaBuilder:
-        """A function of a record, its key and value as bytes, its topic and the partitions of that,
-        which gives one of these; by default the key decides. Flink: ``KafkaPartitioner``.
+        """A function of a record, its key and value as bytes, its topic and the topic's partitions,
+        which returns one of the partitions; by default the key decides. Flink:
+        ``KafkaPartitioner``.
 
         Raises:
             JobDefinitionError: it is none.
@@ -260,7 +262,8 @@ class KafkaRecordSerializationSchemaBuilder:
 
 
 def is_topic_name(topic: str) -> bool:
-    """Whether brokers take it: what they never take could never be committed."""
+    """Whether brokers accept the topic name; records for an invalid topic could never be
+    committed."""
     return _NAME.fullmatch(topic) is not None and topic not in (".", "..")
 
 

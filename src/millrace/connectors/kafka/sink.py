@@ -38,7 +38,7 @@ _DEFAULT_MAX_MESSAGE_BYTES = "1000000"
 
 @dataclass(frozen=True)
 class KafkaWriting:
-    """What a Kafka sink writes, and how."""
+    """Settings of a Kafka sink."""
 
     schema: KafkaRecordSerializationSchema
     guarantee: DeliveryGuarantee
@@ -117,7 +117,7 @@ class KafkaSinkBuilder:
         self._properties: dict[str, str] = {}
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> KafkaSinkBuilder:
-        """The brokers to ask first: ``host:port``, several separated by commas."""
+        """The bootstrap brokers: ``host:port``, several separated by commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
@@ -135,8 +135,8 @@ class KafkaSinkBuilder:
         return self
 
     def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
-        """The name by which the brokers know the sink, for exactly-once: no other sink on the same
-        brokers may have it, and it must stay the same when the job is resumed.
+        """The name by which the brokers identify the sink, for exactly-once. It must be unique on
+        these brokers, and stay the same when the job is resumed.
 
         Raises:
             JobDefinitionError: it cannot be in the name of a topic, as that of the sink's marks.
@@ -153,7 +153,7 @@ class KafkaSinkBuilder:
     def set_record_serializer(
         self, record_serializer: KafkaRecordSerializationSchema
     ) -> KafkaSinkBuilder:
-        """What makes topic, key, value and headers of a record.
+        """The schema that makes topic, key, value and headers of a record.
 
         Raises:
             JobDefinitionError: it is no `KafkaRecordSerializationSchema`.

@@ -54,7 +54,7 @@ whether there is room again, which is far longer than a full queue lasts."""
 
 
 class KafkaSource(Source[T]):
-    """Reads topics of Kafka, each partition in its order; made by `KafkaSource.builder`.
+    """Reads topics of Kafka, and each partition in order; made by `KafkaSource.builder`.
 
     A record's event time is its time stamp in Kafka, unless the `WatermarkStrategy` assigns
     another. Positions are in the checkpoints; those committed to the brokers are for monitoring.
@@ -89,7 +89,8 @@ class KafkaSource(Source[T]):
 
     @property
     def supports_available_now(self) -> bool:
-        """Always: such a run reads each partition to where it ends when the run begins."""
+        """Always true: an available-now run reads each partition up to its end at the start of
+        the run."""
         return True
 
     def create_enumerator(self) -> SplitEnumerator:
@@ -119,8 +120,8 @@ class KafkaSource(Source[T]):
         )
 
     def of_subscribed_topics(self) -> KafkaSource[T]:
-        """The source that leaves out partitions of a checkpoint whose topics it is not to read any
-        more, as that of Flink 1 does."""
+        """A source that skips partitions of a checkpoint whose topics are no longer subscribed,
+        as that of Flink 1 does."""
         return KafkaSource(replace(self._reading, only_subscribed=True))
 
     def _discovery_interval(self) -> int | None:
@@ -166,7 +167,7 @@ class KafkaSourceBuilder(KafkaReadingBuilder[T]):
         self._subscription: KafkaSubscription | None = None
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> Self:
-        """The brokers to ask first: ``host:port``, several separated by commas."""
+        """The bootstrap brokers: ``host:port``, several separated by commas."""
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_topics(self, *topics: str) -> Self:
@@ -180,7 +181,7 @@ class KafkaSourceBuilder(KafkaReadingBuilder[T]):
         return self._subscribe(KafkaSubscription(topics=topics))
 
     def set_topic_pattern(self, topic_pattern: str) -> Self:
-        """Read all topics whose whole name matches a regular expression, also later ones.
+        """Read all topics whose whole name matches a regular expression, including later ones.
 
         Raises:
             JobDefinitionError: it is none, or what to read was said before.

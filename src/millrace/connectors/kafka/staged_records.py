@@ -1,4 +1,4 @@
-"""The records of an epoch as part of its checkpoint, for the exactly-once Kafka sink."""
+"""Records of an epoch as part of its checkpoint, for the exactly-once Kafka sink."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StagingWriter(SinkWriter[Any]):
         self._epoch = epoch.number
 
     def write(self, batch: RowBatch[Any]) -> None:
-        """Take a batch.
+        """Add a batch to the staged records.
 
         Raises:
             KafkaError: a record is too large: later, in the transaction, it would be too late.
@@ -77,7 +77,7 @@ class StagingWriter(SinkWriter[Any]):
 
 
 def _size(message: dict[str, Any]) -> int:
-    """What the client counts, or a little more."""
+    """Size of a message in bytes, as the client counts it, or slightly more."""
     size = _OVERHEAD + len(message["value"] or b"") + len(message.get("key") or b"")
     for name, value in message.get("headers", ()):
         size += _HEADER_OVERHEAD + len(name.encode()) + len(value or b"")

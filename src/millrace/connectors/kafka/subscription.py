@@ -1,4 +1,4 @@
-"""Which partitions a Kafka source reads. Flink docs: "Kafka", Topic-partition Subscription."""
+"""Partitions that a Kafka source reads. Flink docs: "Kafka", Topic-partition Subscription."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _INTERNAL = frozenset({"__consumer_offsets", "__share_group_state", "__transacti
 
 @dataclass(frozen=True)
 class KafkaSubscription:
-    """Topics by name, topics by pattern, or partitions: one of the three."""
+    """A subscription to topics by name, to topics by pattern, or to partitions."""
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None
     partitions: tuple[KafkaTopicPartition, ...] = ()
 
     def find(self, consumer: Any) -> set[KafkaTopicPartition]:
-        """The partitions that are there now.
+        """The partitions that exist now.
 
         Raises:
             KafkaError: a topic or partition that was named is not there.

@@ -1,4 +1,4 @@
-"""Notices topics that were deleted and made anew: the positions in them mean nothing any more."""
+"""Detection of topics that were deleted and created again, in which old offsets are meaningless."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _NONE = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 class RecreatedTopicError(KafkaError):
-    """A topic was deleted and made anew while a job has positions in it."""
+    """A topic was deleted and created again while a job has offsets in it."""
 
 
 def topic_ids(config: Mapping[str, Any], topics: Collection[str]) -> dict[str, str]:
-    """The ids of topics, as far as the brokers know them.
+    """Ids of topics, as far as the brokers know them.
 
     Args:
         config: of a client.
@@ -44,7 +44,7 @@ def topic_ids(config: Mapping[str, Any], topics: Collection[str]) -> dict[str, s
 
 
 def require_same_topics(known: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Compare ids with those of before.
+    """Compare topic ids with the known ones.
 
     Raises:
         RecreatedTopicError: that of a topic has changed.

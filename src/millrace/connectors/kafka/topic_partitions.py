@@ -1,4 +1,4 @@
-"""Which partitions a topic has, for a sink whose program chooses the partition of each record."""
+"""Partitions of a topic, for a sink whose program chooses the partition of each record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FRESH_S = 300.0
 
 
 class TopicPartitions:
-    """Asks the brokers, once in five minutes for each topic.
+    """Requests the partitions from the brokers, at most every five minutes for each topic.
 
     Args:
         config: of a client.
@@ -29,7 +29,7 @@ class TopicPartitions:
         self._known: dict[str, tuple[float, list[int]]] = {}
 
     def of(self, topic: str) -> list[int]:
-        """The numbers of a topic's partitions.
+        """Numbers of a topic's partitions.
 
         Raises:
             KafkaError: there is no such topic, or the brokers do not answer.

@@ -1,4 +1,5 @@
-"""Writes the records of complete checkpoints to Kafka, each epoch in one transaction, once.
+"""Committer of a Kafka sink: writes the records of complete checkpoints, each epoch in one
+transaction, once.
 
 The transaction begins when the checkpoint is complete and ends milliseconds later, so none is open
 across epochs, and one that expires or is aborted is simply written again from the checkpoint.
@@ -30,12 +31,12 @@ _SLOWEST_BYTES_PER_S = 500_000
 
 
 def marks_topic(transactional_id: str) -> str:
-    """The topic that tells what a sink has committed."""
+    """Name of the topic for a sink's commit marks."""
     return f"{transactional_id}-commits"
 
 
 class KafkaTransactionCommitter(Committer):
-    """Commits by a producer whose transactional id no other job has.
+    """Commits with a producer whose transactional id no other job has.
 
     A second one with the same id, of a driver that was superseded or took over, fences the first:
     whoever is fenced asks what has been committed meanwhile and goes on with the rest.
@@ -80,7 +81,8 @@ class KafkaTransactionCommitter(Committer):
             raise ConnectionError(f"the transaction failed: {error}") from error
 
     def _require_time(self, size: int) -> None:
-        """Have a producer whose transactions may take as long as so many bytes may need."""
+        """Raise the transaction timeout, with a new producer, if a transaction of ``size`` bytes
+        may need longer."""
         needed = min(_LONGEST_TRANSACTION_MS, size * 1_000 // _SLOWEST_BYTES_PER_S)
         if TRANSACTION_TIMEOUT in self._given or needed <= self._timeout_ms:
             return
@@ -90,7 +92,7 @@ class KafkaTransactionCommitter(Committer):
         self.close()
 
     def _session(self) -> tuple[BatchProducer, CommitMarker]:
-        """A producer that is the only one of its id, and what was committed before it was."""
+        """A producer that fences others with its id, and the epochs that were committed before."""
         if self._producer is None or self._marker is None:
             producer = BatchProducer(self._producer_config)
             producer.client.init_transactions(REQUEST_TIMEOUT_S)
@@ -105,7 +107,7 @@ class KafkaTransactionCommitter(Committer):
         marker: CommitMarker,
         requests: Sequence[tuple[CommitRequest[Any], StagedEpoch]],
     ) -> None:
-        """One transaction, of what is not committed yet."""
+        """Write all uncommitted epochs in one transaction."""
         fresh: list[StagedEpoch] = []
         for request, staged in requests:
             if marker.epochs.cover(staged):
@@ -126,5 +128,5 @@ class KafkaTransactionCommitter(Committer):
             marker.epochs = epochs
 
     def close(self) -> None:
-        """Give up the producer; a transaction that is open is aborted by the next one."""
+        """Close the producer; its next instance aborts an open transaction."""
         self._producer = None

@@ -1,4 +1,4 @@
-"""Decodes what a poll gave of one partition; finds the records that cannot be read."""
+"""Decoder of the messages of a poll from one partition; isolates records that cannot be read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["ValueDecoder"]
 
 
 class ValueDecoder:
-    """Reads the messages of one partition with their time stamps.
+    """Reads the messages of one partition with their timestamps.
 
     Args:
         place: of the partition, for messages.
@@ -40,7 +40,7 @@ class ValueDecoder:
         self._malformed = None if policy.fails else MalformedRecords(policy, context, place)
 
     def decode(self, messages: Sequence[Any]) -> Iterator[Batch]:
-        """The records in their order, in one batch, or several around those that cannot be read.
+        """Records in order, in one batch, or in several batches around unreadable records.
 
         Raises:
             KafkaError: one cannot be read, and the error policy is to fail.

@@ -1,4 +1,4 @@
-"""Writes records to Kafka at once: guarantees none and at-least-once."""
+"""Writer that sends records to Kafka immediately, for the guarantees none and at-least-once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["KafkaWriter"]
 
 
 class KafkaWriter(SinkWriter[Any]):
-    """Sends as it is written to.
+    """Sends records as they are written.
 
     Args:
         waits: whether an epoch ends only when the brokers have all its records.

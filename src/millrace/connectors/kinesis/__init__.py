@@ -1,4 +1,4 @@
-"""Amazon Kinesis data streams as a source and a sink, through the package botocore."""
+"""Amazon Kinesis Data Streams as a source and a sink, through the package botocore."""
 
 from __future__ import annotations
 

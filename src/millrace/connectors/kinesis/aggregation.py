@@ -1,4 +1,5 @@
-"""Records that the Kinesis Producer Library has packed into one (its aggregation format)."""
+"""Aggregated records, which the Kinesis Producer Library packs into one (its aggregation
+format)."""
 
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ _VARINT, _BYTES = 0, 2
 
 
 class PackedRecord(NamedTuple):
-    """A record inside another."""
+    """A record inside an aggregated one."""
 
     partition_key: str
     data: bytes
 
 
 def unpacked(data: bytes, hash_range: tuple[int, int]) -> list[PackedRecord] | None:
-    """The records in ``data``, or None if it is a record itself.
+    """The records packed into ``data``, or None if it is a plain record.
 
     Args:
         hash_range: of the shard. Records of others are left out: the producer found that the
@@ -65,7 +66,7 @@ def _md5(data: bytes) -> bytes:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Numbers and values of a message of Protocol Buffers that has numbers and bytes only."""
+    """Field numbers and values of a Protocol Buffers message with varints and bytes only."""
     position = 0
     while position < len(message):
         tag, position = _varint(message, position)

@@ -1,4 +1,4 @@
-"""Clients of Kinesis: their configuration from Flink's properties, and what their errors mean.
+"""Clients of Kinesis: their configuration from Flink's properties, and the meaning of their errors.
 
 Unless properties say otherwise, credentials, region and endpoint are found as every program of AWS
 finds them: environment variables, profiles, roles of containers and machines.
@@ -65,7 +65,7 @@ _CREDENTIALS = frozenset(
 
 
 class KinesisError(ConnectorError):
-    """Kinesis cannot be read or written, or is not configured as the job needs it."""
+    """Kinesis is not readable or writable, or is not configured as the job requires."""
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ FIREHOSE = AwsService("firehose", "Firehose delivery stream")
 
 @dataclass(frozen=True)
 class KinesisProperties:
-    """Properties under Flink's names; their values are not in its `repr`, since some are secret."""
+    """Properties with Flink's names; the `repr` leaves out their values, since some are secret."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(properties: Any, more: Collection[str] = ()) -> KinesisProperties:
-        """Check the names.
+        """Properties with checked names.
 
         Args:
             more: names that are allowed besides those of clients.
@@ -114,7 +114,7 @@ class KinesisProperties:
         return KinesisProperties({name: str(value) for name, value in properties.items()})
 
     def number(self, name: str, default: int) -> int:
-        """A property that is a whole number above 0.
+        """A property that is a positive whole number.
 
         Raises:
             JobDefinitionError: it is none.
@@ -126,7 +126,7 @@ class KinesisProperties:
 
 
 def create_client(properties: KinesisProperties, service: AwsService = KINESIS) -> Any:
-    """A client of botocore.
+    """A botocore client.
 
     Raises:
         KinesisError: botocore is not installed, or region or credentials are missing.
@@ -169,13 +169,13 @@ def create_client(properties: KinesisProperties, service: AwsService = KINESIS) 
 
 
 def code_of(error: Exception) -> str:
-    """The service's name of an error; empty if it did not answer."""
+    """The service's code of an error; empty if the service did not respond."""
     response = getattr(error, "response", None) or {}
     return str(response.get("Error", {}).get("Code", ""))
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether a request may succeed if it is repeated: limits, a service that is away."""
+    """Whether a repeated request may succeed, as after throttling or an outage of the service."""
     from botocore.exceptions import ConnectionError as ClientConnectionError
     from botocore.exceptions import HTTPClientError
 
@@ -185,7 +185,7 @@ def is_transient(error: Exception) -> bool:
 def explained(
     error: Exception, stream: str, doing: str, service: AwsService = KINESIS
 ) -> KinesisError:
-    """What a request about a stream was refused for.
+    """Error that explains why a request about a stream was refused.
 
     Args:
         doing: such as ``read``.

@@ -1,4 +1,5 @@
-"""Finds the shards of streams, also those that resharding makes; parents before children."""
+"""Enumerator of the shards of streams, including those that resharding creates; parents before
+children."""
 
 from __future__ import annotations
 
@@ -40,7 +41,8 @@ class _Shard(NamedTuple):
 
 
 class KinesisEnumerator(SplitEnumerator):
-    """Assigns a shard when all that its parents have was read: so records of a key stay in order.
+    """Assigns a shard after all records of its parents are read, which keeps the records of a key
+    in order.
 
     Its state: the shards that were assigned, those of them that have ended, and since when a job
     reads that began with the latest records.
@@ -109,7 +111,7 @@ class KinesisEnumerator(SplitEnumerator):
         return ()
 
     def _assign(self, assigner: KinesisShardAssigner, splits: Sequence[AssignedSplit]) -> None:
-        """Give shards to the subtasks that the user's assigner chooses.
+        """Assign shards to the subtasks that the user's assigner chooses.
 
         Raises:
             KinesisError: it gives no number.
@@ -125,7 +127,7 @@ class KinesisEnumerator(SplitEnumerator):
             self._context.assign_split(assigned, chosen % subtasks)
 
     def _take(self, shards: list[_Shard], now: int) -> None:
-        """The shards that there are now; what is kept no longer is forgotten."""
+        """Update the list of shards, and forget shards that the stream no longer has."""
         self._listed = {shard.split_id: shard for shard in shards}
         if self._assigned is None:
             self._assigned = set()
@@ -138,7 +140,7 @@ class KinesisEnumerator(SplitEnumerator):
         self._ended &= self._listed.keys()
 
     def _ready(self) -> list[SourceSplit]:
-        """Shards that may be read now: none of their parents has anything left."""
+        """Unassigned shards whose parents are fully read."""
         assert self._assigned is not None
         ready: list[SourceSplit] = []
         for split_id, shard in self._listed.items():
@@ -175,7 +177,7 @@ class KinesisEnumerator(SplitEnumerator):
         return self._next
 
     def handle_split_finished(self, split: KinesisShardSplit) -> None:
-        """The shard was split or merged: its children can be read."""
+        """Mark the shard as fully read after a split or merge, so that its children can be read."""
         self._ended.add(split.split_id)
         children = (s for s in self._listed.values() if split.shard_id in s.parents)
         if not any(child.stream == split.stream for child in children):

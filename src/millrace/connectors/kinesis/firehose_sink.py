@@ -1,4 +1,4 @@
-"""A sink to Kinesis Data Firehose. Flink docs: "Amazon Kinesis Data Firehose"; FLIP-171."""
+"""A sink of Amazon Data Firehose. Flink docs: "Amazon Kinesis Data Firehose"; FLIP-171."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LIMITS = BatchLimits(500, 4 << 20, 1000 << 10)
 
 @dataclass(frozen=True)
 class FirehoseWriting:
-    """What a Firehose sink writes, and how."""
+    """Settings of a Firehose sink."""
 
     target: StreamTarget
     schema: SerializationSchema[Any]
@@ -37,8 +37,7 @@ class FirehoseWriting:
 
 
 class KinesisFirehoseSink(Sink[Any]):
-    """Writes to a delivery stream of Firehose, at least once; made by
-    `KinesisFirehoseSink.builder`.
+    """Writes to a Firehose delivery stream, at least once; made by `KinesisFirehoseSink.builder`.
 
     Example:
         >>> from millrace.common import SimpleStringSchema
@@ -64,7 +63,7 @@ class KinesisFirehoseSink(Sink[Any]):
 
 
 class FirehoseWriter(ResendingWriter):
-    """Sends contents.
+    """Sends serialized records to the delivery stream.
 
     Args:
         sleep: waits between retries; replaced by tests.
@@ -117,7 +116,7 @@ class KinesisFirehoseSinkBuilder(KinesisSinkOptions):
         return self._name(delivery_stream_name, "set_delivery_stream_name")
 
     def set_firehose_client_properties(self, firehose_client_properties: Mapping[str, Any]) -> Self:
-        """Region, endpoint and credentials under Flink's names, such as ``aws.region``.
+        """Region, endpoint and credentials with Flink's names, such as ``aws.region``.
 
         Raises:
             JobDefinitionError: one is unknown.

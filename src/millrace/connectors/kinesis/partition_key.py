@@ -1,4 +1,4 @@
-"""What chooses the shard of a record."""
+"""Partition keys, which determine the shard of a record."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["PartitionKeyGenerator"]
 
 
 class PartitionKeyGenerator:
-    """Gives each record its partition key; Kinesis keeps those of one key in one shard.
+    """Gives each record its partition key; Kinesis keeps records with the same key in one shard.
 
     Example:
         >>> PartitionKeyGenerator.of(lambda order: order["customer"]).key({"customer": "ada"}, 0)
@@ -25,7 +25,7 @@ class PartitionKeyGenerator:
 
     @staticmethod
     def of(function: Callable[[Any], str]) -> PartitionKeyGenerator:
-        """A function of the record.
+        """A generator that calls a function of the record.
 
         Raises:
             JobDefinitionError: it is none.
@@ -38,16 +38,17 @@ class PartitionKeyGenerator:
 
     @staticmethod
     def fixed() -> PartitionKeyGenerator:
-        """All records of a subtask have one key."""
+        """A generator with one key for all records of a subtask."""
         return PartitionKeyGenerator(None, fixed=True)
 
     @staticmethod
     def random() -> PartitionKeyGenerator:
-        """Every record has another key: they are spread evenly, without an order."""
+        """A generator with a new key for every record, which spreads records evenly, without an
+        order."""
         return PartitionKeyGenerator(None)
 
     def key(self, value: Any, subtask: int) -> str:
-        """The partition key of a record."""
+        """Partition key of a record."""
         if self._function is not None:
             return self._function(value)
         return str(subtask) if self._fixed else f"{random.getrandbits(64):016x}"

@@ -1,4 +1,4 @@
-"""Reads the shards of one subtask through one client."""
+"""Reader of the shards of one subtask, with one client."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CLOCKS_DIFFER = 300_000
 
 
 class _OpenShard:
-    """A shard that is being read.
+    """State of a shard that is being read.
 
     Args:
         position: the sequence number of the last record that was read; None: none was.
@@ -52,7 +52,7 @@ class _OpenShard:
 
 
 class KinesisReader(SourceReader[Any]):
-    """Asks one shard after the other, each as often as its limits allow.
+    """Reads the shards in turn, each as often as its limits allow.
 
     Args:
         create_decoder: makes the decoder of a shard.
@@ -100,7 +100,7 @@ class KinesisReader(SourceReader[Any]):
         return found
 
     def _fetch(self, shard: _OpenShard, now: int) -> None:
-        """Ask for what follows; a request that fails for now is repeated later."""
+        """Request the next records; a request that fails temporarily is repeated later."""
         shard.asked_again_at = now + self._interval
         try:
             if shard.iterator is None:
@@ -122,7 +122,7 @@ class KinesisReader(SourceReader[Any]):
         shard.behind = answer.get("MillisBehindLatest") or 0
 
     def _iterator(self, shard: _OpenShard) -> str:
-        """An iterator behind the position."""
+        """An iterator after the position."""
         split = shard.split
         start: dict[str, Any]
         if shard.position is not None:
@@ -141,7 +141,7 @@ class KinesisReader(SourceReader[Any]):
         return str(answer["ShardIterator"])
 
     def _read(self, shard: _OpenShard, most: int) -> list[SplitRecords[Any]]:
-        """Take so many of what was fetched."""
+        """Take up to ``most`` of the fetched records."""
         split = shard.split
         records: list[KinesisRecord] = []
         for _ in range(min(most, len(shard.fetched))):
@@ -184,8 +184,8 @@ class KinesisReader(SourceReader[Any]):
 
 
 def _begins_later(shard: _OpenShard, error: Exception, now: int) -> bool:
-    """Whether Kinesis refuses the time to begin at since its own clock is not there yet: this
-    machine's may be ahead."""
+    """Whether Kinesis refuses the start time because its own clock has not reached it: the clock
+    of this machine may be ahead."""
     start = shard.split.start
     early = start is not None and shard.position is None and start > now - _CLOCKS_DIFFER
     return early and code_of(error) == "InvalidArgumentException"

@@ -1,4 +1,5 @@
-"""Records of Kinesis as records of a stream. Flink docs: "Kinesis", Deserialization schema."""
+"""Conversion of Kinesis records to records of a stream. Flink docs: "Kinesis", Deserialization
+schema."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ class KinesisRecord(NamedTuple):
 
 
 class KinesisDeserializationSchema(ABC, Generic[T]):
-    """Reads whole records: key, place and time besides the content. Must be picklable.
+    """Reads whole records: key, position and time besides the content. Must be picklable.
 
     Example:
         >>> class Keyed(KinesisDeserializationSchema[tuple[str, str]]):
@@ -54,11 +55,11 @@ class KinesisDeserializationSchema(ABC, Generic[T]):
 
     @abstractmethod
     def deserialize(self, record: KinesisRecord) -> T | None:
-        """The record; None: there is none, go on."""
+        """The record; None skips the Kinesis record."""
 
 
 class RecordDecoder:
-    """Reads the records of one shard with their times of arrival.
+    """Reads the records of one shard with their arrival times.
 
     Args:
         place: of the shard, for messages.
@@ -76,7 +77,7 @@ class RecordDecoder:
         self._malformed = None if policy.fails else MalformedRecords(policy, context, place)
 
     def decode(self, records: Sequence[KinesisRecord]) -> list[Batch]:
-        """In their order, in one batch, or several around those that cannot be read.
+        """Records in order, in one batch, or in several batches around unreadable records.
 
         Raises:
             KinesisError: one cannot be read, and the error policy is to fail.
@@ -107,7 +108,7 @@ class RecordDecoder:
 
 
 def require_schema(schema: Any) -> Any:
-    """The schema itself.
+    """The schema itself, after a check.
 
     Raises:
         JobDefinitionError: it is none.

@@ -1,4 +1,4 @@
-"""Writes records to a service of AWS in batches, again those that did not get in."""
+"""Writer to an AWS service in batches, which resends rejected records."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """How large requests and records may be."""
+    """Maximum sizes of requests and records."""
 
     records: int
     batch_bytes: int
@@ -47,7 +47,7 @@ class BatchLimits:
 
 @dataclass(frozen=True)
 class StreamTarget:
-    """Where records go, and whether one that is not taken at once fails the job."""
+    """Destination of the records, and whether a rejected record fails the job."""
 
     service: AwsService
     stream: str
@@ -59,7 +59,8 @@ class StreamTarget:
 
 
 class ResendingWriter(AsyncSinkWriter[Record]):
-    """Sends as it is written to; an epoch ends when the service has acknowledged all its records.
+    """Sends records as they are written; an epoch ends when the service has acknowledged all its
+    records.
 
     Args:
         advice: what may help if the service takes too few records.
@@ -85,7 +86,7 @@ class ResendingWriter(AsyncSinkWriter[Record]):
 
     @abstractmethod
     def _put(self, records: list[Record]) -> Unsent[Record]:
-        """Send records in one request; whatever the client raises is for the caller."""
+        """Send records in one request; errors of the client go to the caller."""
 
     def close(self) -> None:
         self._client.close()
@@ -114,7 +115,7 @@ class ResendingWriter(AsyncSinkWriter[Record]):
 
 
 def refused(records: list[Record], results: Sequence[dict[str, Any]]) -> Unsent[Record]:
-    """The records that did not get in, by what the service says of each."""
+    """Rejected records, according to the service's result for each."""
     pairs = list(zip(records, results, strict=True))
     left = [record for record, result in pairs if result.get("ErrorCode")]
     reasons = (result.get("ErrorCode") for _, result in pairs)

@@ -1,4 +1,4 @@
-"""Which subtask reads which shard. Flink: interface ``KinesisShardAssigner``."""
+"""Assignment of shards to subtasks. Flink: interface ``KinesisShardAssigner``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HASH_KEYS = 1 << 128
 
 
 class KinesisShardAssigner(ABC):
-    """Chooses a subtask for each shard, in place of the one with the fewest shards.
+    """Chooses a subtask for each shard, instead of the subtask with the fewest shards.
 
     Example:
         >>> first, second = (
@@ -28,20 +28,21 @@ class KinesisShardAssigner(ABC):
 
     @abstractmethod
     def assign(self, shard: KinesisShardSplit, num_parallel_subtasks: int) -> int:
-        """A number whose rest, divided by the number of subtasks, is that of the shard's subtask.
+        """A number; its remainder modulo the number of subtasks is the index of the shard's
+        subtask.
 
         It must depend on nothing else.
         """
 
     @staticmethod
     def default_shard_assigner() -> KinesisShardAssigner:
-        """By a hash of the names of stream and shard."""
+        """Assigner by a hash of the names of stream and shard."""
         return _ByName()
 
     @staticmethod
     def uniform_shard_assigner() -> KinesisShardAssigner:
-        """By the middle of a shard's hash keys, so subtasks have equal parts of them: even loads if
-        the keys of records are drawn at random."""
+        """Assigner by the middle of a shard's hash key range, so that subtasks have equal parts
+        of the range: even loads if the records' keys are random."""
         return _ByHashKeys()
 
 
@@ -51,8 +52,8 @@ class _ByName(KinesisShardAssigner):
 
 
 class _ByHashKeys(KinesisShardAssigner):
-    """Another stream begins at another subtask, so that the first of them has not the first shards
-    of all."""
+    """Assigns by hash key ranges. Each stream begins at a different subtask, so that the first
+    subtask does not get the first shards of all streams."""
 
     def assign(self, shard: KinesisShardSplit, num_parallel_subtasks: int) -> int:
         middle = sum(shard.hash_range) // 2

@@ -11,7 +11,7 @@ __all__ = ["InitialPosition", "KinesisShardSplit"]
 
 
 class InitialPosition(Enum):
-    """Where a stream is read from by a job that does not go on from a checkpoint."""
+    """Start position in a stream for a job that is not resumed from a checkpoint."""
 
     LATEST = "LATEST"
     TRIM_HORIZON = "TRIM_HORIZON"
@@ -20,7 +20,7 @@ class InitialPosition(Enum):
 
 @dataclass(frozen=True)
 class KinesisShardSplit(SourceSplit):
-    """A shard; a position in it is the sequence number of the last record that was read.
+    """A shard; a position in it is the sequence number of the last record read.
 
     Attributes:
         start: the time of arrival, in ms since 1970, from which it is read; None: from the oldest

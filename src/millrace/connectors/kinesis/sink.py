@@ -1,4 +1,4 @@
-"""A sink to Kinesis data streams. Flink docs: "Amazon Kinesis Data Streams"; FLIP-171."""
+"""A sink of Amazon Kinesis Data Streams. Flink docs: "Amazon Kinesis Data Streams"; FLIP-171."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class KinesisSinkOptions:
         return self
 
     def set_serialization_schema(self, serialization_schema: SerializationSchema[Any]) -> Self:
-        """Writes the content of a record.
+        """The schema of the record's content.
 
         Raises:
             JobDefinitionError: it is no `SerializationSchema`.
@@ -86,38 +86,39 @@ class KinesisSinkOptions:
         return self
 
     def set_fail_on_error(self, fail_on_error: bool) -> Self:
-        """Whether the job fails when a record is not taken at once; by default it is sent again."""
+        """Whether the job fails when a record is rejected; by default the record is sent again."""
         self._fail_on_error = bool(fail_on_error)
         return self
 
     def set_max_batch_size(self, max_batch_size: int) -> Self:
-        """Records of one request: 500 unless set, and at most."""
+        """Maximum number of records of one request: 500 unless set, which is also the upper
+        limit."""
         records = min(self._most_records, _positive(max_batch_size, "set_max_batch_size"))
         self._limits = replace(self._limits, records=records)
         return self
 
     def set_max_batch_size_in_bytes(self, max_batch_size_in_bytes: int) -> Self:
-        """Bytes of one request."""
+        """Maximum size of one request in bytes."""
         size = _positive(max_batch_size_in_bytes, "set_max_batch_size_in_bytes")
         self._limits = replace(self._limits, batch_bytes=size)
         return self
 
     def set_max_record_size_in_bytes(self, max_record_size_in_bytes: int) -> Self:
-        """Bytes of one record; a larger one fails the job."""
+        """Maximum size of one record in bytes; a larger one fails the job."""
         size = _positive(max_record_size_in_bytes, "set_max_record_size_in_bytes")
         self._limits = replace(self._limits, record_bytes=size)
         return self
 
     def set_max_in_flight_requests(self, max_in_flight_requests: int) -> Self:
-        """Accepted for Flink programs, without effect: a subtask has one request under way."""
+        """Accepted for Flink programs, without effect: a subtask has one request in flight."""
         return self
 
     def set_max_buffered_requests(self, max_buffered_requests: int) -> Self:
-        """Accepted for Flink programs, without effect: what makes a full request is sent."""
+        """Accepted for Flink programs, without effect: full requests are sent immediately."""
         return self
 
     def set_max_time_in_buffer_ms(self, max_time_in_buffer_ms: int) -> Self:
-        """Accepted for Flink programs, without effect: every epoch sends all."""
+        """Accepted for Flink programs, without effect: every epoch sends all records."""
         return self
 
 
@@ -140,7 +141,7 @@ class KinesisStreamsSinkBuilder(KinesisSinkOptions):
         return self._name(stream_name, "set_stream_name")
 
     def set_partition_key_generator(self, partition_key_generator: PartitionKeyGenerator) -> Self:
-        """What chooses the shard.
+        """The generator of partition keys, which determine the shard.
 
         Raises:
             JobDefinitionError: it is no `PartitionKeyGenerator`.
@@ -154,7 +155,7 @@ class KinesisStreamsSinkBuilder(KinesisSinkOptions):
         return self
 
     def set_kinesis_client_properties(self, kinesis_client_properties: Mapping[str, Any]) -> Self:
-        """Region, endpoint and credentials under Flink's names, such as ``aws.region``.
+        """Region, endpoint and credentials with Flink's names, such as ``aws.region``.
 
         Raises:
             JobDefinitionError: one is unknown.

@@ -1,4 +1,4 @@
-"""A source of Kinesis data streams. Flink docs: "Amazon Kinesis Data Streams"; FLIP-27."""
+"""A source of Amazon Kinesis Data Streams. Flink docs: "Amazon Kinesis Data Streams"; FLIP-27."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _MOST = 10_000
 
 
 class FlinkKinesisConsumer(Source[Any]):
-    """Reads Kinesis streams, each shard in its order; what resharding makes of one comes after it.
+    """Reads Kinesis streams, and each shard in order; shards that resharding creates follow their
+    parents.
 
     A source for `from_source`. A record's event time is its time of arrival, unless the
     `WatermarkStrategy` assigns another. Positions are in the checkpoints: exactly once.
@@ -83,7 +84,7 @@ class FlinkKinesisConsumer(Source[Any]):
         self._assigner: KinesisShardAssigner | None = None
 
     def set_shard_assigner(self, shard_assigner: KinesisShardAssigner) -> FlinkKinesisConsumer:
-        """Choose the subtasks that read shards; unless set, a shard goes to the one with the
+        """Choose the subtasks that read shards; by default, a shard goes to the subtask with the
         fewest.
 
         Raises:
@@ -98,7 +99,7 @@ class FlinkKinesisConsumer(Source[Any]):
         return self
 
     def set_error_policy(self, error_policy: ErrorPolicy) -> FlinkKinesisConsumer:
-        """Choose what becomes of records that cannot be read.
+        """Choose the error policy for records that cannot be read.
 
         Raises:
             JobDefinitionError: it is no `ErrorPolicy`.
@@ -135,7 +136,7 @@ def _initial_position(properties: KinesisProperties) -> InitialPosition:
 
 
 def _initial_timestamp(properties: KinesisProperties, initial: InitialPosition) -> int | None:
-    """In ms since 1970."""
+    """Start timestamp in ms since 1970; None unless the initial position is AT_TIMESTAMP."""
     if initial is not InitialPosition.AT_TIMESTAMP:
         return None
     text = properties.values.get(INITIAL_TIMESTAMP, "")

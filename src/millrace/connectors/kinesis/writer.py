@@ -29,7 +29,7 @@ _LONGEST_KEY = 256
 
 @dataclass(frozen=True)
 class KinesisWriting:
-    """What a Kinesis sink writes, and how."""
+    """Settings of a Kinesis sink."""
 
     target: StreamTarget
     schema: SerializationSchema[Any]
@@ -38,7 +38,7 @@ class KinesisWriting:
 
 
 class KinesisWriter(ResendingWriter):
-    """Sends contents with their partition keys.
+    """Sends serialized records with their partition keys.
 
     Args:
         sleep: waits between retries; replaced by tests.

@@ -1,1 +1,1 @@
-"""Sources of systems without offsets: messages are acknowledged when a checkpoint has them."""
+"""Sources of systems without offsets: messages are acknowledged when a checkpoint covers them."""

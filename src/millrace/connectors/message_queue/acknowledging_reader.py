@@ -1,4 +1,4 @@
-"""Reads a message queue, and acknowledges what is in a checkpoint that is complete.
+"""Reader of a message queue, which acknowledges the messages of complete checkpoints.
 
 What is read and not in one comes again after a failure, as the queue has not been told that it is
 done with. What is in one may come again as well, if its acknowledgement was lost: it is recognised
@@ -28,7 +28,7 @@ Deserialize = Callable[[Sequence[Delivery]], Batch]
 
 
 class QueueReading:
-    """How a source reads its queue; part of the program.
+    """Settings for reading a queue; part of the program.
 
     Args:
         place: the queue, for messages.
@@ -60,7 +60,7 @@ class QueueReading:
 
 
 class _Consumer:
-    """One split: its connection, and what of it is not acknowledged.
+    """One split: its connection and its unacknowledged messages.
 
     Its position is who has polled last, how much, and ids. Two readers that went on from the same
     position never have equal ones again, so one whose epoch failed is never taken for the other.
@@ -84,7 +84,7 @@ class _Consumer:
 
 
 class AcknowledgingReader(SourceReader[Any]):
-    """Reads the consumers of one subtask."""
+    """Reads the messages of one subtask's consumers."""
 
     def __init__(self, reading: QueueReading, context: ReaderContext) -> None:
         self._reading = reading
@@ -135,7 +135,7 @@ class AcknowledgingReader(SourceReader[Any]):
         return delivery.message_id
 
     def _decode(self, deliveries: Sequence[Delivery]) -> list[Batch]:
-        """The records in their order, in several batches around those that cannot be read."""
+        """Records in order, in several batches around unreadable records."""
         found = []
         for _, batch in decode_around(deliveries, self._reading.deserialize, self._give_up):
             if isinstance(batch, RowBatch) and None in batch.values:

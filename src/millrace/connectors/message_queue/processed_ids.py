@@ -1,4 +1,4 @@
-"""The ids of messages that were processed and may come again, because the queue may not know yet.
+"""Ids of processed messages that the queue may deliver again, because it may not know yet.
 
 Flink: ``MultipleIdsMessageAcknowledgingSourceBase``.
 """
@@ -17,7 +17,8 @@ it has them on its disk a little later."""
 
 
 class ProcessedIds:
-    """Ids in a position: those of this reader, and those that may come again for a while.
+    """Ids in a position: those that this reader has processed, and those that may be redelivered
+    for a while.
 
     Args:
         restored: what `snapshot` gave, or nothing.
@@ -32,13 +33,13 @@ class ProcessedIds:
         """Processed before, and when to forget them."""
 
     def add(self, message_id: str) -> bool:
-        """Note that a message comes to be processed; False: it was before."""
+        """Add the id of a message to process; False if the message was processed before."""
         known = message_id in self._fresh or self._until.pop(message_id, None) is not None
         self._fresh[message_id] = None
         return not known
 
     def acknowledged(self, now: int) -> None:
-        """The queue has been told of all that this reader has processed."""
+        """Mark all messages that this reader has processed as acknowledged to the queue."""
         if self._until:
             self._until = {id: until for id, until in self._until.items() if until > now}
         self._until.update(dict.fromkeys(self._fresh, now + ACKNOWLEDGED_MS))

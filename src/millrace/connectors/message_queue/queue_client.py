@@ -1,4 +1,4 @@
-"""A connection to a message queue: what has arrived and is not acknowledged yet."""
+"""A connection to a message queue, with the messages that arrived and are not acknowledged yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Delivery", "QueueClient"]
 
 
 class Delivery(NamedTuple):
-    """A message as it has arrived."""
+    """A message as received."""
 
     tag: Any
     """By which this connection acknowledges it."""
@@ -23,7 +23,7 @@ class Delivery(NamedTuple):
 
 
 class QueueClient(ABC):
-    """Receives messages in a thread of its own, as many as may be unacknowledged.
+    """Receives messages in a thread of its own, up to the limit of unacknowledged messages.
 
     What was not acknowledged when it is closed, or lost, comes again to the next one.
     """
@@ -35,7 +35,7 @@ class QueueClient(ABC):
         """Set by the client's thread when no more can arrive: of the connector's own kind."""
 
     def take(self, count: int) -> list[Delivery]:
-        """At most so many of the messages that are there, the oldest first.
+        """At most ``count`` of the received messages, oldest first.
 
         Raises:
             ConnectorError: the connection is lost.
@@ -47,8 +47,8 @@ class QueueClient(ABC):
 
     @abstractmethod
     def acknowledge(self, tags: Sequence[Any]) -> None:
-        """Tell the queue that messages are done with; all that `take` gave before the last of them
-        are, too.
+        """Acknowledge messages to the queue, including all that `take` returned before the last of
+        them.
 
         Raises:
             ConnectorError: the connection is lost.

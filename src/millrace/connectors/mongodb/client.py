@@ -1,4 +1,4 @@
-"""Connections to MongoDB: by connection string, with errors that say where and what to do."""
+"""Connections to MongoDB by connection string, with errors that name the place and the remedy."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ try may succeed."""
 
 
 class MongoError(ConnectorError):
-    """MongoDB cannot be read or written."""
+    """MongoDB is not readable or writable."""
 
 
 class MongoUnavailableError(MongoError):
-    """No server answers, or none that takes writes; later it may."""
+    """No server answers, or none accepts writes; a retry may succeed."""
 
 
 @dataclass(frozen=True)
 class MongoConnection:
-    """A collection, and where it is. The connection string is not in its `repr`."""
+    """A collection and the connection string of its server, which the `repr` leaves out."""
 
     uri: str = field(default="", repr=False)
     database: str = ""
@@ -76,7 +76,7 @@ def import_pymongo() -> Any:
 
 
 def require_uri(uri: Any) -> str:
-    """The connection string itself.
+    """The connection string itself, after a check.
 
     Raises:
         JobDefinitionError: it is none. The message does not repeat it: it may have a password.
@@ -90,7 +90,7 @@ def require_uri(uri: Any) -> str:
 
 
 def require_name(what: str, name: Any) -> str:
-    """The name itself.
+    """The name itself, after a check.
 
     Raises:
         JobDefinitionError: it is no text, or empty.
@@ -101,7 +101,7 @@ def require_name(what: str, name: Any) -> str:
 
 
 def connected(connection: MongoConnection) -> Any:
-    """A client, which connects when it is used first, and again when it has to.
+    """A client, which connects at its first use, and reconnects when necessary.
 
     Raises:
         MongoError: the connection string cannot be read.
@@ -122,7 +122,7 @@ def connected(connection: MongoConnection) -> Any:
 
 @contextmanager
 def telling(connection: MongoConnection) -> Iterator[None]:
-    """Errors of pymongo name the collection and say what to do.
+    """Turn errors of pymongo into errors that name the collection and the remedy.
 
     Raises:
         MongoUnavailableError: trying again may help.
@@ -151,7 +151,7 @@ def telling(connection: MongoConnection) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """The server's sentence, without the documents and states that pymongo adds."""
+    """The server's error message, without the documents and states that pymongo adds."""
     said = str(error)
     for more in (", full error:", " (configured timeouts", ", Timeout:", ", Topology"):
         said = said.partition(more)[0]

@@ -1,4 +1,4 @@
-"""Values of records in documents of MongoDB, and back."""
+"""Conversion of record values to MongoDB documents, and back."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _PIECE = 100
 
 @cache
 def codec() -> Any:
-    """How documents are encoded and decoded: decimals as Decimal128, dates as midnight UTC, times
-    of day as text, rows as documents, UUIDs as BSON's own."""
+    """Codec options of documents: decimals as Decimal128, dates as midnight UTC, times of day as
+    text, rows as documents, UUIDs as BSON's own type."""
     from bson.binary import UuidRepresentation
     from bson.codec_options import CodecOptions, TypeRegistry
 
@@ -65,12 +65,12 @@ def _encoded(value: Any) -> Any:
 
 
 def is_number_of_numpy(value: Any) -> bool:
-    """Whether it is a scalar of numpy."""
+    """Whether the value is a numpy scalar."""
     return hasattr(value, "item") and getattr(value, "shape", None) == ()
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """The fields of a record, a dict or a row.
+    """The fields of a record, which is a dict or a row.
 
     Raises:
         SerializationError: it has no field names.
@@ -91,7 +91,7 @@ def fields_of(record: Any) -> dict[str, Any]:
 
 
 def require_storable(documents: Sequence[dict[str, Any]], place: object) -> None:
-    """Find the value that a bulk of documents could not be encoded for.
+    """Raise an error for the value because of which a bulk of documents could not be encoded.
 
     Raises:
         SerializationError: names the document and its field.

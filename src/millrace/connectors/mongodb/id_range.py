@@ -18,8 +18,8 @@ _ORDER = (
 
 
 def id_range(lower: Bound, upper: Bound, after: bool = False) -> dict[str, Any]:
-    """A filter for the documents from ``lower``, included unless ``after``, up to ``upper``, which
-    is not.
+    """A filter for the documents from ``lower``, exclusive if ``after``, up to ``upper``, which is
+    exclusive.
 
     A comparison finds values of its own type only, so types between and beyond the bounds are
     asked for by name.
@@ -46,7 +46,7 @@ def id_range(lower: Bound, upper: Bound, after: bool = False) -> dict[str, Any]:
 
 
 def _place(value: Any) -> int:
-    """Where the type of a value is in the order."""
+    """Rank of a value's type in the sort order."""
     from bson.objectid import ObjectId
     from bson.timestamp import Timestamp
 

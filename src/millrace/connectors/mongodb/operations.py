@@ -1,4 +1,4 @@
-"""What a MongoDB sink does with records: upserts and deletes by key, or what a function says."""
+"""Operations of a MongoDB sink: upserts and deletes by key, or the results of a function."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ _NAN = object()
 
 
 class Operations(ABC):
-    """Makes operations of records."""
+    """Makes operations from records."""
 
     ordered: bool
     """Whether they must be carried out one after the other."""
 
     @abstractmethod
     def of(self, values: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
-        """Pairs of what the operation makes superfluous if it was before, and the operation.
+        """Pairs of a token and an operation; an operation supersedes earlier ones with an equal
+        token.
 
         Raises:
             SerializationError: a record is no document, or has no key.
@@ -38,8 +39,8 @@ class Operations(ABC):
 
 @dataclass(frozen=True)
 class KeyedOperations(Operations):
-    """A record replaces the document of its key, or deletes it; without key fields its ``_id`` is
-    the key, and a record that has none becomes a new document."""
+    """Makes a record replace or delete the document of its key. Without key fields its ``_id``
+    is the key, and a record without ``_id`` becomes a new document."""
 
     key: tuple[str, ...] = ()
     ordered = False
@@ -76,7 +77,8 @@ class KeyedOperations(Operations):
 
 @dataclass(frozen=True)
 class FunctionOperations(Operations):
-    """What a function makes of a record: operations of pymongo, one, a list or None."""
+    """Calls a function, which returns for each record a pymongo operation, a list of them, or
+    None."""
 
     function: Callable[[Any], Any]
     ordered = True
@@ -96,14 +98,14 @@ class FunctionOperations(Operations):
 
 
 def _of(key: Any) -> dict[str, Any]:
-    """The filter of the document with this key, whatever it is: a key such as ``{"$gte": ""}`` is
-    one to compare with, not a condition."""
+    """Filter of the document with this key. A key such as ``{"$gte": ""}`` is a value to compare
+    with, not a condition."""
     return {_ID: {"$eq": key}}
 
 
 def _token(key: Any) -> Any:
-    """Equal for keys that are one to MongoDB: 1, 1.0 and Decimal(1), but not 1 and True; also
-    within documents."""
+    """A value that is equal for keys that MongoDB treats as equal: 1, 1.0 and Decimal(1), but
+    not 1 and True; this applies within documents, too."""
     if type(key) in _PLAIN:
         return key
     if isinstance(key, dict):

@@ -1,4 +1,4 @@
-"""How a collection is cut into parts that are read side by side."""
+"""Partitioning of a collection into parts that are read in parallel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["PartitionStrategy"]
 
 
 class PartitionStrategy(Enum):
-    """Ways to find the bounds. Flink docs: "MongoDB", Partition Strategies.
+    """Strategies to find the bounds of partitions. Flink docs: "MongoDB", Partition Strategies.
 
     Of Flink's, ``SAMPLE``, ``SPLIT_VECTOR`` and ``SHARDED`` are not here.
     """

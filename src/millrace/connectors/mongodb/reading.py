@@ -1,4 +1,4 @@
-"""What a MongoDB source reads."""
+"""Settings of a MongoDB source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARTITION_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class MongoReading:
-    """What a MongoDB source reads, and in which parts."""
+    """Settings of a MongoDB source: the selection and its parts."""
 
     connection: MongoConnection = field(default_factory=MongoConnection)
     fields: tuple[str, ...] = ()

@@ -78,7 +78,7 @@ class MongoSinkBuilder:
         return self._connect(database=require_name("a database", database))
 
     def set_collection(self, collection: str) -> MongoSinkBuilder:
-        """The collection; MongoDB makes it with its first document.
+        """The collection; MongoDB creates it with its first document.
 
         Raises:
             JobDefinitionError: it is no name.
@@ -86,8 +86,9 @@ class MongoSinkBuilder:
         return self._connect(collection=require_name("a collection", collection))
 
     def set_key(self, *fields: str) -> MongoSinkBuilder:
-        """The fields that tell documents apart: the value of one is the document's ``_id``, of
-        several a document of them, as in Flink's tables. Without: the records' own ``_id``.
+        """The key fields of documents. The value of a single field is the document's ``_id``;
+        several fields form a document, as in Flink's tables. Without key fields, the records' own
+        ``_id`` is used.
 
         Raises:
             JobDefinitionError: there are none, or one is no name.
@@ -98,10 +99,10 @@ class MongoSinkBuilder:
         return self._with(operations=KeyedOperations(names))
 
     def set_serialization_schema(self, function: Callable[[Any], Any]) -> MongoSinkBuilder:
-        """Instead of documents by key: a function that makes of each record an operation of
-        pymongo (``UpdateOne``, ``ReplaceOne``, ...), a list of them or None. They are carried
-        out in their order, and some again after a failure: they must be repeatable, as setting a
-        field is and adding to one is not.
+        """A function that makes from each record a pymongo operation (``UpdateOne``,
+        ``ReplaceOne``, ...), a list of them or None, instead of documents by key. Operations run in
+        order, and some run again after a failure: they must be repeatable, as a set of a field is,
+        and an increment is not.
 
         Raises:
             JobDefinitionError: it is no function.
@@ -113,7 +114,7 @@ class MongoSinkBuilder:
         return self._with(operations=FunctionOperations(function))
 
     def set_batch_size(self, batch_size: int) -> MongoSinkBuilder:
-        """Operations of one bulk: 1,000 unless set; -1: all of an epoch.
+        """Number of operations of one bulk: 1,000 unless set; -1 means all operations of an epoch.
 
         Raises:
             JobDefinitionError: it is neither -1 nor positive.
@@ -127,7 +128,7 @@ class MongoSinkBuilder:
         return self
 
     def set_max_retries(self, max_retries: int) -> MongoSinkBuilder:
-        """How often a bulk is sent again that no server took: 3 times unless set.
+        """Maximum number of retries of a bulk that no server accepted: 3 unless set.
 
         Raises:
             JobDefinitionError: it is no number from 0 on.
@@ -145,7 +146,7 @@ class MongoSinkBuilder:
         return self._with(retry_interval_ms=retry_interval_ms)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> MongoSinkBuilder:
-        """NONE or AT_LEAST_ONCE, which are the same here.
+        """The guarantee: NONE or AT_LEAST_ONCE, which mean the same for this sink.
 
         Raises:
             JobDefinitionError: it is EXACTLY_ONCE.
@@ -158,7 +159,7 @@ class MongoSinkBuilder:
         return self
 
     def set_error_policy(self, policy: ErrorPolicy) -> MongoSinkBuilder:
-        """What becomes of documents that the server refuses: the job fails, or goes on.
+        """Policy for documents that the server refuses: the job fails, or continues.
 
         Raises:
             JobDefinitionError: it is no policy, or one with a side output.

@@ -22,8 +22,8 @@ __all__ = ["MongoSource", "MongoSourceBuilder"]
 
 
 class MongoSource(SplitSource[Any]):
-    """Reads a collection once, as dicts, rows in columns, or what a function makes of documents;
-    made by `MongoSource.builder`.
+    """Reads a collection once, as dicts, rows in columns, or results of a function; made by
+    `MongoSource.builder`.
 
     Example:
         >>> source = (
@@ -105,7 +105,8 @@ class MongoSourceBuilder:
         return self._with(fields=tuple(require_name("a field", name) for name in fields))
 
     def set_filter(self, query: Mapping[str, Any]) -> MongoSourceBuilder:
-        """Read only documents that match, in MongoDB's language: ``{"cents": {"$gt": 100}}``.
+        """Read only documents that match a query in MongoDB's language: ``{"cents": {"$gt":
+        100}}``.
 
         Raises:
             JobDefinitionError: it is no dict.
@@ -117,8 +118,8 @@ class MongoSourceBuilder:
         return self._with(filter=query)
 
     def set_limit(self, limit: int) -> MongoSourceBuilder:
-        """Read at most so many documents, the first by ``_id``; -1: all. With a limit the
-        collection is read in one part.
+        """Read at most this number of documents, the first ones by ``_id``; -1 means all. With a
+        limit the collection is read in one part.
 
         Raises:
             JobDefinitionError: it is neither -1 nor positive.
@@ -128,7 +129,7 @@ class MongoSourceBuilder:
         return self._with(limit=None if limit == -1 else limit)
 
     def set_fetch_size(self, fetch_size: int) -> MongoSourceBuilder:
-        """Documents that the server sends at once: 2,048 unless set.
+        """Number of documents that the server sends at once: 2,048 unless set.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -137,12 +138,12 @@ class MongoSourceBuilder:
         return self._with(fetch_size=fetch_size)
 
     def set_no_cursor_timeout(self, no_cursor_timeout: bool) -> MongoSourceBuilder:
-        """Accepted for Flink programs, without effect: a cursor that was lost is opened again where
-        reading was."""
+        """Accepted for Flink programs, without effect: a lost cursor is opened again at the
+        reader's position."""
         return self
 
     def set_partition_strategy(self, strategy: PartitionStrategy) -> MongoSourceBuilder:
-        """How the collection is cut into parts.
+        """Strategy for the partitioning of the collection.
 
         Raises:
             JobDefinitionError: it is no `PartitionStrategy`.
@@ -154,7 +155,7 @@ class MongoSourceBuilder:
         return self._with(strategy=strategy)
 
     def set_partition_size(self, size: int) -> MongoSourceBuilder:
-        """About so many bytes are a part: 64 MiB unless set.
+        """Approximate size of a part in bytes: 64 MiB unless set.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -163,7 +164,7 @@ class MongoSourceBuilder:
         return self._with(partition_bytes=size)
 
     def set_partition_record_size(self, records: int) -> MongoSourceBuilder:
-        """So many documents are a part, whatever their size.
+        """Number of documents of a part, whatever their size.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -172,8 +173,8 @@ class MongoSourceBuilder:
         return self._with(partition_records=records)
 
     def set_type_information(self, type_info: TypeInformation[Any]) -> MongoSourceBuilder:
-        """The type of the records: rows whose fields are those of the documents; what a document
-        lacks is None.
+        """The type of the records: rows whose fields are those of the documents; missing fields are
+        None.
 
         Raises:
             JobDefinitionError: it is no row type.
@@ -187,7 +188,7 @@ class MongoSourceBuilder:
     def set_deserialization_schema(
         self, function: Callable[[dict[str, Any]], Any]
     ) -> MongoSourceBuilder:
-        """A function that makes a record of a document, a dict; without it, and without a type, the
+        """A function that makes a record from a document, a dict; without a function or a type, the
         document is the record.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Cuts the collection that a MongoDB source reads into ranges of ``_id``."""
+"""Enumerator of a MongoDB source: cuts the collection into ranges of ``_id``."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class MongoSplit(SourceSplit):
 
 
 class MongoEnumerator(SplitEnumerator):
-    """Finds the parts once; each subtask reads one at a time."""
+    """Finds the parts once; each subtask reads one part at a time."""
 
     def __init__(self, reading: MongoReading) -> None:
         self._reading = reading
         self._found = False
 
     def discover(self, now: int) -> Sequence[SourceSplit]:
-        """The parts, the first time.
+        """All parts at the first call, nothing later.
 
         Raises:
             MongoError: there is no such collection, or it cannot be read.

@@ -1,4 +1,5 @@
-"""Reads a range of a collection through a cursor, which is opened again where it was lost."""
+"""Reader of a range of a collection through a cursor, which is reopened at its position if it is
+lost."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _ID = "_id"
 
 
 class MongoSplitReader(SplitReader[Any]):
-    """Its position is the last ``_id`` that was read, and how many documents were."""
+    """Its position is the last ``_id`` read and the number of documents read."""
 
     def __init__(
         self, reading: MongoReading, split: MongoSplit, position: Any, context: ReaderContext
@@ -66,7 +67,7 @@ class MongoSplitReader(SplitReader[Any]):
         return documents
 
     def _opened(self) -> Any:
-        """A cursor at the position; None if the limit was reached."""
+        """A cursor at the position; None if the limit is reached."""
         reading, split = self._reading, self._split
         remaining = 0  # no limit
         if reading.limit is not None:

@@ -1,4 +1,4 @@
-"""Writes the operations of a subtask in bulks, again when no server took them."""
+"""The writer of a subtask: sends operations in bulks, with retries when no server accepted them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _REASON_LENGTH = 300
 
 @dataclass(frozen=True)
 class MongoWriting:
-    """What a MongoDB sink writes, where to and how."""
+    """Settings of a MongoDB sink: destination, operations and options."""
 
     connection: MongoConnection = field(default_factory=MongoConnection)
     operations: Operations = field(default_factory=KeyedOperations)
@@ -42,7 +42,7 @@ class MongoWriting:
 
 
 class MongoWriter(AsyncSinkWriter[Any]):
-    """Collects operations; of several on one document in a bulk only the last is sent.
+    """Collects operations; if a bulk has several for one document, only the last is sent.
 
     Args:
         sleep: waits between retries; replaced by tests.
@@ -63,7 +63,7 @@ class MongoWriter(AsyncSinkWriter[Any]):
         self._collection = database.get_collection(place.collection, codec_options=codec())
 
     def write(self, batch: RowBatch[Any]) -> None:
-        """Take a batch, and send bulks that are full.
+        """Add a batch, and send full bulks.
 
         Raises:
             MongoError: no server takes them, or one refuses them.
@@ -89,7 +89,7 @@ class MongoWriter(AsyncSinkWriter[Any]):
             return Unsent(operations, error)
 
     def _bulk(self, operations: list[Any]) -> Unsent[Any]:
-        """Carry out operations; returns those that no server took or confirmed."""
+        """Execute operations, and return those that no server accepted or confirmed."""
         import bson
         from pymongo.errors import BulkWriteError, DocumentTooLarge
 
@@ -109,7 +109,7 @@ class MongoWriter(AsyncSinkWriter[Any]):
         return Unsent([])
 
     def _left(self, operations: list[Any], details: Any) -> Unsent[Any]:
-        """What is left of a bulk that was not carried out whole."""
+        """Operations of a partly executed bulk that must be sent again."""
         place, ordered = self._writing.connection, self._writing.operations.ordered
         failed: list[dict[str, Any]] = details["writeErrors"]
         passing = [one for one in failed if one.get("code") in PASSING]
@@ -144,6 +144,6 @@ def _text(error: dict[str, Any]) -> str:
 
 
 def _document(operation: Any) -> dict[str, Any]:
-    """What an operation stores, of those that store a document."""
+    """The document that an operation stores; empty if the operation stores none."""
     document = getattr(operation, "_doc", None)
     return document if isinstance(document, dict) else {}

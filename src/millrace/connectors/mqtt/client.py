@@ -1,4 +1,4 @@
-"""A subscriber whose session the server keeps: what it did not acknowledge comes again."""
+"""A subscriber with a persistent session: the server redelivers unacknowledged messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections to MQTT servers: their URL, and clients of paho."""
+"""Connections to MQTT servers: their URLs, and paho clients."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
 
 class MqttError(ConnectorError):
-    """An MQTT server cannot be reached, or cannot be read or written."""
+    """An MQTT server is not reachable, readable or writable."""
 
 
 class MqttMessage(NamedTuple):
@@ -54,7 +54,7 @@ def import_paho() -> Any:
 
 
 def require_url(url: Any) -> str:
-    """The URL itself.
+    """The URL itself, after a check.
 
     Raises:
         JobDefinitionError: it is no URL of an MQTT server.
@@ -69,7 +69,8 @@ def require_url(url: Any) -> str:
 
 
 def _is_address(url: str) -> bool:
-    """Whether all of it is understood: a password with a # ends what else counts as the host."""
+    """Whether all parts of the URL are valid: a ``#`` in a password would otherwise turn the
+    text before it into the host."""
     try:
         parts = urlsplit(url)
         fits = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
@@ -85,7 +86,7 @@ def shown_url(url: str) -> str:
 
 
 class MqttConnection:
-    """A client of MQTT 5 in a thread of its own, which does not connect again by itself.
+    """An MQTT 5 client in a thread of its own, which does not reconnect by itself.
 
     Args:
         client_id: the name of the session; "": the server chooses one.
@@ -159,8 +160,8 @@ class MqttConnection:
             self._lost(str(reason))
 
     def subscribe(self, topics: list[str]) -> str:
-        """Subscribe with quality of service 1; messages that were there before come once, when the
-        session is new. Returns why not, or "" when the server has agreed."""
+        """Subscribe with quality of service 1; retained messages are delivered once, if the
+        session is new. Returns the reason of a refusal, or "" if the server has agreed."""
         mqtt = import_paho()
         options = mqtt.subscribeoptions.SubscribeOptions(
             qos=1, retainHandling=mqtt.subscribeoptions.SubscribeOptions.RETAIN_SEND_IF_NEW_SUB
@@ -177,7 +178,7 @@ class MqttConnection:
         return ", ".join(refusals)
 
     def close(self) -> None:
-        """Disconnect; a session that is kept stays at the server."""
+        """Disconnect; the server keeps a persistent session."""
         self._ended = True
         with suppress(Exception):
             self.client.disconnect()

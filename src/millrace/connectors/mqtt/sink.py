@@ -19,7 +19,7 @@ _PATIENCE_S = 60.0
 
 @dataclass(frozen=True)
 class MqttWriting:
-    """What an MQTT sink writes, and how."""
+    """Settings of an MQTT sink."""
 
     url: str = ""
     topic: Callable[[Any], str] | str | None = None
@@ -59,7 +59,7 @@ class MqttSink(Sink[Any]):
 
 
 class _Publisher:
-    """A connection, and what the server has not acknowledged."""
+    """A connection and its messages that the server has not acknowledged."""
 
     def __init__(self, url: str) -> None:
         self.failure = ""
@@ -72,7 +72,7 @@ class _Publisher:
         self.failure = reason
 
     def _on_answered(self, _: Any, __: Any, mid: int, reason: Any, ___: Any) -> None:
-        """The server has answered to a message: that it has stored it, or why it has not."""
+        """Handle the server's response to a message: it was stored, or refused with a reason."""
         if reason.is_failure:
             self.failure = f"the server refuses a message: {reason}"
 
@@ -80,7 +80,7 @@ class _Publisher:
         self.waiting.append(self._connection.client.publish(topic, payload, 1, retain))
 
     def wait(self) -> None:
-        """Until the server has acknowledged all.
+        """Wait until the server has acknowledged all messages.
 
         Raises:
             MqttError: the connection is lost, or the server does not answer.
@@ -101,14 +101,14 @@ class _Publisher:
 
 
 class MqttWriter(SinkWriter[Any]):
-    """Publishes as it is written to."""
+    """Publishes records as they are written."""
 
     def __init__(self, writing: MqttWriting) -> None:
         self._writing = writing
         self._publisher = _Publisher(writing.url)
 
     def begin_epoch(self, epoch: WriterEpoch) -> None:
-        """Connect again if the connection was lost while there was nothing to publish."""
+        """Reconnect if the connection was lost while no message was outstanding."""
         if self._publisher.failure:
             self._publisher.close()
             self._publisher = _Publisher(self._writing.url)
@@ -131,7 +131,7 @@ class MqttWriter(SinkWriter[Any]):
                 raise MqttError(f"cannot publish to topic {chosen!r}: {error}") from error
 
     def flush(self, end_of_input: bool) -> None:
-        """Wait until the server has acknowledged what the epoch has published.
+        """Wait until the server has acknowledged the epoch's messages.
 
         Raises:
             MqttError: the connection is lost.
@@ -161,7 +161,7 @@ class MqttSinkBuilder:
         return self._with(topic=topic)
 
     def set_value_serialization_schema(self, schema: SerializationSchema[Any]) -> MqttSinkBuilder:
-        """What makes the payload.
+        """The schema of the payload.
 
         Raises:
             JobDefinitionError: it is no `SerializationSchema`.
@@ -173,7 +173,7 @@ class MqttSinkBuilder:
         return self._with(schema=schema)
 
     def set_retain(self, retain: bool) -> MqttSinkBuilder:
-        """Have the server keep the last message of each topic for who subscribes later."""
+        """Have the server retain the last message of each topic for later subscribers."""
         return self._with(retain=bool(retain))
 
     def build(self) -> MqttSink:

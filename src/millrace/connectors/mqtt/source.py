@@ -22,7 +22,7 @@ __all__ = ["MqttSource", "MqttSourceBuilder"]
 
 @dataclass(frozen=True)
 class MqttReading:
-    """What an MQTT source reads, and how."""
+    """Settings of an MQTT source."""
 
     url: str = ""
     client_id: str = ""
@@ -35,7 +35,7 @@ class MqttReading:
 
 
 class MqttSource(Source[Any]):
-    """Reads messages, which are acknowledged when a complete checkpoint has them; made by
+    """Reads messages, which are acknowledged when a complete checkpoint covers them; made by
     `MqttSource.builder`.
 
     Example:
@@ -119,8 +119,8 @@ class MqttSourceBuilder:
         return self._with(url=require_url(url))
 
     def set_client_id(self, client_id: str) -> MqttSourceBuilder:
-        """The name of the session, which the server keeps while the job is away: no other client
-        may have it, and it must stay the same when the job is resumed."""
+        """The client id of the session, which the server keeps while the job is down. It must be
+        unique on the server, and stay the same when the job is resumed."""
         return self._with(client_id=client_id)
 
     def set_topics(self, *topics: str) -> MqttSourceBuilder:
@@ -128,7 +128,7 @@ class MqttSourceBuilder:
         return self._with(topics=topics)
 
     def set_value_only_deserializer(self, schema: DeserializationSchema[Any]) -> MqttSourceBuilder:
-        """What reads the payload of a message.
+        """The schema of the payload.
 
         Raises:
             JobDefinitionError: it is no `DeserializationSchema`.
@@ -140,12 +140,12 @@ class MqttSourceBuilder:
         return self._with(schema=schema, deserialize=None)
 
     def set_deserializer(self, function: Callable[[MqttMessage], Any]) -> MqttSourceBuilder:
-        """A function of the whole message; None leaves it out."""
+        """A function of the whole message; None skips the message."""
         return self._with(deserialize=function, schema=None)
 
     def set_message_id(self, function: Callable[[MqttMessage], str]) -> MqttSourceBuilder:
-        """A function that gives a message the id which no other has: then each is processed exactly
-        once."""
+        """A function that returns a unique id of each message: with it, each message is
+        processed exactly once."""
         return self._with(message_id=function)
 
     def set_shared_group(self, group: str) -> MqttSourceBuilder:
