@@ -1,1 +1,1 @@
-"""Runtime of a subtask: operators, timers, watermarks, buffers. Plain Python."""
+"""Runtime of a subtask: operators, timers, watermarks and buffers, in plain Python."""

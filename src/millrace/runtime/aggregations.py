@@ -1,4 +1,4 @@
-"""The built-in rolling aggregations as reduce functions: sum, min, max, min_by, max_by.
+"""Built-in rolling aggregations as reduce functions: sum, min, max, min_by, max_by.
 
 ``sum``, ``min`` and ``max`` keep the other fields of the first record; ``min_by`` and ``max_by``
 keep the whole record that has the extreme value, the first one on a tie (Flink docs, "Operators").
@@ -17,7 +17,7 @@ Position = int | str
 
 
 def field_of(value: Any, position: Position) -> Any:
-    """A field of a record, by position or name; a plain value is its own field 0.
+    """A field of a record, by position or name. A plain value is its own field 0.
 
     Raises:
         JobExecutionError: a plain value has no such field.
@@ -83,7 +83,7 @@ def _list_with(values: Iterable[Any], position: int, new: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class Projection:
-    """Tuples of some of the fields."""
+    """Projection of records to tuples of some fields."""
 
     positions: tuple[Position, ...]
 

@@ -1,4 +1,4 @@
-"""Asynchronous requests: coroutines on an event loop in a thread beside the operator."""
+"""Asynchronous requests: coroutines on an event loop, in a thread beside the operator's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from millrace.common.functions.async_functions import AsyncFunction, AsyncRetryS
 
 
 class Done(NamedTuple):
-    """The outcome of a request: its results or its error."""
+    """Outcome of a request: its results or its error."""
 
     number: int
     results: Iterable[Any] | None
@@ -22,7 +22,7 @@ class Done(NamedTuple):
 
 
 class AsyncRequests:
-    """Starts requests and reports which have ended. Used by one thread."""
+    """Starts requests and reports which ones have ended. Used by one thread."""
 
     def __init__(self, function: Any, timeout: float, retry: AsyncRetryStrategy) -> None:
         is_object = isinstance(function, AsyncFunction)
@@ -45,7 +45,7 @@ class AsyncRequests:
         self._loop.close()
 
     def start(self, requests: list[tuple[int, Any]]) -> None:
-        """Start requests: (number, record) each."""
+        """Start requests, given as pairs (number, record)."""
         self._loop.call_soon_threadsafe(self._start, self._generation, requests)
 
     def _start(self, generation: int, requests: list[tuple[int, Any]]) -> None:
@@ -55,8 +55,8 @@ class AsyncRequests:
             task.add_done_callback(self._tasks.discard)
 
     def cancel_all(self) -> None:
-        """Cancel all requests and drop their results. The event loop stays: clients that the
-        user's function made are bound to it."""
+        """Cancel all requests and drop their results. The event loop stays, because clients that
+        the user's function created are bound to it."""
         self._generation += 1
         self._loop.call_soon_threadsafe(self._cancel)
 
@@ -65,8 +65,8 @@ class AsyncRequests:
             task.cancel()
 
     def ended(self, wait: float | None = 0.0) -> list[Done]:
-        """The requests that have ended since the last call; waits up to ``wait`` seconds for one,
-        or without limit if it is None."""
+        """Requests that have ended since the last call. Waits up to ``wait`` seconds for one, or
+        without limit if ``wait`` is None."""
         found: list[tuple[int, Done]] = []
         with suppress(Empty):
             if wait != 0:

@@ -1,4 +1,4 @@
-"""Buffers: what flows between stages. One buffer holds up to thousands of records."""
+"""Buffers: the data that flows between stages. One buffer holds up to thousands of records."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Buffer(NamedTuple):
 
     @staticmethod
     def unpack(data: bytes) -> Buffer:
-        """The buffer that `pack` wrote."""
+        """The buffer from the bytes of `pack`."""
         payload = memoryview(data)[_HEADER.size :]  # not copied: it may be megabytes
         return Buffer._make((*_HEADER.unpack_from(data)[1:], payload))
 
@@ -66,8 +66,8 @@ class Buffer(NamedTuple):
 def delivered_to(
     subtask: int, stage: int, lane: int, partition: int, attempt: int, sequence: int, payload: bytes
 ) -> Buffer:
-    """A piece of a partition for a lane of a source: it comes over no edge, and has the number of
-    the stage and that of the partition in place of edge and watermark."""
+    """A buffer with a piece of a partition for a lane of a source. It comes over no edge: it has
+    the stage's number as edge and the partition's number as watermark."""
     kind = BufferKind.DELIVERED
     return Buffer(subtask, stage, lane, attempt, sequence, kind, partition, 0, payload)
 
@@ -84,7 +84,7 @@ def end_of(
     idle: bool,
     sent: Sequence[int],
 ) -> Buffer:
-    """The END buffer of a producer for one task.
+    """END buffer of a producer for one task.
 
     ``sent`` tells how many buffers came before it for each of the task's subtasks; ``idle`` is the
     producer's watermark status.
@@ -101,6 +101,6 @@ def ends_idle(end: Buffer) -> bool:
 
 
 def sent_before(end: Buffer, position: int) -> int:
-    """How many buffers came before an END buffer for the task's subtask number ``position``."""
+    """Number of buffers before an END buffer for the task's subtask number ``position``."""
     count: int = _COUNT.unpack_from(end.payload, 1 + position * _COUNT.size)[0]
     return count

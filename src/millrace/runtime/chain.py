@@ -1,4 +1,5 @@
-"""Building the operators of a stage and connecting them with each other and with exchanges."""
+"""Operator chains: creates the operators of a stage and connects them with each other and with
+exchanges."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from millrace.state.store import SubtaskState
 
 
 class OperatorChain:
-    """The operators of one subtask, head first, and the exchanges at its ends."""
+    """Operators of one subtask, head first, and the exchanges at its ends."""
 
     def __init__(
         self, program: Program, stage: Stage, subtask: int, state: SubtaskState,
@@ -45,11 +46,11 @@ class OperatorChain:
 
     @property
     def head(self) -> Operator:
-        """The operator that takes the subtask's input."""
+        """Operator that takes the subtask's input."""
         return self.operators[0]
 
     def inputs(self) -> dict[int, Output]:
-        """Per edge that leads here, the input of the head that it feeds."""
+        """For each incoming edge, the input of the head that it feeds."""
         edges = (edge for edge in self._program.edges if edge.id in self._stage.inputs)
         return {edge.id: operator_input(self.head, edge.input_number) for edge in edges}
 
@@ -62,7 +63,8 @@ class OperatorChain:
                 one.records = 0
 
     def figures(self, taken: int) -> tuple[OperatorFigures, ...]:
-        """What each operator took and gave in this epoch; ``taken``: records that came in."""
+        """Records in and out of each operator in this epoch. ``taken`` is the number of records
+        that came in."""
         return tuple(
             OperatorFigures(
                 sum(one.records for one in inputs) if index else taken,
@@ -76,11 +78,12 @@ class OperatorChain:
 
     @property
     def holds_end(self) -> bool:
-        """Whether the beginning of a loop holds the end of the input back."""
+        """Whether the head of a loop delays the end of the input."""
         return any(operator.holds_end for operator in self.operators)
 
     def restore(self, watermark: int) -> None:
-        """The tables changed other than by this chain: let all operators take over what they hold.
+        """Let all operators refresh from the tables, after something other than this chain has
+        changed these.
 
         ``watermark`` (ms since the epoch) is the one of the subtask's input.
         """
@@ -97,7 +100,7 @@ class OperatorChain:
                     self.exchanges[route.edge].restored_watermark = operator.watermark
 
     def idle_exchanges(self, idle: bool) -> dict[int, bool]:
-        """Per edge, whether it is idle, given whether the subtask's input is."""
+        """For each edge, whether it is idle, given whether the subtask's input is."""
         edges: dict[int, bool] = {}
         inputs = {0: idle}
         for index, (operator, node) in enumerate(

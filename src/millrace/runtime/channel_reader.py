@@ -1,4 +1,4 @@
-"""Decodes the buffers of one channel of an epoch, in their order."""
+"""Decoder of the buffers of one channel of an epoch, in order."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class ChannelReader:
-    """Turns buffers back into batches; remembers the schema of columns."""
+    """Decodes buffers to batches, and remembers the schema of columns."""
 
     def __init__(self) -> None:
         self._columns: ColumnStreamReader | None = None
 
     def read(self, buffer: Buffer) -> Batch:
-        """The batch in a buffer."""
+        """Batch of a buffer."""
         if buffer.kind == BufferKind.RECORDS:
             # a column has plain values, or tuples of such
             kind = ImmutableRows if buffer.payload[:1] == COLUMNS else RowBatch

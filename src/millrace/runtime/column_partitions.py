@@ -1,4 +1,4 @@
-"""Dividing columnar batches among the targets of an exchange, and making one of several."""
+"""Divides columnar batches among the targets of an exchange, and joins several batches into one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Part = tuple[int, ColumnBatch]
 
 
 def joined(batches: Sequence[ColumnBatch]) -> Sequence[ColumnBatch]:
-    """Batches of one schema as one; as they are where no one batch can hold all of it."""
+    """Batches of one schema as one batch. Unchanged if one batch cannot hold all rows."""
     first = batches[0]
     if len(batches) == 1:
         return batches
@@ -34,7 +34,7 @@ def joined(batches: Sequence[ColumnBatch]) -> Sequence[ColumnBatch]:
 
 
 def by_target(batch: ColumnBatch, targets: npt.NDArray[np.unsignedinteger[Any]]) -> Iterator[Part]:
-    """The records for each target, in their order; ``targets`` has one number per record."""
+    """Records for each target, in order. ``targets`` has one number per record."""
     counts = np.bincount(targets)
     if counts.max(initial=0) == len(batch):
         if len(batch):
@@ -49,8 +49,8 @@ def by_target(batch: ColumnBatch, targets: npt.NDArray[np.unsignedinteger[Any]])
 
 
 def in_turn(batch: ColumnBatch, targets: Sequence[int], first: int) -> Iterator[Part]:
-    """Each of the targets gets an equal part, from the one at position ``first`` on; earlier ones
-    get what remains."""
+    """Equal parts for all targets, from the target at position ``first`` on. The first targets
+    get the remaining records."""
     width, end = len(targets), 0
     size, rest = divmod(len(batch), width)
     for number in range(width):
@@ -60,7 +60,7 @@ def in_turn(batch: ColumnBatch, targets: Sequence[int], first: int) -> Iterator[
 
 
 def taken(batch: ColumnBatch, rows: npt.NDArray[np.intp]) -> ColumnBatch:
-    """The records at some positions.
+    """Records at some positions.
 
     Raises:
         JobExecutionError: Arrow cannot take single values from a column.

@@ -1,4 +1,5 @@
-"""State of `KeyedStream.process_batch`: columns by key slot, aligned with the rows of a batch.
+"""State of `KeyedStream.process_batch`: columns with one slot per key, aligned with the rows of a
+batch.
 
 Each state is a `SlotTable` of its own, so a program may get another state and keep those it has. A
 key that has nothing has no slot.
@@ -35,7 +36,7 @@ _Rows = npt.NDArray[np.int64] | None
 
 
 def column_state(descriptor: ColumnDescriptor, table: SlotTable) -> ColumnState:
-    """The state that a descriptor describes."""
+    """State for a descriptor."""
     if isinstance(descriptor, ValueColumnDescriptor):
         return ValueColumnState(descriptor, table)
     if isinstance(descriptor, ReducingColumnDescriptor):
@@ -49,7 +50,8 @@ def column_state(descriptor: ColumnDescriptor, table: SlotTable) -> ColumnState:
 
 
 def column_values(values: Any, count: int, what: str) -> pa.Array:
-    """What a function gave as a column of so many rows: an array of any library, or one value.
+    """A function's result as a column of ``count`` rows. The result may be an array of any library,
+    or one value.
 
     Raises:
         StateError: it is of another length.
@@ -71,7 +73,7 @@ def column_values(values: Any, count: int, what: str) -> pa.Array:
 
 
 class ColumnState:
-    """What all states in columns have in common.
+    """Common base of states in columns.
 
     Args:
         descriptor: its name and time-to-live.
@@ -89,24 +91,24 @@ class ColumnState:
         self._life = TimeToLive(table, self._used, descriptor.ttl_millis())
 
     def bind(self, key: tuple[pa.DataType, ...]) -> None:
-        """The keys are of these types."""
+        """Set the types of the keys."""
         self.table.bind(ColumnsOf(key, values=self._values))
 
     def attach(self, keys: list[pa.Array], count: int) -> None:
-        """From now on columns are of these keys."""
+        """Set the keys that the columns are aligned with from now on."""
         self._keys, self._count = keys, count
         self._slots: Positions | None = None
 
     def begin_epoch(self, now: int) -> None:
-        """From now on it is another time."""
+        """Begin an epoch at a new time."""
         self._life.begin_epoch(now)
 
     def end_epoch(self) -> None:
-        """Forget some of what has expired."""
+        """Forget some of the expired entries."""
         self._remove(self._life.swept())
 
     def clear(self, mask: Any = None) -> None:
-        """Forget the keys of some rows."""
+        """Clear the state of some rows' keys."""
         slots = self._found()
         if mask is not None:
             kept = column_values(mask, self._count, f"clear() of state {self.name!r}")
@@ -119,7 +121,7 @@ class ColumnState:
             self._slots = None
 
     def _found(self) -> Positions:
-        """The slots of the rows' keys; -1: there is nothing."""
+        """Slots of the rows' keys. -1 if a key has no state."""
         slots = self._slots
         if slots is None:
             slots = self.table.slots_of(self._keys, create=False)
@@ -129,7 +131,7 @@ class ColumnState:
         return slots
 
     def _at(self, slots: Positions) -> npt.NDArray[Any]:
-        """The first column at slots; where there are none anything."""
+        """Values of the first column at the slots. Undefined where the slot is -1."""
         values = self.table.column(0)
         if not values.size:
             return np.zeros(slots.size, values.dtype)
@@ -142,7 +144,7 @@ class ColumnState:
         return found
 
     def _written(self, rows: _Rows) -> Positions:
-        """The slots of rows' keys, made where there are none, about to be written."""
+        """Slots of rows' keys, which are about to be written. Missing slots are created."""
         keys = self._keys if rows is None else [key.take(pa.array(rows)) for key in self._keys]
         if self._life:
             old = self.table.slots_of(keys, create=False)
@@ -155,7 +157,7 @@ class ColumnState:
 
 
 class ValueColumnState(ColumnState):
-    """A value per key."""
+    """One value per key."""
 
     def __init__(self, descriptor: ValueColumnDescriptor, table: SlotTable) -> None:
         self._type = descriptor.type
@@ -164,7 +166,7 @@ class ValueColumnState(ColumnState):
         super().__init__(descriptor, table, [ValueColumn(kind, name="value")])
 
     def get(self) -> pa.Array:
-        """The values of the rows' keys; null: there is none."""
+        """Values of the rows' keys. NULL if a key has none."""
         slots = self._found()
         missing = slots < 0
         found = self._at(slots)
@@ -174,7 +176,7 @@ class ValueColumnState(ColumnState):
         return pa.array(found, self._stored, mask=missing).cast(self._type)
 
     def put(self, values: Any) -> None:
-        """Set the values of the rows' keys; null clears."""
+        """Set the values of the rows' keys. NULL clears the value."""
         column = column_values(values, self._count, f"put() of state {self.name!r}")
         column = column.cast(self._type)
         rows: _Rows = None
@@ -186,7 +188,7 @@ class ValueColumnState(ColumnState):
         self.table.column(0)[slots] = self._numbers(column)
 
     def _last_set(self, column: pa.Array) -> npt.NDArray[np.int64]:
-        """The last rows of keys whose last value is not null; other keys are cleared."""
+        """Last rows of the keys whose last value is not NULL. The other keys are cleared."""
         last = StableGroups.of(self._written(None)).last
         valid = column.is_valid().to_numpy(zero_copy_only=False).take(last)
         assert self._slots is not None
@@ -204,7 +206,7 @@ class ValueColumnState(ColumnState):
 
 
 class ReducingColumnState(ColumnState):
-    """A number per key, reduced of what is added."""
+    """One number per key, to which added numbers are reduced."""
 
     def __init__(self, descriptor: ReducingColumnDescriptor, table: SlotTable) -> None:
         self._type = descriptor.type
@@ -213,14 +215,14 @@ class ReducingColumnState(ColumnState):
         super().__init__(descriptor, table, [column])
 
     def add(self, values: Any) -> None:
-        """Add to the rows' keys; nulls are skipped."""
+        """Add values to the rows' keys. NULLs are skipped."""
         column, rows = _present(self, values, "add")
         numbers = column.cast(self._type).to_numpy(zero_copy_only=False)
         slots = self._written(rows)
         self._ufunc.at(self.table.column(0), slots, numbers)
 
     def accumulate(self, values: Any) -> pa.Array:
-        """Add to the rows' keys; returns what each row's key has after it."""
+        """Add values to the rows' keys, and return the value of each row's key after that row."""
         column = column_values(values, self._count, f"accumulate() of state {self.name!r}")
         if column.null_count:
             raise StateError(
@@ -235,14 +237,14 @@ class ReducingColumnState(ColumnState):
         return pa.array(found, self._type)
 
     def get(self) -> pa.Array:
-        """What the rows' keys have; null: nothing was added."""
+        """Values of the rows' keys. NULL if no value was added."""
         slots = self._found()
         found = self._at(slots)
         return pa.array(found, self._type, mask=slots < 0)
 
 
 class AggregatingColumnState(ColumnState):
-    """An aggregate per key."""
+    """One aggregate per key."""
 
     def __init__(self, descriptor: AggregatingColumnDescriptor, table: SlotTable) -> None:
         self._aggregate = descriptor.aggregate
@@ -252,7 +254,7 @@ class AggregatingColumnState(ColumnState):
         super().__init__(descriptor, table, columns)
 
     def add(self, values: Any) -> None:
-        """Add to the rows' keys; nulls are skipped."""
+        """Add values to the rows' keys. NULLs are skipped."""
         column, rows = _present(self, values, "add")
         lifted = self._aggregate.lift(column.to_numpy(zero_copy_only=False))
         slots = self._written(rows)
@@ -261,7 +263,7 @@ class AggregatingColumnState(ColumnState):
             ufunc.at(kept, slots, np.asarray(part).astype(kept.dtype))
 
     def get(self) -> pa.Array:
-        """The results of the rows' keys; null: nothing was added."""
+        """Results of the rows' keys. NULL if no value was added."""
         slots = self._found()
         there = np.flatnonzero(slots >= 0)
         parts = [self.table.column(number).take(slots[there]) for number in range(self._used)]
@@ -272,7 +274,7 @@ class AggregatingColumnState(ColumnState):
 
 
 def _present(state: ColumnState, values: Any, method: str) -> tuple[pa.Array, _Rows]:
-    """The values that are not null, and their rows."""
+    """Values that are not NULL, and their rows."""
     column = column_values(values, state._count, f"{method}() of state {state.name!r}")
     if not column.null_count:
         return column, None
@@ -281,7 +283,7 @@ def _present(state: ColumnState, values: Any, method: str) -> tuple[pa.Array, _R
 
 
 def _stored_type(kind: pa.DataType) -> pa.DataType | None:
-    """What NumPy keeps values of a type as; None: Python objects."""
+    """Type in which NumPy stores values of a type. None if they are stored as Python objects."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         return kind
     if pa.types.is_temporal(kind) and kind != pa.month_day_nano_interval():

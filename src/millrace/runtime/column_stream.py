@@ -1,4 +1,4 @@
-"""Columns on their way from one subtask to another: one Arrow IPC stream per target and epoch.
+"""Columns in transit between subtasks: one Arrow IPC stream per target and epoch.
 
 The schema goes first and once, a dictionary again only when it has changed, then batch after batch.
 Each payload is what the stream has grown by; a batch of another schema begins another stream. Event
@@ -25,10 +25,11 @@ _KINDS = b"k"
 
 
 class ColumnStreamWriter:
-    """Writes batches of one schema, to one target or to several that get the same."""
+    """Writes batches of one schema, to one target or to several targets that get the same
+    batches."""
 
     def __init__(self, batch: ColumnBatch) -> None:
-        """``batch``: the first one, not written yet; its schema is that of the stream.
+        """``batch`` is the first batch, whose schema the stream gets. It is not written here.
 
         Raises:
             JobExecutionError: a column is of a type that cannot be sent.
@@ -44,7 +45,7 @@ class ColumnStreamWriter:
         return batch.same_columns(self._first)
 
     def write(self, batch: ColumnBatch) -> bytes:
-        """Append a batch; returns the bytes by which the stream grows.
+        """Append a batch, and return the bytes that are appended to the stream.
 
         Raises:
             JobExecutionError: a column cannot be written.
@@ -73,7 +74,7 @@ class ColumnStreamReader:
         self._reader: Any = None
 
     def read(self, payload: bytes | memoryview) -> ColumnBatch:
-        """The batch of the next payload."""
+        """Batch of the next payload."""
         self._source.feed(payload)
         if self._reader is None:
             self._open()
@@ -100,7 +101,7 @@ class ColumnStreamReader:
 
 
 def check_columns(schema: pa.Schema) -> None:
-    """Raises JobExecutionError for a column of a type that another process may not know."""
+    """Raises JobExecutionError if a column has a type that another process may not know."""
     for field in schema:
         for kind in _types_within(field.type):
             if isinstance(kind, pa.BaseExtensionType) and not _is_canonical(kind):
@@ -111,7 +112,7 @@ def check_columns(schema: pa.Schema) -> None:
 
 
 def _is_canonical(kind: pa.BaseExtensionType) -> bool:
-    """Whether Arrow itself defines it, so that every process knows it."""
+    """Whether Arrow itself defines the type, so that every process knows it."""
     return str(kind.extension_name).startswith("arrow.") and not isinstance(kind, pa.ExtensionType)
 
 
@@ -135,7 +136,7 @@ def _sent_schema(batch: ColumnBatch) -> pa.Schema:
 
 
 class _Sink(io.RawIOBase):
-    """Holds what is written until it is taken."""
+    """Holds written bytes until they are taken."""
 
     def __init__(self) -> None:
         self._pieces: list[Any] = []
@@ -148,19 +149,19 @@ class _Sink(io.RawIOBase):
         return len(piece)
 
     def taken(self) -> bytes:
-        """All that was written since the last call."""
+        """All bytes written since the last call."""
         pieces, self._pieces = self._pieces, []
         return b"".join(pieces)
 
 
 class _Source(io.RawIOBase):
-    """Reads one payload after the other."""
+    """Reads one payload after another."""
 
     def __init__(self) -> None:
         self.feed(b"")
 
     def feed(self, payload: bytes | memoryview) -> None:
-        """Go on with this payload."""
+        """Continue with this payload."""
         self._payload = memoryview(payload)
         self._position = 0
 

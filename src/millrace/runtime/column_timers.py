@@ -1,4 +1,4 @@
-"""`ColumnTimers`: timers of keys in columns; those that are due are taken as a batch."""
+"""`ColumnTimers`: timers of keys in columns. Due timers are taken as a batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TIME = ValueColumn(np.dtype(np.int64), name="time")
 
 
 class ColumnTimers:
-    """The timers of one operator in one time domain: a slot for each key and time.
+    """Timers of one operator in one time domain, with a slot for each key and time.
 
     Args:
         table: where they are.
@@ -29,18 +29,18 @@ class ColumnTimers:
         self._queue = ExpiryQueue()
 
     def bind(self, key: tuple[pa.DataType, ...]) -> None:
-        """The keys are of these types."""
+        """Set the types of the keys."""
         self.table.bind(ColumnsOf(key, (pa.int64(),), values=(_TIME,)))
 
     def refresh(self) -> None:
-        """The table was restored, replayed or rolled back."""
+        """Refresh after the table was restored, replayed or rolled back."""
         self._queue = ExpiryQueue()
         if self.table.columns is not None:
             slots = self.table.live_slots()
             self._queue.add(slots, self.table.column(0).take(slots))
 
     def register(self, keys: list[pa.Array], times: pa.Array) -> None:
-        """Set timers; setting the same one again does nothing."""
+        """Set timers. Setting the same timer again has no effect."""
         entry, moments = _entries(keys, times)
         if not moments.size:
             return
@@ -52,15 +52,15 @@ class ColumnTimers:
         self._queue.add(slots, moments.take(firsts))
 
     def delete(self, keys: list[pa.Array], times: pa.Array) -> None:
-        """Remove timers that are set."""
+        """Remove timers."""
         entry, moments = _entries(keys, times)
         if moments.size:
             slots = self.table.slots_of(entry, create=False)
             self.table.remove(distinct(slots[slots >= 0]))
 
     def due(self, until: int) -> tuple[list[pa.Array], npt.NDArray[np.int64]] | None:
-        """Take the timers up to and including ``until``: their keys and times, in the order of
-        time; None: there is none."""
+        """Remove the timers up to and including ``until``, and return their keys and times in
+        the order of time. None if there are none."""
         slots = distinct(self._queue.due(until))
         # a timer that was deleted may be in the queue still, and its slot be another one's
         slots = slots[self.table.space.live.take(slots)] if slots.size else slots
@@ -76,12 +76,12 @@ class ColumnTimers:
         return keys, times
 
     def earliest(self) -> int | None:
-        """When the next timer is due at the earliest, or None."""
+        """Lower bound of the time of the next timer. None if there is no timer."""
         return self._queue.earliest()
 
 
 def _entries(keys: list[pa.Array], times: pa.Array) -> tuple[list[pa.Array], npt.NDArray[np.int64]]:
-    """Keys with times, of the rows that have a time."""
+    """Keys and times of the rows that have a time."""
     times = times.cast(pa.int64())
     if times.null_count:
         there = times.is_valid()

@@ -1,4 +1,5 @@
-"""One attempt to commit: calls a committer, and sorts the requests into done, lost and to retry."""
+"""One attempt to commit: calls a committer, and sorts the requests into committed, lost and to
+be retried."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ __all__ = ["Committing"]
 
 
 class Committing:
-    """A committer with its metrics, which are named as Flink's ``SinkCommitterMetricGroup``.
+    """A committer and its metrics, which have the names of Flink's ``SinkCommitterMetricGroup``.
 
     Args:
         name: of the sink, for messages.
@@ -33,7 +34,7 @@ class Committing:
         self._failed = metrics.counter("failedCommittables")
 
     def attempt(self, requests: Sequence[CommitRequest[Any]]) -> list[CommitRequest[Any]]:
-        """Try to commit; returns those to be tried again, each with the reason if there is one.
+        """Try to commit, and return the requests to retry, each with the reason if there is one.
 
         Raises:
             JobExecutionError: a request failed for a reason that the committer does not know.
@@ -55,7 +56,7 @@ class Committing:
         return [request for request in requests if self._is_left(request)]
 
     def _is_left(self, request: CommitRequest[Any]) -> bool:
-        """Count what became of a request; whether it is to be tried again."""
+        """Count the outcome of a request, and return whether it must be retried."""
         match request.state:
             case CommitState.RETRY:
                 self._retried.inc()

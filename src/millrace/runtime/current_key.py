@@ -1,4 +1,4 @@
-"""The key whose record or timer is being processed."""
+"""Key whose record or timer is being processed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from millrace.state.frozen import is_immutable
 
 
 class CurrentKey:
-    """The key whose record or timer is being processed."""
+    """Key whose record or timer is being processed."""
 
     __slots__ = ("key", "shared")
 
@@ -18,6 +18,6 @@ class CurrentKey:
         """Whether user code and state hold the same objects, which either may change in place."""
 
     def note(self, value: Any) -> None:
-        """A value went into state or came out of it."""
+        """Note a value that was written to state or read from it."""
         if not self.shared and not is_immutable(value):
             self.shared = True

@@ -1,4 +1,4 @@
-"""Outputs of streams with a declared type: records of another type are refused."""
+"""Outputs of streams with a declared type. Records of another type are refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ __all__ = ["DeclaredRecords", "declared_output", "with_declared_output"]
 
 @dataclass(frozen=True)
 class DeclaredRecords:
-    """Makes batches what a declared type says: rows where it has rows, and nothing else."""
+    """Converts batches to a declared type: tuples to rows if the type has rows. Other records
+    are refused."""
 
     type_info: TypeInformation[Any]
     convert: Conversion | None
@@ -36,14 +37,14 @@ class DeclaredRecords:
 
     @staticmethod
     def of(type_info: TypeInformation[Any] | None) -> DeclaredRecords | None:
-        """None: anything may be in the stream."""
+        """Conversion to a type. None if the stream may hold any records."""
         if type_info is None:
             return None
         convert, fits = row_conversion(type_info), batch_check(type_info)
         return None if convert is fits is None else DeclaredRecords(type_info, convert, fits)
 
     def records(self, values: list[Any]) -> list[Any]:
-        """The batch as the type wants it.
+        """Records of the batch, converted to the type.
 
         Raises:
             SerializationError: a record is not of the type.
@@ -56,8 +57,8 @@ class DeclaredRecords:
         return values
 
     def has_columns(self, batch: ColumnBatch) -> bool:
-        """Whether columns are of the type as they are: its records, its names, its Arrow types; and
-        what Python makes of each column is what the type wants."""
+        """Whether columns already have the type: its records, names and Arrow types, and Python
+        values that the type accepts."""
         wanted = self._columns
         if wanted is None:
             return False
@@ -67,8 +68,8 @@ class DeclaredRecords:
 
     @cached_property
     def _columns(self) -> tuple[str, list[str], list[pyarrow.DataType]] | None:
-        """The form, the names and the types of columns that are of the type; None: whatever they
-        are, their records have to be looked at."""
+        """Form, names and types of columns of the type. None if columns cannot tell, so that
+        records must be checked."""
         if not _is_plain(self.type_info):
             return None
         kind = self.type_info.logical_type
@@ -80,7 +81,7 @@ class DeclaredRecords:
         return form, wanted.names, wanted.types
 
     def refuse(self, values: list[Any]) -> NoReturn:
-        """Raise the error that names the first record that is not of the type."""
+        """Raise the error that names the first record of another type."""
         # the report of a failure takes the record from the variable of this name
         for value in values:
             found = mismatch(self.type_info, value)
@@ -93,8 +94,8 @@ class DeclaredRecords:
 
 
 def _is_plain(type_info: TypeInformation[Any]) -> bool:
-    """Whether records of the type have only fields whose columns become the values it declares. A
-    column of nested rows becomes dicts, one of big integers decimals, one of instants dates."""
+    """Whether records of the type have only fields whose columns become the declared Python
+    values. Columns of nested rows become dicts, of big integers decimals, and of instants dates."""
     if isinstance(type_info, RowTypeInfo):
         return all(map(_is_plain_field, type_info.get_field_types()))
     if isinstance(type_info, TupleTypeInfo):
@@ -110,13 +111,13 @@ def _is_plain_field(type_info: TypeInformation[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredOutput:
-    """An output for records of a declared type."""
+    """Output for records of a declared type."""
 
     output: Output
     declared: DeclaredRecords
 
     def emit(self, batch: Batch) -> None:
-        """Check and hand on the batch."""
+        """Check the batch and pass it on."""
         if isinstance(batch, ColumnBatch) and self.declared.has_columns(batch):
             self.output.emit(batch)
             return
@@ -127,12 +128,12 @@ class DeclaredOutput:
         self.output.emit(rows)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Hand on the watermark."""
+        """Pass on the watermark."""
         self.output.emit_watermark(timestamp)
 
 
 def declared_output(output: Output, type_info: TypeInformation[Any] | None) -> Output:
-    """The output for records of that type; the same one if it takes anything."""
+    """Output for records of a type. The same output if any records are allowed."""
     declared = DeclaredRecords.of(type_info)
     return output if declared is None else DeclaredOutput(output, declared)
 
@@ -154,5 +155,5 @@ class _Declared:
 def with_declared_output(
     factory: Callable[[], Operator], output_type: TypeInformation[Any] | None
 ) -> Callable[[], Operator]:
-    """The factory of an operator whose records are of that type."""
+    """Factory of the operator, with outputs for records of the type."""
     return factory if output_type is None else _Declared(factory, output_type)

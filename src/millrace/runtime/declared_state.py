@@ -1,4 +1,4 @@
-"""Operator state as the operator that has declared it reads and writes it."""
+"""Declared operator state, for the operator that declared it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["DeclaredValue", "declared_table"]
 
 
 class DeclaredValue:
-    """A declared state that is one value, or one per source split (``entry``).
+    """A declared state of one value, or of one value per source split (``entry``).
 
     Raises:
         StateError: the operator has not declared it.
@@ -28,22 +28,22 @@ class DeclaredValue:
         self._name = declaration.name
 
     def get(self, default: Any = None, *entry: str) -> Any:
-        """The value, which is not to be changed in place."""
+        """The value. The caller must not change it in place."""
         return self._table.data.get(operator_value(self._uid, self._name, *entry), default)
 
     def put(self, value: Any, *entry: str) -> None:
-        """Set the value; one that is what it was is not written again."""
+        """Set the value. An unchanged value is not written again."""
         key = operator_value(self._uid, self._name, *entry)
         if key not in self._table.data or self._table.data[key] != value:
             self._table.put(key, value)
 
     def remove(self, *entry: str) -> None:
-        """Forget the value, if there is one."""
+        """Remove the value, if there is one."""
         self._table.remove(operator_value(self._uid, self._name, *entry))
 
 
 def declared_table(operator: Operator, declaration: OperatorStateDeclaration) -> OperatorTable:
-    """The table of a declared list (places are pairs of subtask and number) or map.
+    """Table of a declared list or map. Places in a list are pairs of subtask and number.
 
     Raises:
         StateError: the operator has not declared it.

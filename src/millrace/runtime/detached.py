@@ -16,19 +16,20 @@ from millrace.state.serialization.payload import dump_pickle
 
 
 def detached(value: Any) -> Any:
-    """The value, or a copy of it if it can be changed in place."""
+    """The value, or a copy of a value that can be changed in place."""
     return value if is_immutable(value) else pickle.loads(dump_pickle(value))
 
 
 def detached_batch(batch: Batch) -> Batch:
-    """The batch, or a copy of it if any of its records can be changed in place."""
+    """The batch, or a copy of a batch with records that can be changed in place."""
     if isinstance(batch, ColumnBatch) or are_immutable(batch.values):
         return batch
     return RowBatch(pickle.loads(dump_pickle(batch.values)), batch.timestamps)
 
 
 def are_immutable(values: list[Any]) -> bool:
-    """Whether nobody can change any of the values in place; at the speed of C for flat ones."""
+    """Whether none of the values can be changed in place. For flat values the check runs at the
+    speed of C."""
     kinds = set(map(type, values))
     if kinds == {tuple}:
         kinds = set(map(type, chain.from_iterable(values)))

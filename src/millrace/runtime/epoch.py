@@ -1,4 +1,4 @@
-"""The plan of an epoch for a subtask, and the acknowledgement that the subtask answers with."""
+"""Plan of an epoch for a subtask, and the subtask's acknowledgement."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from millrace.state.table_id import TableId
 
 @dataclass(frozen=True)
 class QueryableState:
-    """A state that its descriptor made queryable."""
+    """A state whose descriptor made it queryable."""
 
     table: TableId
     name: str
@@ -43,7 +43,7 @@ class QueryableState:
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """A split that a source subtask is to read in this epoch."""
+    """A split for a source subtask to read in this epoch."""
 
     source: str
     """Uid of the source."""
@@ -56,7 +56,7 @@ class SplitPlan:
 
 @dataclass(frozen=True)
 class CommitPlan:
-    """A committable of a durable checkpoint that a sink's subtask is to commit."""
+    """A committable of a durable checkpoint, for a sink's subtask to commit."""
 
     committable: bytes
     retries: int = 0
@@ -64,7 +64,7 @@ class CommitPlan:
 
 @dataclass(frozen=True)
 class StateHandle:
-    """Where the state of one subtask of an earlier job graph is."""
+    """Reference to the state of one subtask of an earlier job graph."""
 
     subtask: int
     parallelism: int
@@ -77,7 +77,7 @@ class StateHandle:
 
 @dataclass(frozen=True)
 class RestoreAssignment:
-    """The state that a subtask restores, where that is not simply its own."""
+    """State that a subtask restores from other subtasks' state."""
 
     handles: tuple[StateHandle, ...]
     same_inputs: bool = True
@@ -90,17 +90,17 @@ class RestoreAssignment:
 
 @dataclass(frozen=True)
 class FreshStart:
-    """A subtask starts without state."""
+    """Start of a subtask without state."""
 
     @property
     def version(self) -> str:
-        """The version of the state without any entry."""
+        """Version of an empty state."""
         return EMPTY
 
 
 @dataclass(frozen=True)
 class LiveStart:
-    """A subtask goes on with the state that its worker has, after at most a few deltas."""
+    """Start of a subtask with the state that its worker holds, after at most a few deltas."""
 
     version: str
     """The state version to start from."""
@@ -110,7 +110,7 @@ class LiveStart:
 
 @dataclass(frozen=True)
 class RestoredStart:
-    """A subtask restores its own state, unless its worker has it."""
+    """Start of a subtask that restores its own state, unless its worker holds it."""
 
     version: str
     deltas: tuple[StateDelta, ...]
@@ -119,8 +119,8 @@ class RestoredStart:
 
 @dataclass(frozen=True)
 class AssignedStart:
-    """A subtask restores what it is assigned of the states of other subtasks, unless its worker has
-    done so: there are no deltas of its own yet."""
+    """Start of a subtask that restores its assigned parts of other subtasks' states, unless its
+    worker has already done so. The subtask has no deltas of its own yet."""
 
     version: str
     assignment: RestoreAssignment
@@ -180,7 +180,7 @@ class EpochPlan:
 
 @dataclass(frozen=True)
 class EpochContext:
-    """An epoch as the operators of a subtask know it."""
+    """An epoch, as seen by the operators of a subtask."""
 
     number: int
     now: int
@@ -208,7 +208,7 @@ class EpochContext:
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """The splits that the head of a source stage reads in an epoch, and the limits of reading."""
+    """Splits for the head of a source stage to read in an epoch, and the limits of reading."""
 
     splits: Sequence[SplitPlan]
     batch_records: int
@@ -225,7 +225,7 @@ class ReadPlan:
 
 
 class ReadResult(NamedTuple):
-    """The result of reading an epoch in the head of a source stage."""
+    """Result of reading an epoch in the head of a source stage."""
 
     ended: bool
     """Whether the input of this subtask has ended."""
@@ -248,7 +248,7 @@ class FailureKind(Enum):
 
 @dataclass
 class Failure:
-    """Why a subtask failed: a user's error is made ready to show."""
+    """Failure of a subtask. A user's error comes in displayable form."""
 
     operator: str
     record: str | None
@@ -316,7 +316,7 @@ class StateReport:
 
 @dataclass
 class TimeReport:
-    """The time that an epoch took in a subtask."""
+    """Time that an epoch took in a subtask."""
 
     began_at: float = 0.0
     """When it began, ms since the epoch by this machine's clock."""
@@ -330,7 +330,7 @@ class TimeReport:
 
 @dataclass
 class TrafficReport:
-    """Records and bytes that a subtask took and gave in an epoch."""
+    """Records and bytes that a subtask received and sent in an epoch."""
 
     records_in: int = 0
     records_out: int = 0
@@ -379,7 +379,7 @@ class CommitReport:
 
 @dataclass
 class MetricReport:
-    """The news of a subtask's metrics and accumulators."""
+    """New values of a subtask's metrics and accumulators."""
 
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Per operator uid: gauges and distributions by name."""
@@ -393,7 +393,7 @@ class MetricReport:
 
 @dataclass
 class LoopReport:
-    """Records that go round in the loops that begin or end in a subtask."""
+    """Records that circulate in the loops that begin or end in a subtask."""
 
     feedback: dict[str, int] = field(default_factory=dict)
     """Per loop: how many records are to be fed back to the head with this subtask's index."""
@@ -403,7 +403,7 @@ class LoopReport:
 
 @dataclass
 class Ack:
-    """The answer of one subtask for one epoch."""
+    """Acknowledgement of one subtask for one epoch."""
 
     stage: int
     subtask: int
@@ -431,7 +431,7 @@ class Ack:
 
 
 def ack_of(element: bytes) -> Ack:
-    """The answer in a packed buffer."""
+    """Acknowledgement in a packed buffer."""
     buffer = Buffer.unpack(element)
     assert buffer.kind == BufferKind.ACK
     ack = decode(buffer.payload)

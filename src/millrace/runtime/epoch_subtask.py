@@ -1,4 +1,4 @@
-"""A subtask driven by the epoch executor: one call per epoch, with all the input of it.
+"""A subtask driven by the epoch executor: one call per epoch, with all input of the epoch.
 
 The order is always the same: bring the state to where the epoch begins, begin it, take the whole
 input channel by channel (or read the source), end it, write down what changed, answer. The last
@@ -76,7 +76,7 @@ class EpochSubtask:
         write_segment: SegmentWriter | None = None,
         memory_is_short: Callable[[], bool] = lambda: False,
     ) -> Iterator[Buffer]:
-        """Run one epoch: yields the buffers for the next stages, the acknowledgement last.
+        """Run one epoch. Yields the buffers for the next stages, and the acknowledgement last.
 
         Args:
             memory_is_short: whether the subtask is not to stay in the worker after that.
@@ -102,8 +102,8 @@ class EpochSubtask:
         yield self._acknowledgement(ack)
 
     def _next(self, steps: Generator[Buffer, None, Ack], attempt: int) -> Buffer | Ack:
-        """The next buffer, or the answer when there is none. Whatever a user raises is a failure
-        like any other, what ends processes and generators, too."""
+        """The next buffer, or the acknowledgement if there are no more buffers. Any exception of
+        user code is a failure, even one that would end the process or a generator."""
         name = self.subtask.stage.name
         try:
             return next(steps)
@@ -177,8 +177,8 @@ class EpochSubtask:
     # -- before an epoch -----------------------------------------------------------------------
 
     def prepare(self, epoch: EpochPlan, load: Loader) -> StateOrigin:
-        """Bring the state to the version that the epoch starts from, before the epoch runs here or
-        for a neighbour that reads the state; returns how it was found."""
+        """Bring the state to the version that the epoch starts from, and return where the state
+        came from. Called before the epoch runs here, or before another subtask reads the state."""
         if self._prepared is None or self._prepared[0] is not epoch:
             plan = epoch.subtasks[self.subtask.stage.id, self.subtask.index]
             if self._was_rolled_back(epoch, plan.start):
@@ -190,14 +190,14 @@ class EpochSubtask:
         return self._prepared[1]
 
     def _was_rolled_back(self, epoch: EpochPlan, start: SubtaskStart) -> bool:
-        """Whether the last epoch that ran here did not count."""
+        """Whether the last epoch that ran here was rolled back."""
         if epoch.epoch <= self.last_epoch:
             return True
         recent = start.recent if isinstance(start, LiveStart) else ()
         return self._last_version not in {start.version, *(delta.version for delta in recent)}
 
     def _feedback(self, epoch: EpochPlan, load: Loader) -> dict[str, list[bytes]]:
-        """Per loop that begins here, what was fed back in the epoch before."""
+        """Records fed back in the epoch before, for each loop that begins here."""
         found: dict[str, list[bytes]] = {}
         for ends in self.subtask.program.loops:
             if ends.head_stage == self.subtask.stage.id:
@@ -215,7 +215,8 @@ class EpochSubtask:
     def _take_input(
         self, buffers: Iterable[Buffer]
     ) -> Generator[Buffer, None, dict[int, tuple[int, ...]]]:
-        """Process all the input, channel by channel; returns per edge the attempts it is of."""
+        """Process all input, channel by channel, and return for each edge the attempts of the
+        producers."""
         subtask = self.subtask
         position = subtask.index // subtask.program.max_width
         taken = SubtaskInput.sorted_out(buffers, subtask.channels(), position)

@@ -1,4 +1,4 @@
-"""Exchanges: the ways to spread records over the subtasks of the next stage."""
+"""Exchanges: ways to distribute records among the subtasks of the next stage."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class KeyedExchange(ExchangeOutput):
         return CheckedKeyMemo(self._check, self._max_parallelism, resolve)
 
     def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Spread a batch by key."""
+        """Distribute a batch by key."""
         self._expect(timestamps)
         keys = keys_of_batch(self._keys_of, values)
         try:
@@ -68,8 +68,8 @@ class KeyedExchange(ExchangeOutput):
         self._flush_full()
 
     def divide(self, batch: ColumnBatch) -> Parts:
-        """By the hashes of whole columns if the key is of fields; if a function makes it, by the
-        keys of the records."""
+        """The batch divided by key: by the hashes of whole columns if the key consists of
+        fields, else by the keys that the key function returns for the records."""
         import numpy as np
 
         from millrace.runtime.column_partitions import by_target
@@ -92,7 +92,7 @@ class KeyedExchange(ExchangeOutput):
 
 
 def keys_of_batch(keys_of: Callable[[list[Any]], list[Any]], values: list[Any]) -> list[Any]:
-    """The keys of a batch."""
+    """Keys of a batch."""
     try:
         return keys_of(values)
     except Exception:
@@ -111,10 +111,10 @@ def _hashable(key: Any) -> bool:
 
 
 class ForwardExchange(ExchangeOutput):
-    """Sends everything to the subtask with the same index."""
+    """Sends all records to the subtask with the same index."""
 
     def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Send the batch on."""
+        """Send the batch to the subtask with the same index."""
         self._expect(timestamps)
         self._values[self._channel].extend(values)
         if timestamps is not None:
@@ -122,12 +122,12 @@ class ForwardExchange(ExchangeOutput):
         self._flush_full()
 
     def divide(self, batch: ColumnBatch) -> Parts:
-        """All of it."""
+        """The whole batch for one target."""
         return [(self._channel, batch)]
 
 
 class RebalanceExchange(ExchangeOutput):
-    """Deals records out in turn, to all of the targets or only to ``served`` ones."""
+    """Sends records to targets in turn: to all targets, or only to the ``served`` ones."""
 
     def __init__(
         self,
@@ -142,12 +142,13 @@ class RebalanceExchange(ExchangeOutput):
         self._next = 0
 
     def begin_epoch(self, epoch: int, attempt: int) -> None:
-        """Where to begin follows from the epoch alone, so that a repeated epoch deals alike."""
+        """Choose the first target by the epoch alone, so that a repeated epoch distributes
+        records alike."""
         super().begin_epoch(epoch, attempt)
         self._next = (self._channel + epoch) % len(self._served)
 
     def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Deal a batch out."""
+        """Distribute a batch in turn."""
         self._expect(timestamps)
         served, first = self._served, self._next
         width = len(served)
@@ -160,7 +161,7 @@ class RebalanceExchange(ExchangeOutput):
         self._flush_full()
 
     def divide(self, batch: ColumnBatch) -> Parts:
-        """Neighbouring records stay together, so that nothing is copied."""
+        """Equal parts of the batch. Adjacent records stay together, so that nothing is copied."""
         from millrace.runtime.column_partitions import in_turn
 
         first = self._next
@@ -169,14 +170,14 @@ class RebalanceExchange(ExchangeOutput):
 
 
 def served_by(channel: int, producers: int, targets: int) -> range:
-    """The targets that a producer deals to under `rescale`: those near it, so that with twice as
-    many targets as producers each producer has two."""
+    """Targets of a producer under `rescale`: the ones near it. With twice as many targets as
+    producers, each producer has two."""
     first = channel * targets // producers
     return range(first, max(first + 1, (channel + 1) * targets // producers))
 
 
 class GlobalExchange(ExchangeOutput):
-    """Sends everything to the first subtask."""
+    """Sends all records to the first subtask."""
 
     def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Send the batch to subtask 0."""
@@ -187,12 +188,12 @@ class GlobalExchange(ExchangeOutput):
         self._flush_full()
 
     def divide(self, batch: ColumnBatch) -> Parts:
-        """All of it."""
+        """The whole batch for subtask 0."""
         return [(0, batch)]
 
 
 class CustomExchange(ExchangeOutput):
-    """Sends each record where the user's partitioner says."""
+    """Sends each record to the target that the user's partitioner returns."""
 
     def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
         super().__init__(edge, channel, targets, buffer_records)
@@ -215,7 +216,7 @@ class CustomExchange(ExchangeOutput):
             self._partitioner.close()
 
     def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Spread a batch as the partitioner says."""
+        """Distribute a batch by the partitioner."""
         self._expect(timestamps)
         keys = keys_of_batch(self._keys_of, values)
         for index, (key, value) in enumerate(zip(keys, values, strict=True)):
@@ -226,7 +227,7 @@ class CustomExchange(ExchangeOutput):
         self._flush_full()
 
     def divide(self, batch: ColumnBatch) -> Parts:
-        """As the partitioner says of each key."""
+        """The batch divided by the partitioner, which is called with each key."""
         import numpy as np
 
         from millrace.runtime.column_partitions import by_target
@@ -250,15 +251,15 @@ class CustomExchange(ExchangeOutput):
 
 
 class ShuffleExchange(ExchangeOutput):
-    """Sends each record to a random target; the same ones when an epoch is repeated."""
+    """Sends each record to a random target, which is the same if an epoch is repeated."""
 
     def begin_epoch(self, epoch: int, attempt: int) -> None:
-        """Start a random sequence that follows from the epoch alone."""
+        """Start a random sequence that depends on the epoch alone."""
         super().begin_epoch(epoch, attempt)
         self._random = random.Random(epoch * 65_536 + self._channel)
 
     def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Spread a batch at random."""
+        """Distribute a batch at random."""
         self._expect(timestamps)
         targets = self._random.choices(range(self._targets), k=len(values))
         for target, value in zip(targets, values, strict=True):
@@ -269,7 +270,7 @@ class ShuffleExchange(ExchangeOutput):
         self._flush_full()
 
     def divide(self, batch: ColumnBatch) -> Parts:
-        """At random."""
+        """The batch divided at random."""
         import numpy as np
 
         from millrace.runtime.column_partitions import by_target
@@ -303,7 +304,7 @@ def create_exchange(
     buffer_records: int,
     max_parallelism: int,
 ) -> ExchangeOutput:
-    """The output that sends along ``edge`` from subtask ``channel`` to ``targets`` subtasks."""
+    """Output that sends along ``edge`` from subtask ``channel`` to ``targets`` subtasks."""
     if edge.exchange is Exchange.KEYED:
         return KeyedExchange(edge, channel, targets, buffer_records, max_parallelism)
     if edge.exchange is Exchange.RESCALE:

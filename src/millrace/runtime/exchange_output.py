@@ -1,4 +1,5 @@
-"""Exchange outputs: what all the ways have in common to spread records over subtasks as buffers.
+"""Exchange outputs: common base of the exchanges, which distribute records among subtasks in
+buffers.
 
 Rows wait per target until a buffer is full; columns wait undivided, until there are enough to make
 a full buffer for every target. A watermark does not force buffers out: it goes with the next one
@@ -26,7 +27,7 @@ _MOST_BYTES = 16 << 20
 
 
 class ExchangeOutput:
-    """The part that all exchanges share: waiting records, full buffers, the end of an epoch."""
+    """Common base of all exchanges: waiting records, full buffers, the end of an epoch."""
 
     def __init__(self, edge: Edge, channel: int, targets: int, buffer_records: int) -> None:
         self._edge = edge.id
@@ -54,10 +55,11 @@ class ExchangeOutput:
         self.records = 0
 
     def open(self, context: RuntimeContext) -> None:
-        """Make the user's code in it ready, if there is any; ``context`` is its operator's."""
+        """Open the user's code of this exchange, if there is any. ``context`` is the operator's
+        runtime context."""
 
     def close(self) -> None:
-        """Close the user's code in it."""
+        """Close the user's code of this exchange."""
 
     def begin_epoch(self, epoch: int, attempt: int) -> None:
         """Start counting for a new epoch, run by this task attempt."""
@@ -75,7 +77,7 @@ class ExchangeOutput:
         self.records = 0
 
     def emit(self, batch: Batch) -> None:
-        """Spread a batch over the targets."""
+        """Distribute a batch among the targets."""
         if isinstance(batch, RowBatch):
             if self._columns:
                 self._flush_columns()
@@ -84,19 +86,19 @@ class ExchangeOutput:
             self._gather(batch)
 
     def spread(self, values: list[Any], timestamps: list[int] | None) -> None:
-        """Spread records over the targets."""
+        """Distribute records among the targets."""
         raise NotImplementedError
 
     def divide(self, batch: ColumnBatch) -> Iterable[tuple[int, ColumnBatch]]:
-        """The targets of a columnar batch, with what each of them gets."""
+        """Targets of a columnar batch, and the part of each target."""
         raise NotImplementedError
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Remember the watermark; it goes with the next buffer."""
+        """Remember the watermark, which is sent with the next buffer."""
         self.watermark = timestamp
 
     def end_epoch(self, idle: bool) -> None:
-        """Send what waits, and to every task the END buffer."""
+        """Send the waiting records, and the END buffer to every task."""
         self.flush()
         for task in range(min(self.tasks, self._targets)):
             sent = self._sent[task :: self.tasks]
@@ -104,7 +106,7 @@ class ExchangeOutput:
             self.full.append(end)
 
     def flush(self) -> None:
-        """Send what waits."""
+        """Send the waiting records."""
         if self._columns:
             self._flush_columns()
         self._flush_rows()
@@ -112,7 +114,8 @@ class ExchangeOutput:
     # -- rows --------------------------------------------------------------------------------
 
     def _expect(self, timestamps: list[int] | None) -> None:
-        """Records with and without event times never share a buffer."""
+        """Send the waiting records if only they or only the new ones have event times: these
+        never share a buffer."""
         timed = timestamps is not None
         if timed is not self._timed:
             self._flush_rows()
@@ -143,7 +146,8 @@ class ExchangeOutput:
     # -- columns -----------------------------------------------------------------------------
 
     def _gather(self, batch: ColumnBatch) -> None:
-        """Add to the columns that wait; dividing many at once makes few buffers, not many small."""
+        """Add a batch to the waiting columns. Dividing many records at once makes few buffers
+        instead of many small ones."""
         self._flush_rows()
         if self._columns and not batch.same_columns(self._columns[0]):
             self._flush_columns()
@@ -165,12 +169,12 @@ class ExchangeOutput:
             self.send_columns(batch)
 
     def send_columns(self, batch: ColumnBatch) -> None:
-        """Send a columnar batch, divided."""
+        """Divide a columnar batch and send the parts."""
         for target, part in self.divide(batch):
             self._send([target], part)
 
     def _send(self, targets: Sequence[int], batch: ColumnBatch) -> None:
-        """Send the same columns to some targets: always the same ones together."""
+        """Send the same columns to some targets, which always get the same columns."""
         for piece in _bounded(batch):
             payload, kind = self._encoded(targets[0], piece)
             for target in targets:

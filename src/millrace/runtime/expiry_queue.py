@@ -1,4 +1,4 @@
-"""`ExpiryQueue`: which rows of a state are due, without looking at those that are not."""
+"""`ExpiryQueue`: finds the due rows of a state without looking at the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Times = npt.NDArray[np.int64]
 
 
 class ExpiryQueue:
-    """Row numbers by time. Rows leave only by `due`.
+    """Row numbers by time. Rows are removed only by `due`.
 
     Example:
         >>> queue = ExpiryQueue()
@@ -36,11 +36,11 @@ class ExpiryQueue:
             self._push(rows.take(order), times.take(order))
 
     def earliest(self) -> int | None:
-        """The first time, or None: there is no row."""
+        """Earliest time. None if there are no rows."""
         return self._runs[0][0] if self._runs else None
 
     def due(self, until: int) -> Positions:
-        """Take the rows whose time is not after ``until``."""
+        """Remove the rows whose time is not after ``until``, and return them."""
         found = [np.zeros(0, np.int64)]
         while self._runs and self._runs[0][0] <= until:
             _, _, rows, times = heapq.heappop(self._runs)

@@ -1,4 +1,4 @@
-"""From an exception to what a person needs: their traceback, the record, the operator."""
+"""Failure reports: from an exception to the user's traceback, record and operator."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def describe_failure(error: BaseException, stage_name: str) -> Failure:
 
 
 def operator_of(frame: FrameType) -> str | None:
-    """The name of the operator that a running thread is in: the innermost one; None: none."""
+    """Name of the innermost operator in which a running thread is. None if it is in none."""
     found = owner_of(frame)
     return None if found is None else _name(found)
 
 
 def owner_of(frame: FrameType) -> Operator | KeyedExchange | CustomExchange | None:
-    """The operator or exchange that a running thread is in: the innermost one; None: none."""
+    """Innermost operator or exchange in which a running thread is. None if it is in none."""
     inner: FrameType | None = frame
     while inner is not None:
         found = _owner(inner)
@@ -90,7 +90,7 @@ def _shown(value: object) -> str:
 
 
 def _user_traceback(error: BaseException) -> str:
-    """The traceback without our own frames, unless nothing else is in it."""
+    """Traceback without millrace's own frames, unless it has no others."""
     report = traceback.TracebackException.from_exception(error)
     found = False
     for part in _causes(report):
@@ -118,7 +118,8 @@ def is_library(filename: str) -> bool:
 def _causes(
     report: traceback.TracebackException,
 ) -> Iterator[traceback.TracebackException]:
-    """It and all that led to it; there may be more than the interpreter's stack has room for."""
+    """An error and all its causes. Iterative, since the chain may be longer than the
+    interpreter's stack allows."""
     found = [report]
     while found:
         part = found.pop()
@@ -128,7 +129,7 @@ def _causes(
 
 
 def shortened(text: str) -> str:
-    """A text that goes to the driver: of a long one the beginning and the end.
+    """Text to send to the driver. If it is long, only its beginning and its end.
 
     Example:
         >>> shortened("short"), len(shortened("x" * 10**6))

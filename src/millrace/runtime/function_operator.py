@@ -1,4 +1,4 @@
-"""Base of operators around a user function: its life cycle, and calling it by one name."""
+"""Base of operators with a user function: its life cycle, and calls of its methods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from millrace.runtime.runtime_context import StreamRuntimeContext
 
 
 def as_callable(function: Any, method: str) -> Callable[..., Any]:
-    """The method of a Flink function object, or the callable itself."""
+    """Method of a Flink function object, or the callable itself."""
     found = getattr(function, method, None) if isinstance(function, Function) else function
     if not callable(found):
         raise JobDefinitionError(f"{function!r} is neither callable nor has it a method {method}()")
@@ -30,7 +30,7 @@ def as_callable(function: Any, method: str) -> Callable[..., Any]:
 
 
 class Adapter(Function):
-    """A function of ours around one of the user's, which may have operator state."""
+    """A wrapper function around a user's function, which may have operator state."""
 
     def __init__(self, function: Any) -> None:
         self.wrapped = function
@@ -45,7 +45,7 @@ class Adapter(Function):
 
 
 class FunctionOperator(Operator):
-    """An operator around one user function or plain callable."""
+    """An operator with one user function or plain callable."""
 
     def __init__(self, function: Any) -> None:
         self.function = function
@@ -58,7 +58,7 @@ class FunctionOperator(Operator):
         self.open_function(None)
 
     def open_function(self, states: KeyedStates | None) -> None:
-        """Open the user's function with a runtime context that offers ``states``."""
+        """Open the user's function with a runtime context that gives access to ``states``."""
         self._keyed_states = states
         if self._has_operator_state:
             self._checkpointed.initialize_state(InitializationContext(self.context, states))
@@ -66,7 +66,7 @@ class FunctionOperator(Operator):
             self.function.open(self.runtime_context(states))
 
     def runtime_context(self, states: KeyedStates | None) -> StreamRuntimeContext:
-        """Make the context with which the user's function is opened."""
+        """Context with which the user's function is opened."""
         return StreamRuntimeContext(self.context, states)
 
     def begin_epoch(self, epoch: EpochContext) -> None:
@@ -79,7 +79,7 @@ class FunctionOperator(Operator):
             self._checkpointed.snapshot_state(SnapshotContext(self._epoch))
 
     def contribute(self, ack: Ack) -> None:
-        """Report queryable states that the function has begun to use."""
+        """Report the queryable states that the function has begun to use."""
         if self._keyed_states is not None:
             ack.queryable += self._keyed_states.newly_queryable()
 
@@ -90,7 +90,8 @@ class FunctionOperator(Operator):
                 self.function.close()
 
     def emit_results(self, results: list[Any], timestamps: list[int] | None) -> None:
-        """Emit what a process function yielded, side outputs (``yield tag, value``) to theirs."""
+        """Emit the records that a process function yielded. Tagged ones (``yield tag, value``)
+        go to their side outputs."""
         if not results:
             return
         if not has_tagged(results):
@@ -115,18 +116,18 @@ class FunctionOperator(Operator):
 
 
 def last_read(values: list[Any], reading: Iterator[Any]) -> Any:
-    """The record that a comprehension over ``reading`` (an iterator of ``values``) stopped at; its
-    own loop variable is gone by then in newer Pythons."""
+    """Record at which a comprehension over ``reading`` (an iterator of ``values``) stopped. In
+    newer Pythons the comprehension's loop variable is gone by then."""
     return values[len(values) - length_hint(reading) - 1]
 
 
 def is_tagged(result: Any) -> bool:
-    """Whether a result is meant for a side output."""
+    """Whether a result is for a side output."""
     return type(result) is tuple and len(result) == 2 and type(result[0]) is OutputTag
 
 
 def has_tagged(results: list[Any]) -> bool:
-    """Whether any of the results is meant for a side output; quick, for it is asked per batch."""
+    """Whether any of the results is for a side output. Fast, since it is called for every batch."""
     if not OutputTag.any_made or tuple not in set(map(type, results)):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Gathered rows: small row batches for one input that become one before it is processed."""
+"""Gathered rows: small row batches for one input, joined to one batch before processing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from millrace.runtime.output import Output
 
 
 class GatheredRows:
-    """Row batches for the same input, as long as no watermark comes between them.
+    """Consecutive row batches for the same input, with no watermark between them.
 
     With many producers each sends a few records only, and a batch costs about as much as ten
     records in it.
@@ -23,7 +23,7 @@ class GatheredRows:
         self._kind: type[RowBatch[Any]] = RowBatch
 
     def add(self, to: Output, batch: Batch) -> None:
-        """Add a freshly decoded batch for an input; columns go through at once."""
+        """Add a decoded batch for an input. Columns are passed on at once."""
         if not isinstance(batch, RowBatch):
             self.hand_on()
             to.emit(batch)
@@ -43,7 +43,7 @@ class GatheredRows:
             self.hand_on()
 
     def hand_on(self) -> None:
-        """Let the input have what has been gathered."""
+        """Pass the gathered rows to the input."""
         to, self._input = self._input, None
         if to is not None:
             to.emit(self._kind(self._values, self._timestamps))

@@ -1,4 +1,4 @@
-"""Checks of the declared type of keys, where records are spread by key.
+"""Checks the declared type of keys where records are distributed by key.
 
 A key is looked at when it is first met, of columns once per Arrow type: what follows is free.
 """
@@ -23,7 +23,7 @@ __all__ = ["CheckedKeyMemo", "KeyCheck"]
 
 
 class KeyCheck:
-    """Refuses keys that are not of the declared type.
+    """Refuses keys that do not have the declared type.
 
     Args:
         fits: the batch check of the type.
@@ -37,12 +37,12 @@ class KeyCheck:
 
     @staticmethod
     def of(type_info: TypeInformation[Any] | None) -> KeyCheck | None:
-        """The check of a type; None: any key is right."""
+        """The check of a type. None if any key is allowed."""
         fits = None if type_info is None else batch_check(type_info)
         return None if type_info is None or fits is None else KeyCheck(type_info, fits)
 
     def key(self, key: Any) -> None:
-        """Look at one key.
+        """Check one key.
 
         Raises:
             SerializationError: it is not of the type.
@@ -55,14 +55,15 @@ class KeyCheck:
             )
 
     def keys(self, keys: Sequence[Any], values: Sequence[Any]) -> None:
-        """Look at the keys of records; as `key`."""
+        """Check the keys of records, like `key`."""
         if not self._fits(keys):
             # the report of a failure takes the record from the variable of this name
             for key, value in zip(keys, values, strict=True):  # noqa: B007
                 self.key(key)
 
     def columns(self, columns: KeyColumns, batch: ColumnBatch) -> None:
-        """Look at the key columns of a batch, unless others of their type were; as `key`."""
+        """Check the key columns of a batch, like `key`. Column types that have passed are not
+        checked again."""
         kind = _kind(columns)
         if kind not in self._checked:
             keys = key_objects(columns)
@@ -76,7 +77,7 @@ def _kind(columns: KeyColumns) -> Any:
 
 
 class CheckedKeyMemo(KeyMemo):
-    """A memo that checks a key before it resolves it."""
+    """A key memo that checks a key before it resolves it."""
 
     __slots__ = ("_check", "_cls", "_high", "_low")
 

@@ -1,4 +1,4 @@
-"""The key columns of a columnar batch, where the key selector names fields."""
+"""Key columns of a columnar batch, if the key selector names fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ORDERED = frozenset({"row", "tuple"})
 def key_columns(
     selector: Callable[[Any], Any] | None, batch: ColumnBatch, sql_keys: bool = False
 ) -> KeyColumns | None:
-    """The column of the key, or for a key of several parts the columns of the parts.
+    """Column of the key, or the columns of the parts if the key has several parts.
 
     Args:
         sql_keys: whether lists are keys by their content, as the arrays and maps of SQL are.
@@ -46,7 +46,8 @@ def key_columns(
 
 
 def _without_lists(column: pa.Array) -> pa.Array | None:
-    """The column, unless its values are lists: these key like tuples, which columns cannot be."""
+    """The column. None if its values are lists: as keys lists equal tuples, which columns cannot
+    express."""
     from pyarrow import types
 
     kind = column.type
@@ -55,7 +56,7 @@ def _without_lists(column: pa.Array) -> pa.Array | None:
 
 
 def key_objects(columns: KeyColumns) -> list[Any]:
-    """The keys as Python objects."""
+    """Keys as Python objects."""
     if isinstance(columns, tuple):
         return list(zip(*map(key_objects, columns), strict=True))
     keys: list[Any] = columns.to_pylist()

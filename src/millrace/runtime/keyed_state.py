@@ -1,4 +1,4 @@
-"""Keyed state as user functions see it: views of tables at the current key."""
+"""Keyed state for user functions: views of tables at the current key."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class _ValueState(ValueState[Any]):
 
 
 class _ImmutableValueState(_ValueState):
-    """For declared types whose values nobody can change in place."""
+    """Value state of a declared type whose values cannot be changed in place."""
 
     __slots__ = ("update", "value")
 
@@ -146,7 +146,7 @@ class _ListState(ListState[Any]):
         self._table.remove(self._current.key)
 
     def move_to(self, target: Any) -> None:
-        """Append what the current key has to what ``target`` has."""
+        """Move the current key's elements to the end of the list of key ``target``."""
         for value in self._table.get(self._current.key) or ():
             self._table.append(target, value)
         self._table.remove(self._current.key)
@@ -247,7 +247,7 @@ class _ReducingState(ReducingState[Any]):
         self._table.remove(self._current.key)
 
     def move_to(self, target: Any) -> None:
-        """Reduce what the current key has into what ``target`` has."""
+        """Move the current key's value to key ``target``, reduced with the value there."""
         _move(self._table, self._current.key, target, self._reduce)
 
 
@@ -284,7 +284,7 @@ class _AggregatingState(AggregatingState[Any, Any]):
         self._table.remove(self._current.key)
 
     def move_to(self, target: Any) -> None:
-        """Merge what the current key has into what ``target`` has."""
+        """Move the current key's accumulator to key ``target``, merged with the one there."""
         _move(self._table, self._current.key, target, self._aggregate.merge)
 
 
@@ -297,7 +297,7 @@ def _move(table: FlatTable, key: Any, target: Any, merge: Callable[[Any, Any], A
 
 
 class KeyedStates(KeyedStateStore):
-    """The keyed state store of one operator: creates its states, bound to the current key."""
+    """Keyed state store of one operator. Creates states that are bound to the current key."""
 
     def __init__(
         self,
@@ -372,7 +372,7 @@ class KeyedStates(KeyedStateStore):
         return _AggregatingState(table, self._current, aggregate, check)
 
     def newly_queryable(self) -> list[QueryableState]:
-        """The queryable states that were registered since the last call."""
+        """Queryable states that were registered since the last call."""
         found, self._queryable = self._queryable, []
         return found
 
@@ -396,7 +396,7 @@ class KeyedStates(KeyedStateStore):
         )
 
     def _lifetime(self, descriptor: StateDescriptor) -> Lifetime | None:
-        """How long the state lives; None: for ever."""
+        """Lifetime of a state. None if the state never expires."""
         if descriptor.ttl_config is None:
             return None
         if self._clock is None:
@@ -407,7 +407,8 @@ class KeyedStates(KeyedStateStore):
         return Lifetime.of(descriptor.ttl_config, self._clock)
 
     def _expiring(self, state: Expiring, descriptor: StateDescriptor) -> Expiring:
-        """All views of one state clean up together; copies of it leave out what has expired."""
+        """A state that expires, set up so that all its views share one cleanup and copies omit
+        expired entries."""
         known = self._cleanups.get(descriptor.name)
         if known is not None:
             state.cleanup = known
@@ -421,13 +422,13 @@ class KeyedStates(KeyedStateStore):
         return state
 
     def end_epoch(self) -> None:
-        """The epoch's input is complete: delete some of what has expired."""
+        """Delete some of the expired entries at the end of an epoch's input."""
         for cleanup in self._cleanups.values():
             cleanup.end_epoch(self.records)
         self.records = 0
 
     def get_any(self, descriptor: StateDescriptor) -> Any:
-        """The state of a descriptor of any kind."""
+        """State for a descriptor of any kind."""
         if isinstance(descriptor, ValueStateDescriptor):
             return self.get_state(descriptor)
         if isinstance(descriptor, ListStateDescriptor):
@@ -441,11 +442,11 @@ class KeyedStates(KeyedStateStore):
         raise StateError(f"{descriptor!r} describes no keyed state")
 
     def names(self) -> frozenset[str]:
-        """The names of the states that were asked for."""
+        """Names of the states that the function has requested."""
         return frozenset(self._known)
 
     def keys(self, descriptor: StateDescriptor) -> list[Any]:
-        """The keys that have something in the state of a descriptor."""
+        """Keys with an entry in the state of a descriptor."""
         self.get_any(descriptor)
         table: Any = self._state.tables[self._scope.table(self._uid, descriptor.name)]
         return list(table.data)
@@ -476,6 +477,6 @@ class KeyedStates(KeyedStateStore):
         return table
 
     def prefetch(self, keys: list[Any]) -> None:
-        """The states of these keys are about to be used."""
+        """Prefetch the states of keys that will be used next."""
         for table in self._spilling.values():
             table.prefetch(keys)

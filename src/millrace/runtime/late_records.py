@@ -1,4 +1,4 @@
-"""Records that come too late (Flink docs, "Windows", section Allowed Lateness)."""
+"""Late records (Flink docs, "Windows", section Allowed Lateness)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class LateRecords:
         values: list[Any],
         timestamps: list[int],
     ) -> None:
-        """Take the records of a batch at the positions ``late``; without a tag they are dropped."""
+        """Process the late records of a batch at the positions ``late``. Without a tag they are
+        dropped."""
         if tag is None:
             self._dropped.inc(len(late))
             return

@@ -1,1 +1,1 @@
-"""Matching of patterns: a position automaton over a shared buffer of events."""
+"""Pattern matching: a position automaton over a shared buffer of events."""

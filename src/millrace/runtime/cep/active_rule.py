@@ -1,4 +1,4 @@
-"""A rule whose matches are looked for: its automaton, and which events it need not see."""
+"""An active rule: its automaton, and the events that it can skip."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ class ActiveRule:
         """Whether an event may change anything for a partial match; None: it always may."""
 
     def start_conditions(self) -> list[Condition | None]:
-        """Return the conditions of which a first event satisfies one; None: any event does."""
+        """Conditions of which the first event of a match satisfies at least one. A None among
+        them means that any event may begin a match."""
         return [
             None if condition is None else without_context(condition)
             for transition in self.automaton.start.transitions
@@ -88,7 +89,7 @@ class ActiveRule:
         ]
 
     def open(self, matches: Matches, event: BufferedEvent) -> None:
-        """Let a match begin with an event; to be called if `opens` says how."""
+        """Begin a match with an event. Called only if `opens` is not None."""
         state = self.opens
         assert state is not None
         assert state.position is not None
@@ -97,14 +98,15 @@ class ActiveRule:
         self.note_begun(matches, event)
 
     def note_begun(self, matches: Matches, event: BufferedEvent) -> None:
-        """Note when time first ends what began with an event; to be called if `begins` says how."""
+        """Record the first deadline of a match that began with an event. Called only if `begins`
+        is not None."""
         if self._first_end is not None:
             end = event.order[0] + self._first_end
             if matches.deadline is None or end < matches.deadline:
                 matches.deadline = end
 
     def name(self, error: Exception) -> None:
-        """Say in an error of a condition which rule it belongs to."""
+        """Add the rule's name to an error of a condition."""
         error.add_note(f"the rule is '{self.id}', version {self.rule.version}")
 
     def __repr__(self) -> str:
@@ -155,7 +157,7 @@ def _wakes(automaton: Automaton) -> Call | None:
 
 
 def _sleeps(automaton: Automaton, state: MatchState) -> bool:
-    """Whether a partial match is the same after an event that satisfies none of its conditions."""
+    """Whether an event that satisfies none of its conditions leaves a partial match unchanged."""
     outcome = automaton.outcome(state, 0)
     return outcome.ignored is state and not outcome.taken and not outcome.finished
 

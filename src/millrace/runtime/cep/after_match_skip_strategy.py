@@ -1,4 +1,4 @@
-"""`AfterMatchSkipStrategy`: which overlapping matches are discarded once a match was found.
+"""`AfterMatchSkipStrategy`: which overlapping matches are discarded after a match.
 
 Semantics: Flink docs, "FlinkCEP", section After Match Skip Strategy.
 """
@@ -14,7 +14,7 @@ __all__ = ["AfterMatchSkipStrategy", "Skip"]
 
 
 class Skip(enum.Enum):
-    """The strategies, with the names of Flink's methods."""
+    """Skip strategies, with the names of Flink's methods."""
 
     NO_SKIP = "no_skip"
     TO_NEXT = "skip_to_next"
@@ -25,7 +25,7 @@ class Skip(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class AfterMatchSkipStrategy:
-    """Decides which matches and partial matches are discarded once a match was found.
+    """Decides which matches and partial matches are discarded after a match.
 
     Of overlapping matches, the one that begins first wins. So, except with `no_skip`, a complete
     match is emitted only when no partial match that began earlier can still complete.
@@ -43,7 +43,7 @@ class AfterMatchSkipStrategy:
 
     @staticmethod
     def no_skip() -> AfterMatchSkipStrategy:
-        """Emit every possible match; discard nothing."""
+        """Emit every possible match and discard none."""
         return AfterMatchSkipStrategy()
 
     @staticmethod
@@ -53,21 +53,23 @@ class AfterMatchSkipStrategy:
 
     @staticmethod
     def skip_past_last_event() -> AfterMatchSkipStrategy:
-        """Discard the other matches that begin before the match's last event, or with it."""
+        """Discard the other matches that begin before or at the match's last event."""
         return AfterMatchSkipStrategy(Skip.PAST_LAST_EVENT)
 
     @staticmethod
     def skip_to_first(pattern_name: str) -> AfterMatchSkipStrategy:
-        """Discard the matches that begin before the first event of that pattern in the match."""
+        """Discard the other matches that begin before the first event of this pattern in the
+        match."""
         return AfterMatchSkipStrategy(Skip.TO_FIRST, _checked(pattern_name))
 
     @staticmethod
     def skip_to_last(pattern_name: str) -> AfterMatchSkipStrategy:
-        """Discard the matches that begin before the last event of that pattern in the match."""
+        """Discard the other matches that begin before the last event of this pattern in the
+        match."""
         return AfterMatchSkipStrategy(Skip.TO_LAST, _checked(pattern_name))
 
     def throw_exception_on_miss(self) -> AfterMatchSkipStrategy:
-        """Return the same strategy, but fail the job when there is nothing to skip to.
+        """The same strategy, but the job fails if the match has no event to skip to.
 
         That is when a match has no event of that pattern, or begins with the event to skip to. By
         default nothing is skipped in these cases.

@@ -1,4 +1,4 @@
-"""The automaton of a pattern: the states of partial matches, and the outcome of an event in each.
+"""Automaton of a pattern: the states of partial matches, and the outcome of an event in each state.
 
 A state is a position with those of its transitions that are still open. What an event does to a
 state depends only on which of the state's conditions it satisfies, so each outcome is computed
@@ -24,7 +24,7 @@ _SEPARATOR = "\n"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Test:
-    """A condition that is evaluated, and for which pattern."""
+    """A condition to evaluate, and the pattern for which it is evaluated."""
 
     condition: Condition
     call: Callable[..., Any]
@@ -35,7 +35,7 @@ class Test:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Outcome:
-    """Next states of a partial match at an event."""
+    """Next states of a partial match after an event."""
 
     taken: tuple[MatchState, ...]
     """The states after taking it, in the order of the pattern."""
@@ -51,7 +51,7 @@ BEGINNING: Places = frozenset((None,))
 
 
 class MatchState:
-    """The state of a partial match: a position, and its transitions that are open."""
+    """State of a partial match: a position, and the open transitions from it."""
 
     __slots__ = (
         "accepting",
@@ -134,7 +134,7 @@ class Automaton:
     # -- states --------------------------------------------------------------------------------
 
     def state(self, position: Position | None, transitions: tuple[Transition, ...]) -> MatchState:
-        """The state of a position with these transitions open; always the same object."""
+        """State of a position with these open transitions; always the same object."""
         found = self._states.get((position, transitions))
         if found is None:
             found = MatchState(position, transitions, self._tests_of(transitions))
@@ -143,15 +143,15 @@ class Automaton:
         return found
 
     def after(self, position: Position) -> MatchState:
-        """The state when an event was just taken at a position."""
+        """State right after an event was taken at a position."""
         return self.state(
             position,
             tuple(transition for transition in position.transitions if not transition.at_once),
         )
 
     def without_closed(self, state: MatchState, waited: int) -> MatchState | None:
-        """The state without transitions that are closed ``waited`` ms after the last event; None:
-        there are no others."""
+        """The state without the transitions that are closed ``waited`` ms after the last event.
+        None if no transition is left."""
         transitions = tuple(
             transition
             for transition in state.transitions
@@ -160,13 +160,13 @@ class Automaton:
         return self.state(state.position, transitions) if transitions else None
 
     def named(self, label: str) -> MatchState | None:
-        """The state of that label; None: the pattern has none."""
+        """State with this label. None if the pattern has no such state."""
         if label not in self._labels:
             self._labels[label] = self._restored(label)
         return self._labels[label]
 
     def spelled(self, places: Places, name: str) -> Places:
-        """Where an event taken for ``name`` may lead from any of these places."""
+        """Positions that an event taken for ``name`` may lead to from any of these positions."""
         found = self._spelled.get((places, name))
         if found is None:
             transitions = (
@@ -206,7 +206,8 @@ class Automaton:
     # -- what an event does --------------------------------------------------------------------
 
     def outcome(self, state: MatchState, satisfied: int) -> Outcome:
-        """Return the outcome of an event for a state; the bits say which tests it satisfies."""
+        """Outcome of an event in a state. The bits of ``satisfied`` say which tests the event
+        satisfies."""
         found = state.outcomes.get(satisfied)
         if found is None:
             true = {
@@ -263,7 +264,7 @@ class Automaton:
         return Outcome(tuple(taken.values()), remaining, finished)
 
     def _tests_of(self, transitions: Sequence[Transition]) -> tuple[Test, ...]:
-        """The conditions that decide about transitions, each once."""
+        """Conditions that decide about the transitions, without duplicates."""
         tests: dict[int, Test] = {}
         for transition in transitions:
             for guard in (*transition.unless, *transition.not_next):

@@ -56,7 +56,7 @@ class BufferReading:
         self._result = KeyMatches()
 
     def read(self, automaton_of: AutomatonOf) -> KeyMatches:
-        """All there is; what is of rules that are gone is to be removed.
+        """All matches of the key. Matches of removed rules are included, for the caller to remove.
 
         Raises:
             CheckpointError: a pattern has no place for a partial match.
@@ -89,7 +89,7 @@ class BufferReading:
         return result
 
     def _ends(self) -> dict[str, list[tuple[Order, int]]]:
-        """By rule, the first event and the last entry of all there is."""
+        """For each rule, the first event and the last entry of all its matches."""
         ends: dict[str, list[tuple[Order, int]]] = {}
         for start, begun in self._result.begun.items():
             for rule, (_, partial) in begun.items():
@@ -102,7 +102,8 @@ class BufferReading:
         return ends
 
     def _read_chains(self, rule: str, ends: list[tuple[Order, int]]) -> None:
-        """Make the entries of a rule. Those that began first need most of a chain."""
+        """Create the entries of a rule. The earliest matches come first, since they need most of
+        a chain."""
         chains = self._result.chains[rule] = Chains()
         for start, last in sorted(ends):
             missing = []
@@ -144,13 +145,14 @@ class BufferReading:
             self._matches(rule).partial.append(PartialMatch(state, entry, event))
 
     def _first_entry(self, rule: str, name: str, event: BufferedEvent) -> MatchedEntry:
-        """The entry of a match that has taken one event only; shared with those that began before,
-        if they took it for the same name."""
+        """Entry of a match that has taken only one event. Earlier matches that took the event
+        for the same name share the entry."""
         shared = self._taken.get((rule, name, event.order)) if self._taken else None
         return MatchedEntry(None, name, event) if shared is None else shared
 
     def _check(self, automaton: Automaton, partial: list[PartialMatch]) -> None:
-        """Check that what partial matches have taken can still be read as leading to their states.
+        """Check that the events taken by partial matches still lead to their states in this
+        pattern.
 
         Matches that end alike differ in where they begin. What the pattern makes of the events is
         followed to the end for the first of them; for others only until it is the same.
@@ -180,7 +182,7 @@ class BufferReading:
     def _unknown_state(
         self, label: str, taken: list[MatchedEntry], automaton: Automaton
     ) -> CheckpointError:
-        """Make the error about a partial match in a state that the pattern no longer has."""
+        """The error about a partial match in a state that the pattern no longer has."""
         _, *targets = (mark.partition(NUMBERED)[0] or "the end" for mark in label.split("\n"))
         waits = f" and waits for {' or '.join(map(repr, targets))}" if targets else ""
         names = ", ".join(repr(name) for name in dict.fromkeys(entry.name for entry in taken))

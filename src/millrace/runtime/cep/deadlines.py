@@ -1,4 +1,4 @@
-"""When time next ends something of a key.
+"""Deadlines of keys: the next time at which something of a key ends.
 
 Looked up lazily: a key whose partial matches went on is found not to be due yet, and put back.
 """
@@ -13,7 +13,7 @@ __all__ = ["Deadlines"]
 
 
 class Deadlines:
-    """When to look at which key."""
+    """Keys by the time of their next check."""
 
     def __init__(self) -> None:
         self._next: dict[Any, int] = {}
@@ -21,20 +21,21 @@ class Deadlines:
         self._ties = count()
 
     def set(self, key: Any, time: int) -> None:
-        """Look at a key at ``time``, unless that is done before anyway."""
+        """Check a key at ``time``, unless an earlier check is already scheduled."""
         known = self._next.get(key)
         if known is None or time < known:
             self._next[key] = time
             heappush(self._heap, (time, next(self._ties), key))
 
     def fill(self, times: dict[Any, int]) -> None:
-        """Begin anew with these."""
+        """Replace all deadlines with these."""
         self._next = times
         self._heap = [(time, next(self._ties), key) for key, time in times.items()]
         heapify(self._heap)
 
     def take_due(self, until: int) -> list[Any]:
-        """The keys to look at up to ``until``, earliest first; they have to be set again."""
+        """Remove the keys to check up to ``until`` and return them, the earliest first. They
+        must be set again."""
         due = []
         while self._heap and self._heap[0][0] <= until:
             time, _, key = heappop(self._heap)
@@ -44,7 +45,7 @@ class Deadlines:
         return due
 
     def earliest(self) -> int | None:
-        """When to look next."""
+        """Time of the next check. None if there is none."""
         while self._heap and self._next.get(self._heap[0][2]) != self._heap[0][0]:
             heappop(self._heap)
         return self._heap[0][0] if self._heap else None

@@ -1,4 +1,4 @@
-"""A field of an event, named by data instead of by code.
+"""Fields of events, named by data instead of code.
 
 Only what an event holds is read: entries of mappings, values of tuples and rows, and the fields of
 dataclasses, named tuples and plain objects. No property and no method is called, whatever the name.
@@ -34,14 +34,14 @@ def field_reader(path: FieldPath) -> Callable[[Any], Any]:
 
 
 def read_path(value: Any, path: FieldPath) -> Any:
-    """Read the value at a path; None if there is none."""
+    """Value at a path. None if there is none."""
     for step in path:
         value = read_step(value, step)
     return value
 
 
 def read_step(value: Any, step: str | int) -> Any:
-    """A field by name, or by position; None if there is no such field, or it cannot be read."""
+    """A field by name or position. None if there is no such field, or the field cannot be read."""
     try:
         return _step_of(value, step)
     except Exception:  # a slot that has nothing, a mapping that is not made for such names
@@ -78,8 +78,8 @@ def _at(value: Any, position: int) -> Any:
 
 @lru_cache(1024)
 def _declared(kind: Any) -> dict[Any, Callable[[Any], Any]]:
-    """How the fields are read that are not in the ``__dict__`` of an object: its slots, what a
-    named tuple names, and defaults of a dataclass that it may not have set."""
+    """Readers of the fields that are not in an object's ``__dict__``: slots, names of a named
+    tuple, and defaults of dataclass fields that may be unset."""
     if issubclass(kind, tuple):
         names = enumerate(getattr(kind, "_fields", ()))
         return {name: partial(_of_tuple, position) for position, name in names}

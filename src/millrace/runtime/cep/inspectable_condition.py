@@ -1,4 +1,4 @@
-"""Conditions that can be inspected: which events cannot satisfy them, found without calling them.
+"""Inspectable conditions: they tell which events cannot satisfy them, without being called.
 
 The matcher of many rules uses it to index rules by the values of fields (`rule_index`), and to skip
 events early (`active_rule`).
@@ -30,16 +30,16 @@ class InspectableCondition(ABC):
 
     @abstractmethod
     def equalities(self) -> list[Equality]:
-        """Field values that every event has which satisfies the condition; may be empty."""
+        """Field values that every event has that satisfies the condition. May be empty."""
 
     @abstractmethod
     def without_context(self) -> Callable[[Any], Any] | None:
-        """A weaker condition on the event alone: true for every event that satisfies this one.
-        None: there is none. Called only for conditions that use the context."""
+        """A weaker condition on the event alone, which is true for every event that satisfies
+        this condition. None if there is none. Called only for conditions that use the context."""
 
 
 def equalities(condition: Condition) -> list[Equality]:
-    """Field values that every event has which satisfies the condition, as far as is known."""
+    """Known field values that every event has that satisfies the condition."""
     if condition.word == "and":
         return [found for part in condition.parts for found in equalities(part)]
     source = condition.source
@@ -47,8 +47,8 @@ def equalities(condition: Condition) -> list[Equality]:
 
 
 def without_context(condition: Condition) -> Condition | None:
-    """A weaker condition on the event alone: true for every event that satisfies ``condition``.
-    None: only the context decides."""
+    """A weaker condition on the event alone, which is true for every event that satisfies
+    ``condition``. None if only the context decides."""
     if not condition.iterative:
         return condition
     if condition.word == "and":

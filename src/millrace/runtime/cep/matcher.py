@@ -1,4 +1,4 @@
-"""Moves the partial matches of one pattern and one key on, event by event and with time.
+"""Advances the partial matches of one pattern and one key, event by event and with time.
 
 Semantics: Flink docs, "FlinkCEP". Nothing here knows of keys, watermarks or state: operators and
 tests feed it events in order.
@@ -30,7 +30,7 @@ Entries = dict[MatchedEntry | tuple[MatchedEntry, str], MatchedEntry]
 
 
 class ConditionContext(IterativeCondition.Context):
-    """Context of the condition that is evaluated."""
+    """Context of the condition that is being evaluated."""
 
     def __init__(
         self, clock: Callable[[], int], match: PartialMatch | None = None, time: int = 0
@@ -79,8 +79,8 @@ class Matcher:
         """Called with every partial or found match that the skip strategy takes away."""
 
     def starts(self, values: list[Any]) -> list[bool] | None:
-        """For each of the values, whether a match could begin with it; None: that cannot be known
-        from the values alone."""
+        """For each of the values, whether a match could begin with it. None if the values alone
+        do not tell."""
         test = self._can_start
         if test is None:
             return None
@@ -103,7 +103,7 @@ class Matcher:
     def process(
         self, matches: Matches, event: BufferedEvent, may_start: Any = True
     ) -> list[FoundMatch]:
-        """Take one event, later than all before; time has been advanced to it.
+        """Process one event. It is later than all events before, and time has been advanced to it.
 
         Args:
             may_start: false if it is known that no match begins with it.
@@ -140,7 +140,7 @@ class Matcher:
     def begin(
         self, matches: Matches, event: BufferedEvent, states: tuple[MatchState, ...]
     ) -> list[FoundMatch]:
-        """Take one event that changes nothing but that matches begin with it.
+        """Process one event whose only effect is that matches begin with it.
 
         Args:
             states: what they have come to by it.
@@ -160,8 +160,8 @@ class Matcher:
         partial: list[PartialMatch],
         found: list[FoundMatch],
     ) -> None:
-        """Let a match begin with an event, and share what it takes from now on with one that began
-        earlier and has taken the event for the same name."""
+        """Begin a match with an event. From now on it shares its entries with an earlier match
+        that took the event for the same name."""
         for entry in entries:
             if entry.name == after.name:
                 break
@@ -183,7 +183,7 @@ class Matcher:
         return self.automaton.outcome(state, satisfied) if found is None else found
 
     def _satisfied_by_value(self, state: MatchState, value: Any) -> int:
-        """The tests of a state that an event satisfies, as bits."""
+        """Tests of a state that an event satisfies, as bits."""
         satisfied, bit = 0, 1
         for test in state.tests:
             try:
@@ -216,7 +216,7 @@ class Matcher:
     def advance_time(
         self, matches: Matches, time: int
     ) -> tuple[list[FoundMatch], list[FoundMatch]]:
-        """Time has come to ``time`` (ms since the epoch): no event comes any more that is earlier.
+        """Advance time to ``time`` (ms since the epoch). Later events are not earlier than that.
 
         Returns:
             The matches found, and the partial matches whose time is over.
@@ -235,7 +235,8 @@ class Matcher:
         return released, timed_out
 
     def _end(self, matches: Matches, time: int, timed_out: list[FoundMatch]) -> list[FoundMatch]:
-        """End what ends up to ``time``; returns the matches found."""
+        """End the matches and transitions that are due up to ``time``, and return the matches
+        found."""
         found: list[FoundMatch] = []
         if self.automaton.has_gaps:
             self._close_transitions(matches, time, found, timed_out)
@@ -254,7 +255,8 @@ class Matcher:
     def _close_transitions(
         self, matches: Matches, time: int, found: list[FoundMatch], timed_out: list[FoundMatch]
     ) -> None:
-        """Close the transitions whose time is over, each when it was."""
+        """Close the transitions whose time is over, in each match as of the time at which they
+        closed."""
         still: list[PartialMatch] = []
         for match in matches.partial:
             left = self._with_open_transitions(match, time, found, timed_out)
@@ -284,7 +286,8 @@ class Matcher:
         return match
 
     def next_deadline(self, matches: Matches) -> int | None:
-        """When time next ends something, ms since the epoch; None: never."""
+        """Next time at which a match or transition ends, in ms since the epoch. None if there is
+        none."""
         partial, within = matches.partial, self.automaton.within
         over = partial[0].start.order[0] + within if partial and within is not None else None
         if not self.automaton.has_gaps:
@@ -307,8 +310,8 @@ def _take(
     partial: list[PartialMatch],
     found: list[FoundMatch],
 ) -> None:
-    """Let a partial match come to states by an event. What others have taken after the same entry,
-    for the same name, is one entry."""
+    """Move a partial match to its next states by an event. Matches that take the event after the
+    same entry and for the same name share one new entry."""
     last, start = match.last, match.start
     for state in states:
         entry = entries.get(last)
@@ -326,7 +329,7 @@ def _take(
 
 
 def _start_test(automaton: Automaton) -> Call | None:
-    """Whether a match can begin with an event, as one callable of the event."""
+    """One function of an event that tells whether a match can begin with it."""
     start = automaton.start
     conditions = [
         transition.target.condition
@@ -340,7 +343,7 @@ def _start_test(automaton: Automaton) -> Call | None:
 
 
 def any_call(calls: list[Call]) -> Call:
-    """Whether any of the calls is true of an event."""
+    """One function that tells whether any of the calls is true for an event."""
     if len(calls) == 1:
         return calls[0]
     if len(calls) == 2:
@@ -354,5 +357,5 @@ def _moment(match: FoundMatch) -> int:
 
 
 def _name(error: Exception, description: str, value: object) -> None:
-    """Say in an error of a condition which pattern it belongs to, and at which event."""
+    """Add the pattern and the event to an error of a condition."""
     error.add_note(f"raised by the condition of {description} for the event {value!r}")

@@ -48,7 +48,7 @@ class BufferedEvent:
 
     @property
     def time(self) -> int:
-        """Event time, ms since the epoch."""
+        """Event time in ms since the epoch."""
         return self.order[0]
 
 
@@ -69,7 +69,7 @@ class MatchedEntry:
 
 
 class PartialMatch:
-    """A partial match: the last event it took, its first one, and the state it waits in."""
+    """A partial match: its last and its first event, and the state in which it waits."""
 
     __slots__ = ("last", "start", "state")
 
@@ -80,7 +80,7 @@ class PartialMatch:
 
 
 class FoundMatch:
-    """A match, or a partial match whose time was over."""
+    """A match, or a partial match that timed out."""
 
     __slots__ = ("last", "start", "time")
 
@@ -96,7 +96,7 @@ class FoundMatch:
         return entries_between(self.start, self.last)
 
     def events(self) -> dict[str, list[Any]]:
-        """The events taken, by pattern."""
+        """Events taken so far, by pattern."""
         events: dict[str, list[Any]] = {}
         for entry in entries_between(self.start, self.last):
             found = events.get(entry.name)
@@ -108,7 +108,7 @@ class FoundMatch:
 
 
 def entries_between(start: BufferedEvent, last: MatchedEntry) -> list[MatchedEntry]:
-    """The entries of a match in order, from its first event to its last."""
+    """Entries of a match in order, from its first event to its last."""
     entries = []
     entry: MatchedEntry | None = last
     while entry is not None:
@@ -121,8 +121,8 @@ def entries_between(start: BufferedEvent, last: MatchedEntry) -> list[MatchedEnt
 
 
 def events_of(matches: list[FoundMatch]) -> Iterator[dict[str, list[Any]]]:
-    """The events of each match, by pattern. What leads to several of them is laid out once, so that
-    most of what a match has taken is copied as slices."""
+    """Events of each match, by pattern. Common beginnings of matches are laid out once and
+    copied as slices."""
     if len(matches) == 1:
         yield matches[0].events()
         return
@@ -170,7 +170,7 @@ class _Chain:
         self.start = self._orders[0]
 
     def events(self, start: BufferedEvent, last: MatchedEntry) -> dict[str, list[Any]]:
-        """The events, by pattern, from one to another."""
+        """Events from the first to the last one, by pattern."""
         first = bisect_left(self._orders, start.order)
         stop = bisect_right(self._orders, last.event.order)
         events: dict[str, list[Any]] = {}
@@ -191,7 +191,7 @@ def _name(entry: MatchedEntry) -> str:
 
 @dataclass(slots=True)
 class Matches:
-    """Partial matches of one pattern and one key, and matches that are held back."""
+    """Partial matches of one pattern and one key, and the matches that are held back."""
 
     partial: list[PartialMatch] = field(default_factory=list)
     """In the order of what they took; so also in that of their first events."""
@@ -249,7 +249,7 @@ class KeyMatches:
         return any(self.matches.values())
 
     def of(self, rule: str) -> Matches:
-        """Return the matches of one pattern, to be changed."""
+        """Matches of one pattern. The caller may change them."""
         self.changed.add(rule)
         found = self.matches.get(rule)
         if found is None:
@@ -257,12 +257,12 @@ class KeyMatches:
         return found
 
     def drop(self, rule: str) -> None:
-        """One pattern has nothing any more."""
+        """Remove all matches of one pattern."""
         self.changed.add(rule)
         self.matches.pop(rule, None)
 
     def next_event(self, time: int, value: Any) -> BufferedEvent:
-        """An event that comes after all before."""
+        """A new event, which comes after all events before."""
         self.events += 1
         self.time = time
         return BufferedEvent((time, self.events), value)

@@ -1,4 +1,4 @@
-"""How many partial matches a key may have, and what is done about more."""
+"""Limit of the partial matches of a key, and the reaction when a key exceeds it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["PartialMatchOverflow", "PartialMatchLimit"]
 
 
 class PartialMatchOverflow(enum.Enum):
-    """How a key that has more partial matches of a pattern than allowed is treated."""
+    """Reaction when a key has more partial matches of a pattern than allowed."""
 
     FAIL = "fail"
     """The job fails."""
@@ -23,13 +23,13 @@ class PartialMatchOverflow(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class PartialMatchLimit:
-    """The most partial matches that one key may have of one pattern."""
+    """Maximum number of partial matches of one pattern for one key."""
 
     most: int
     on_overflow: PartialMatchOverflow = PartialMatchOverflow.FAIL
 
     def enforce(self, matches: Matches, operator: str, key: Any, rule: str) -> int:
-        """Drop what is too much; returns how many those were.
+        """Drop the partial matches beyond the limit, and return their number.
 
         Raises:
             JobExecutionError: there are too many, and that is an error.

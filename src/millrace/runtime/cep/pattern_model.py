@@ -1,4 +1,4 @@
-"""Pattern model: plain data that the API builds, and that the matcher is compiled from.
+"""Pattern model: plain data that the API builds and that the matcher is compiled from.
 
 Semantics: Flink docs, "FlinkCEP", section The Pattern API. SQL's ``MATCH_RECOGNIZE`` can be said
 with the same data.
@@ -25,7 +25,8 @@ __all__ = [
 
 
 class Contiguity(enum.Enum):
-    """Whether others may lie between an event and the one before (Flink docs: Combining Patterns).
+    """Whether other events may lie between an event and the one before (Flink docs: Combining
+    Patterns).
 
     The values are the words of the API.
     """
@@ -39,7 +40,7 @@ class Contiguity(enum.Enum):
 
 
 class WithinType(enum.Enum):
-    """The span that `Pattern.within` limits."""
+    """Kind of span that `Pattern.within` limits."""
 
     FIRST_AND_LAST = "first and last"
     """The time from the first event of a match to the last."""
@@ -49,7 +50,7 @@ class WithinType(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Quantifier:
-    """How often a pattern occurs."""
+    """Number of occurrences of a pattern."""
 
     least: int = 1
     most: int | None = 1
@@ -67,7 +68,8 @@ class Quantifier:
 
     @property
     def exact(self) -> bool:
-        """Whether it occurs exactly so many times, at least two: `greedy` changes nothing then."""
+        """Whether the number of occurrences is fixed and at least two. `greedy` then has no
+        effect."""
         return self.most == self.least > 1
 
 
@@ -76,7 +78,7 @@ ONCE = Quantifier()
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event, or several alike: ``Pattern.begin("a").where(...)``."""
+    """One event, or several occurrences of it: ``Pattern.begin("a").where(...)``."""
 
     name: str
     condition: Condition | None = None
@@ -92,7 +94,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Patterns in a row that are quantified together."""
+    """A sequence of patterns with a common quantifier."""
 
     parts: tuple[Part, ...]
     contiguity: Contiguity = Contiguity.RELAXED
@@ -119,12 +121,12 @@ class EventPattern:
     skip: AfterMatchSkipStrategy = field(default_factory=AfterMatchSkipStrategy.no_skip)
 
     def events(self) -> Iterator[Event]:
-        """All events, groups taken apart, in the order of the program."""
+        """All events, including those of groups, in the order of the program."""
         return _events(self.parts)
 
     def conditions(self) -> Iterator[Condition]:
-        """All conditions that are not made of others, each once; the ends of loops are among them,
-        and what must not occur."""
+        """All elementary conditions, without duplicates. They include ``until`` conditions and
+        the conditions of negated patterns."""
         leaves = {id(leaf): leaf for c in _conditions(self.parts) for leaf in c.leaves()}
         yield from leaves.values()
 

@@ -1,4 +1,4 @@
-"""Patterns that come and go while a job runs.
+"""Pattern rules, which are added and removed while a job runs.
 
 Flink has no such thing in its open-source library; the words are those of ``CEP.dynamic_pattern``.
 """
@@ -25,7 +25,7 @@ class HasModel(Protocol):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class PatternRule:
-    """A pattern with a name, and for which keys it is. (For users: `millrace.cep.Rule`.)
+    """A named pattern, and the keys for which it is active. (For users: `millrace.cep.Rule`.)
 
     Args:
         id: its name.
@@ -74,12 +74,14 @@ class PatternRule:
 
     @property
     def json(self) -> str | None:
-        """The JSON that it was read from; None: it was made, or changed, in Python."""
+        """JSON text from which the rule was read. None if the rule was created or changed in
+        Python."""
         json: str | None = self.__dict__.get("_json")
         return json
 
     def read_from(self, json: str) -> Self:
-        """Note the JSON that it was read from. No field: copies with other fields are not that."""
+        """Record the JSON text from which the rule was read. It is not a field, since copies
+        with other fields do not match the text."""
         object.__setattr__(self, "_json", json)
         return self
 
@@ -113,7 +115,7 @@ def _model(pattern: Any) -> EventPattern:
 
 
 class RuleAction(enum.Enum):
-    """Change of an existing rule."""
+    """Kind of change of an existing rule."""
 
     ENABLE = "enable"
     DISABLE = "disable"
@@ -122,7 +124,7 @@ class RuleAction(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class RuleChange:
-    """Do something to a rule that is there.
+    """Change of an existing rule.
 
     Raises:
         JobDefinitionError: an argument is of another type.
@@ -146,22 +148,22 @@ class RuleChange:
 
     @staticmethod
     def enable(rule: str) -> RuleChange:
-        """Look for its matches again."""
+        """Resume matching of a rule."""
         return RuleChange(RuleAction.ENABLE, rule)
 
     @staticmethod
     def disable(rule: str) -> RuleChange:
-        """Look for its matches no longer; its partial matches are dropped."""
+        """Suspend matching of a rule, and drop its partial matches."""
         return RuleChange(RuleAction.DISABLE, rule)
 
     @staticmethod
     def remove(rule: str) -> RuleChange:
-        """Forget it, and its partial matches."""
+        """Remove a rule and its partial matches."""
         return RuleChange(RuleAction.REMOVE, rule)
 
 
 class RuleMatch(dict[str, list[Any]]):
-    """A match, and the rule that found it: a dict from the names of patterns to their events.
+    """A match, as a dict from the names of patterns to their events, and the rule that matched.
 
     Example:
         >>> match = RuleMatch({"a": [5]}, "small", 3)
@@ -195,7 +197,7 @@ class RuleMatch(dict[str, list[Any]]):
 
 @dataclass(frozen=True, slots=True)
 class RejectedRule:
-    """Report of a record in the stream of rules that is no valid rule."""
+    """Report of an invalid record in the stream of rules."""
 
     given: str
     """What it was, as text; long ones are cut off."""

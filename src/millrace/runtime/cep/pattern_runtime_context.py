@@ -1,4 +1,4 @@
-"""The runtime context of functions and conditions of patterns."""
+"""Runtime context of pattern functions and of conditions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["PatternRuntimeContext"]
 
 
 class PatternRuntimeContext(StreamRuntimeContext):
-    """The runtime context of pattern functions; it refuses state, as in Flink."""
+    """Runtime context of pattern functions. It refuses state, as in Flink."""
 
     def _refuse(self) -> NoReturn:
         raise StateError(

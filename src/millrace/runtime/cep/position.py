@@ -1,4 +1,4 @@
-"""The positions and transitions of a compiled pattern.
+"""Positions and transitions of a compiled pattern.
 
 A position stands for one occurrence of an event of the pattern that has to be distinguished. Its
 transitions lead to the positions of the events that may come next. This is a position automaton
@@ -33,7 +33,7 @@ class Guard:
 
 @dataclass(eq=False, slots=True)
 class Position:
-    """One occurrence of an event of the pattern."""
+    """One occurrence of an event in the pattern."""
 
     path: tuple[int, ...]
     """Where it is in the pattern: number of the part, of its occurrence, and so on inwards."""
@@ -51,13 +51,13 @@ class Position:
 
     @property
     def label(self) -> str:
-        """Its name; with a number for all but the first occurrence: ``b``, ``b[2]``."""
+        """Name of the position, with a number for all but the first occurrence: ``b``, ``b[2]``."""
         number = self._occurrence()
         return f"{self.name}[{number}]" if number else self.name
 
     @property
     def checkpoint_name(self) -> str:
-        """The unique name of the position in checkpoints."""
+        """Unique name of the position in checkpoints."""
         number = self._occurrence()
         return f"{self.name}{NUMBERED}{number}" if number else self.name
 
@@ -67,7 +67,7 @@ class Position:
 
     @property
     def accepting(self) -> bool:
-        """Whether a match is complete as soon as its event is taken."""
+        """Whether the match is complete as soon as the event is taken."""
         return any(transition.at_once for transition in self.transitions)
 
     def __repr__(self) -> str:
@@ -76,7 +76,7 @@ class Position:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Transition:
-    """A transition from a position to the next, or to the end of the pattern (Flink:
+    """A transition from a position to the next one, or to the end of the pattern (Flink:
     ``StateTransition``). It is open until an event or time closes it."""
 
     target: Position | None
@@ -103,13 +103,13 @@ class Transition:
 
     @property
     def label(self) -> str:
-        """The label of its target."""
+        """Label of the transition's target."""
         return FINISH if self.target is None else self.target.label
 
     @property
     def checkpoint_name(self) -> str:
-        """Its name in checkpoints, unique among the transitions from its position; another one
-        after an event was skipped."""
+        """Name of the transition in checkpoints, unique among the transitions from its position.
+        After a skipped event the name is a different one."""
         mark = NUMBERED if self.target is None else self.target.checkpoint_name
         if self.ordinal:
             mark += f"{NUMBERED}{NUMBERED}{self.ordinal}"
@@ -117,12 +117,12 @@ class Transition:
 
     @property
     def at_once(self) -> bool:
-        """Whether it leads to the end without a condition to wait for."""
+        """Whether the transition leads to the end at once, without a condition to wait for."""
         return self.target is None and not self.unless and not self.not_next
 
     @property
     def pending(self) -> bool:
-        """Whether it leads to the end when the time of the pattern is over."""
+        """Whether the transition leads to the end when the time of the pattern is over."""
         return self.target is None and bool(self.unless)
 
     def after_waiting(self) -> Transition:
@@ -130,11 +130,12 @@ class Transition:
         return self.waited or self
 
     def entered(self, contiguity: Contiguity) -> Transition:
-        """A copy with the contiguity, if that is not decided yet."""
+        """A copy with this contiguity, if none is set yet."""
         return self if self.contiguity is not None else replace(self, contiguity=contiguity)
 
     def guarded(self, guard: Guard, at_once: bool) -> Transition:
-        """A copy that such an event closes: any, or (``at_once``) only the next event."""
+        """A copy that is closed by any event of the guard, or with ``at_once`` only if the event
+        is the next one."""
         if at_once:
             return replace(self, not_next=(guard, *self.not_next))
         return replace(self, unless=(guard, *self.unless))
@@ -148,7 +149,8 @@ class Transition:
         return replace(self, until=(guard, *self.until))
 
     def instead_of(self, transition: Transition) -> Transition:
-        """A copy that replaces ``transition``: what closes that one closes it, too."""
+        """A copy that replaces ``transition``: the events that close ``transition`` close the
+        copy, too."""
         return replace(
             self,
             unless=self.unless + transition.unless,

@@ -28,7 +28,7 @@ Path = tuple[int, ...]
 
 
 class CompiledPattern:
-    """The positions of a pattern in its order, and the transitions into it."""
+    """Positions of a pattern in order, and the transitions into the pattern."""
 
     def __init__(self, positions: tuple[Position, ...], start: tuple[Transition, ...]) -> None:
         self.positions = positions
@@ -66,7 +66,7 @@ class _Compiler:
     def sequence(
         self, parts: tuple[Part, ...], path: Path, exits: list[Transition]
     ) -> list[Transition]:
-        """The transitions into parts in a row; those to the head of the row are still open."""
+        """Transitions into a sequence of parts. Transitions to its head are still open."""
         transitions = exits
         for number in reversed(range(len(parts))):
             part = parts[number]
@@ -133,7 +133,7 @@ class _Compiler:
         return entries + (exits if quantifier.optional else [])
 
     def _round(self, group: Group, path: Path, exits: list[Transition]) -> list[Transition]:
-        """One occurrence of a group."""
+        """Transitions into one occurrence of a group."""
         entries = self.sequence(group.parts, path, exits)
         if group.window_time is None:
             return entries
@@ -143,7 +143,7 @@ class _Compiler:
         ]
 
     def _looping(self, group: Group, path: Path, leaving: list[Transition]) -> list[Transition]:
-        """The last occurrence of a group that can begin again without end."""
+        """Transitions into the last occurrence of a group that may repeat without limit."""
         begin_again = Position(path, "", None)
         before = len(self.positions)
         round_again = _guarded_as(Transition(begin_again, Contiguity.RELAXED), leaving, True)
@@ -164,7 +164,7 @@ class _Compiler:
 
 
 def _entered_again(entries: list[Transition], quantifier: Quantifier) -> list[Transition]:
-    """The transitions into a group as those into its next occurrence."""
+    """The transitions into a group, as transitions into its next occurrence."""
     window_time = quantifier.window_time
     if window_time is not None:
         entries = [
@@ -174,7 +174,7 @@ def _entered_again(entries: list[Transition], quantifier: Quantifier) -> list[Tr
 
 
 def _guarded(transition: Transition, negated: Event, guard: Guard) -> Transition:
-    """A transition that leads past an event that must not occur."""
+    """A transition that leads past a negated event."""
     transition = transition.guarded(guard, at_once=negated.contiguity is Contiguity.STRICT)
     if transition.target is None and negated.window_time is not None:
         return _within_window_time(transition, negated.window_time)
@@ -182,15 +182,15 @@ def _guarded(transition: Transition, negated: Event, guard: Guard) -> Transition
 
 
 def _guarded_as(again: Transition, exits: list[Transition], may_leave: bool) -> Transition:
-    """A transition to the next occurrence, closed by what closes every exit: an event that must not
-    occur ends the partial match, and does not only keep it from leaving the loop."""
+    """A transition to the next occurrence, closed by the guards that all exits share. A negated
+    event thus ends the partial match, and does not only keep it in the loop."""
     unless = [g for g in exits[0].unless if all(g in transition.unless for transition in exits)]
     not_next = [g for g in exits[0].not_next if may_leave and all(g in w.not_next for w in exits)]
     return replace(again, unless=(*again.unless, *unless), not_next=(*again.not_next, *not_next))
 
 
 def _within_window_time(transition: Transition, window_time: int) -> Transition:
-    """A transition that closes by itself, if it does not do so earlier anyway."""
+    """A copy of the transition that closes after ``window_time`` at the latest."""
     return replace(
         transition,
         window_time=window_time
@@ -204,7 +204,7 @@ def _anything(value: object) -> bool:
 
 
 def _end_by(own: list[Position], until: Condition, entries: list[Transition]) -> list[Transition]:
-    """Let an event end the group that consists of the positions ``own``, and the wait for it.
+    """Let an event end the group of the positions ``own``, and the wait for the group.
 
     Returns:
         The transitions into the group.
@@ -224,7 +224,7 @@ def _end_by(own: list[Position], until: Condition, entries: list[Transition]) ->
 
 
 def _finished(transitions: Iterable[Transition]) -> tuple[Transition, ...]:
-    """Ways in the order of where they lead, each once, with what they are after waiting."""
+    """Transitions ordered by target, without duplicates, each with its form after waiting."""
     different: dict[object, Transition] = {}
     for transition in transitions:
         different.setdefault(_facts(transition), transition)

@@ -1,4 +1,5 @@
-"""Finds the rules whose matches may begin with an event, without evaluating each rule's condition.
+"""Index of rules by the events with which their matches may begin, so that not every rule's
+condition is evaluated.
 
 Rules that require a field to have one of some values are in a hash index by field and value; the
 conditions of others are evaluated, one after the other, for whole batches.
@@ -21,7 +22,7 @@ Candidate = tuple[ActiveRule, Callable[[Any], Any]]
 
 
 class RuleIndex:
-    """An index of the active rules by the first event of their matches.
+    """Index of the active rules by the first event of their matches.
 
     Example:
         >>> from millrace.common.functions.pattern_conditions import condition_of
@@ -104,7 +105,7 @@ class RuleIndex:
 
 
 class _Keys:
-    """The keys of a batch; a rule with a prefix is only evaluated for keys that begin with it."""
+    """Keys of a batch. A rule with a prefix is only evaluated for keys with this prefix."""
 
     def __init__(self, keys: list[Any]) -> None:
         self._keys = keys
@@ -115,7 +116,7 @@ class _Keys:
         return not rule.prefix or self._known_texts()[index].startswith(rule.prefix)
 
     def of(self, rule: ActiveRule) -> Sequence[int]:
-        """The indices of events whose keys a rule is for."""
+        """Indices of the events whose keys the rule applies to."""
         indices = self._indices.get(rule.prefix)
         if indices is None:
             texts = enumerate(self._known_texts())
@@ -130,8 +131,7 @@ class _Keys:
 
 
 def _known(rule: ActiveRule) -> list[Equality]:
-    """The field values that the first event must have; none if a match can begin in several
-    ways."""
+    """Field values that the first event must have. Empty if a match can begin in several ways."""
     conditions = rule.start_conditions()
     if len(conditions) != 1 or conditions[0] is None:
         return []

@@ -1,4 +1,4 @@
-"""The rules of a subtask, in broadcast state: all subtasks get the same changes in one order."""
+"""Rules of a subtask, in broadcast state. All subtasks get the same changes in the same order."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RULE_STATE = OperatorStateDeclaration(RULES, RedistributionMode.BROADCAST)
 
 
 class RuleTable:
-    """The rules that there are, and those in force.
+    """All rules, and the active ones.
 
     Each time that a rule comes into force it gets a new number; what partial matches there are is
     kept under that number, so those of an earlier one cannot be taken for its own.
@@ -75,7 +75,7 @@ class RuleTable:
         self._index: RuleIndex | None = None
 
     def restore(self) -> list[ActiveRule]:
-        """Take over what the table has; returns the rules that are no longer in force."""
+        """Load the rules from the table, and return the rules that are no longer active."""
         before = {rule.number: rule for rule in self.active.values()}
         self.active = {}
         self._index = None
@@ -90,18 +90,18 @@ class RuleTable:
 
     @property
     def index(self) -> RuleIndex:
-        """Of the rules in force."""
+        """Index of the active rules."""
         if self._index is None:
             self._index = RuleIndex(self.active.values())
         return self._index
 
     def number_of(self, id: str) -> int:
-        """The number of a rule in force."""
+        """Number of an active rule."""
         return self.active[id].number
 
     def take(self, given: Any) -> ActiveRule | RejectedRule | None:
-        """Take what came in the stream of rules; returns a rule that is no longer in force, or what
-        is reported of one that is rejected."""
+        """Process a record of the stream of rules. Returns a rule that is no longer active, the
+        report of a rejected rule, or None."""
         try:
             step = self._step(self._read(given))
         except Exception as error:
@@ -114,7 +114,8 @@ class RuleTable:
         return self._deactivate(step.id)
 
     def _step(self, change: PatternRule | RuleChange) -> _Step | None:
-        """Return the step that a change asks for, None: nothing; raises if it cannot be done."""
+        """The step for a change. None if nothing changes. Raises an error if the change is
+        impossible."""
         if isinstance(change, PatternRule):
             return self._replacement(change)
         known = self._table.data.get(change.rule) if change.rule != LAST_NUMBER else None
@@ -159,7 +160,7 @@ class RuleTable:
         return number
 
     def _kept(self, id: str, row: RuleRow, number: int | None = None) -> ActiveRule:
-        """The rule of a row; with another number if one is given."""
+        """The rule of a row, with the given number, if any, instead of its own."""
         try:
             rule = self._read(row[GIVEN])
             assert isinstance(rule, PatternRule)

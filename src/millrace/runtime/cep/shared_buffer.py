@@ -70,7 +70,7 @@ class SharedBuffer:
         self.forget()
 
     def forget(self) -> None:
-        """The tables hold something else than before."""
+        """Drop all objects, after the tables have changed."""
         self._live: dict[Any, KeyMatches] = {}
         self._touched: set[Any] = set()
         self.mutable = False
@@ -79,15 +79,15 @@ class SharedBuffer:
         """How many partial matches keyed state has, as of the end of the last epoch."""
 
     def prefetch(self, keys: Iterable[Any]) -> None:
-        """These keys are about to be worked on."""
+        """Prefetch the state of keys that will be processed next."""
         self._matches.prefetch(keys)
 
     def active(self, keys: set[Any]) -> set[Any]:
-        """Which of the keys have matches."""
+        """The keys that have matches."""
         return (self._live.keys() & keys).union(filter(self._matches.data.__contains__, keys))
 
     def stored(self) -> Iterator[tuple[Any, KeyMatches]]:
-        """Yield the matches of all keys from keyed state, to be read only.
+        """Matches of all keys from keyed state, to be read only.
 
         Raises:
             CheckpointError: the pattern has no place for a partial match.
@@ -96,19 +96,19 @@ class SharedBuffer:
             yield key, self._load(key)
 
     def first_events(self) -> Iterator[tuple[Any, int]]:
-        """The keys in keyed state that have partial matches, and when the first event of these was,
-        ms since the epoch; nothing is made of them yet."""
+        """Keys with partial matches in keyed state, and the time of their first event in ms
+        since the epoch. Creates no match objects."""
         for key, rows in self._matches.data.items():
             times = [inner[0] for inner in rows if type(inner) is tuple]
             if times:
                 yield key, min(times)
 
     def hold(self, values: Iterable[Any]) -> None:
-        """Events may become part of matches."""
+        """Note whether events that may become part of matches can be changed in place."""
         self.mutable = self.mutable or not all(map(is_immutable, values))
 
     def of(self, key: Any) -> KeyMatches:
-        """Return the matches of a key, to be changed."""
+        """Matches of a key. The caller may change them."""
         self._touched.add(key)
         live = self._live.get(key)
         if live is None:
@@ -116,13 +116,13 @@ class SharedBuffer:
         return live
 
     def drop_if_empty(self, key: Any, matches: KeyMatches) -> None:
-        """Forget a key that has nothing and never had."""
+        """Drop a key that has no matches and never had any."""
         if not (matches.starts or matches.chains or matches):
             self._touched.discard(key)
             del self._live[key]
 
     def drop_rules(self, rules: set[str]) -> None:
-        """Patterns are gone: so is what they have of any key."""
+        """Drop the matches of removed patterns for all keys."""
         names = [rule.encode() for rule in rules]
         stored = self._matches.data.items()
         for key in [key for key, rows in stored if _may_name(rows, rules, names)]:
@@ -133,7 +133,7 @@ class SharedBuffer:
                 self._touched.add(key)
 
     def flush(self) -> None:
-        """Write what has changed since the last time."""
+        """Write the changes since the last flush to the state."""
         for key in self._touched:
             self._store(key, self._live[key])
         if len(self._live) > KEPT:
@@ -141,8 +141,8 @@ class SharedBuffer:
         self._touched.clear()
 
     def _let_go(self, count: int) -> None:
-        """Keep so many keys less as objects: those that were not worked on; of the others those
-        that came last, so that the first are there again when all come round."""
+        """Drop the objects of ``count`` keys: first keys that were not processed, then the most
+        recent ones. If all keys come in rounds, the first ones are then still held."""
         idle = [key for key in self._live if key not in self._touched]
         busy = [key for key in reversed(self._live) if key in self._touched]
         for key in islice(chain(idle, busy), count):
@@ -201,7 +201,8 @@ class SharedBuffer:
         begun: dict[BufferedEvent, Begun],
         dirty: set[Order],
     ) -> None:
-        """Take note of a rule's partial matches; ``dirty`` are the first events to be written."""
+        """Record a rule's partial matches. ``dirty`` collects the first events whose rows must
+        be written."""
         starts: set[Order] = set()
         for event, partial in begun.items():
             start = event.order
@@ -269,7 +270,7 @@ NOTHING = Matches()
 
 
 def _may_name(rows: Any, rules: set[str], names: list[bytes]) -> bool:
-    """Whether the rows of a key may be about one of the rules, without reading them."""
+    """Whether the rows of a key may belong to one of the rules, without decoding the rows."""
     return any(
         inner in rules if type(inner) is str else any(name in row for name in names)
         for inner, row in rows.items()
@@ -279,12 +280,12 @@ def _may_name(rows: Any, rules: set[str], names: list[bytes]) -> bool:
 
 @lru_cache(100_000)
 def _one(version: int, label: str, last: str) -> Begun:
-    """One partial match; of all keys that have such a one it is the same object."""
+    """One partial match. Keys with an equal partial match share this object."""
     return version, ((label, last),)
 
 
 class _BufferWriting:
-    """Gathers what partial matches lead to."""
+    """Collects the entries and events that partial matches need."""
 
     def __init__(self, live: KeyMatches) -> None:
         self._live = live
@@ -295,7 +296,7 @@ class _BufferWriting:
     def begun(
         self, matches: Matches, version_of: Callable[[str], int], rule: str
     ) -> dict[BufferedEvent, Begun]:
-        """The partial matches of a rule by the events they began with."""
+        """Partial matches of a rule, by their first events."""
         if not matches.partial:
             return {}
         only = matches.partial[0]
@@ -313,13 +314,13 @@ class _BufferWriting:
         return {event: (version, tuple(begun)) for event, begun in partial.items()}
 
     def held_back(self, matches: Matches) -> tuple[tuple[int, Order], ...]:
-        """The matches of a rule that are held back."""
+        """Matches of a rule that are held back."""
         self._keep(matches)
         return tuple((match.last.number, match.start.order) for match in matches.held_back)
 
     def _keep(self, matches: Matches) -> None:
-        """Number what leads to the matches of a rule, and let go what no longer does: those that
-        began first need most of a chain, so its earlier part is cut off where they begin."""
+        """Number the entries that the matches of a rule need, and cut the rest. The earliest
+        matches need most of a chain, so it is cut off before their first event."""
         if self.entries:
             return
         needed: list[PartialMatch | FoundMatch] = [
@@ -334,7 +335,7 @@ class _BufferWriting:
                 match.last.before = None
 
     def _number(self, last: MatchedEntry, start: BufferedEvent) -> None:
-        """Number an entry, and all before it back to the first event."""
+        """Number an entry and all entries before it, back to the first event."""
         entry: MatchedEntry | None = last
         while entry is not None and entry.number not in self.entries:
             if not entry.number:

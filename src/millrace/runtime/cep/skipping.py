@@ -1,5 +1,5 @@
-"""After-match skipping: drops the matches that a found match excludes (Flink docs, "FlinkCEP",
-section After Match Skip Strategy)."""
+"""After-match skipping: drops the matches that a match excludes (Flink docs, "FlinkCEP", section
+After Match Skip Strategy)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def release(
     time: int,
     on_pruned: OnPruned | None = None,
 ) -> list[FoundMatch]:
-    """Add found matches; returns those that no earlier match can discard any more, as of ``time``
-    (ms since the epoch).
+    """Add new matches, and return the matches that no earlier match can discard any more, as of
+    ``time`` (ms since the epoch).
 
     Raises:
         JobExecutionError: there is nothing to skip to, and the strategy says that this is an error.
@@ -62,8 +62,8 @@ def _may_still_win(matches: Matches, match: FoundMatch) -> bool:
 
 
 def _discard(matches: Matches, match: FoundMatch, limit: Order, on_pruned: OnPruned | None) -> None:
-    """Discard matches that began before ``limit``: nothing began before ``match``, and all are in
-    the order of their first events."""
+    """Discard matches that began before ``limit``. No match began before ``match``, and all
+    matches are ordered by their first events."""
     others: list[Any]
     for others in (matches.partial, matches.held_back):
         count = bisect_left(others, limit, key=_start)
@@ -74,7 +74,8 @@ def _discard(matches: Matches, match: FoundMatch, limit: Order, on_pruned: OnPru
 
 
 def _limit(strategy: AfterMatchSkipStrategy, match: FoundMatch) -> Order | None:
-    """Matches that begin before this are discarded; None: none are."""
+    """Order before which other matches must not begin, or they are discarded. None if no match
+    is discarded."""
     if strategy.kind is Skip.TO_NEXT:
         return _after(match.start.order)
     if strategy.kind is Skip.PAST_LAST_EVENT:
@@ -83,13 +84,13 @@ def _limit(strategy: AfterMatchSkipStrategy, match: FoundMatch) -> Order | None:
 
 
 def _after(order: Order) -> Order:
-    """The place right after an event."""
+    """Position right after an event."""
     time, number = order
     return time, number + 1
 
 
 def _skipped_to(strategy: AfterMatchSkipStrategy, match: FoundMatch) -> Order | None:
-    """The place of the event that is skipped to."""
+    """Position of the event to skip to."""
     orders = [e.event.order for e in match.entries() if e.name == strategy.pattern_name]
     if not orders:
         if strategy.throws:

@@ -26,7 +26,7 @@ Place = tuple[int, int, int]
 
 
 class Batch(NamedTuple):
-    """Events, as columns."""
+    """Events, in columns."""
 
     keys: list[Any]
     values: list[Any]
@@ -34,7 +34,7 @@ class Batch(NamedTuple):
 
 
 class WaitingEvents:
-    """Keeps events until the watermark passes them, in runs ordered by their times."""
+    """Keeps events until the watermark passes them, in runs ordered by time."""
 
     def __init__(self, context: OperatorContext) -> None:
         self._table: NestedTable = context.state.records_table(context.uid, WAITING_EVENTS)
@@ -42,7 +42,7 @@ class WaitingEvents:
         self.forget()
 
     def forget(self) -> None:
-        """The table holds something else than before."""
+        """Drop all objects, after the table has changed."""
         self._runs: list[_Run] = []
         self._number = 0
         self._stored: dict[int, list[tuple[Place, Any]]] = {}
@@ -54,12 +54,12 @@ class WaitingEvents:
         heapify(self._times)
 
     def begin_epoch(self, epoch: int) -> None:
-        """An epoch begins."""
+        """Begin an epoch."""
         self._epoch = epoch
         self._number = 0
 
     def add(self, keys: list[Any], values: list[Any], times: list[int]) -> None:
-        """Take events, none of which the watermark has passed."""
+        """Add events that the watermark has not passed."""
         if not times:
             return
         batch = _in_order(Batch(keys, values, times))
@@ -72,8 +72,9 @@ class WaitingEvents:
             column += more
 
     def take(self, watermark: int) -> Batch:
-        """The events up to the watermark; they wait no longer. Those of the same time are as they
-        came, others need not be in order: what looks at few keys has less to sort."""
+        """Remove the events up to the watermark and return them. Events of the same time keep
+        their order of arrival; others may be unsorted, since a caller that needs few keys then
+        sorts less."""
         due = self._take_stored(watermark)
         for run in self._runs:
             run.take(watermark, due)
@@ -93,7 +94,7 @@ class WaitingEvents:
         return Batch([key for _, key in due], values, [place[0] for place, _ in due])
 
     def flush(self) -> None:
-        """Write what still waits."""
+        """Write the events that still wait to the state."""
         for key, value, time in zip(*_merged(self._runs), strict=True):
             place = (time, self._epoch, self._number)
             self._number += 1
@@ -108,7 +109,7 @@ class WaitingEvents:
 
 
 class _Run:
-    """Events in the order of their times; the first ``start`` of them wait no longer."""
+    """Events ordered by time. The first ``start`` of them have been taken."""
 
     __slots__ = ("events", "start")
 
@@ -120,7 +121,7 @@ class _Run:
         return self.start < len(self.events.times)
 
     def take(self, watermark: int, due: Batch) -> None:
-        """Move the events up to the watermark."""
+        """Move the events up to the watermark to ``due``."""
         start = self.start
         self.start = bisect_right(self.events.times, watermark, start)
         for column, own in zip(due, self.events, strict=True):
@@ -128,7 +129,7 @@ class _Run:
 
 
 def _merged(runs: list[_Run]) -> Batch:
-    """Merge runs of waiting events, in order."""
+    """Several runs of waiting events merged in order."""
     whole = Batch([], [], [])
     for run in runs:
         run.take(MAX_WATERMARK, whole)
@@ -140,7 +141,7 @@ def _place(stored: tuple[Place, Any]) -> Place:
 
 
 def _in_order(batch: Batch) -> Batch:
-    """The events by time; those of the same time as they are."""
+    """Events ordered by time. Events of the same time keep their order."""
     times = batch.times
     if all(map(le, times, islice(times, 1, None))):
         return batch
