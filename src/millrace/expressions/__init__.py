@@ -1,1 +1,1 @@
-"""Expressions of tables: what they are, which functions there are, and how columns are computed."""
+"""Expressions of tables: their trees, the built-in functions, and their evaluation on columns."""

@@ -1,4 +1,4 @@
-"""`aggregate_function`: a Python aggregate function of the user as a function of expressions.
+"""`aggregate_function`: makes a function definition from a user's Python aggregate function.
 
 PyFlink: ``udaf(f, result_type=..., func_type="general" | "pandas")`` and ``udtaf``; ``"arrow"`` is
 ours. Its calls hold the definition, whose kernel makes their accumulators.
@@ -40,7 +40,7 @@ def aggregate_function(
     deterministic: bool = True,
     input_types: Sequence[LogicalType | str] | None = None,
 ) -> FunctionDefinition:
-    """The definition of a user's aggregate function.
+    """Definition of a user's aggregate function.
 
     Args:
         name: as calls and errors show it.
@@ -74,7 +74,7 @@ def table_aggregate_function(
     deterministic: bool = True,
     input_types: Sequence[LogicalType | str] | None = None,
 ) -> FunctionDefinition:
-    """The definition of a user's table aggregate function: its value is an array of rows.
+    """Definition of a user's table aggregate function; its value is an array of rows.
 
     Args:
         function: with ``create_accumulator``, ``accumulate``, ``emit_value``, perhaps ``retract``
@@ -120,7 +120,7 @@ def _declared(kind: LogicalType | str) -> LogicalType:
 
 
 class AggregateKernel:
-    """Makes the accumulators of an aggregate function of the user.
+    """Creates the accumulators of a user's aggregate function.
 
     Args:
         name: for errors.
@@ -147,7 +147,7 @@ class AggregateKernel:
 
 
 class _Imperative(AggregateKernel):
-    """Of functions that are called for each row."""
+    """Kernel of an aggregate function that is called for each row."""
 
     def __init__(self, name: str, function: Any, value_method: str) -> None:
         super().__init__(name, function)
@@ -176,13 +176,13 @@ class _Imperative(AggregateKernel):
         )
 
     def _has(self, method: str) -> bool:
-        """Whether the function has it, rather than the one of the base class, which refuses."""
+        """Whether the function implements a method; the base class has only one that refuses."""
         found = getattr(type(self.function), method, None)
         return found is not None and not getattr(found, "is_refusal", False)
 
 
 class _Vectorized(AggregateKernel):
-    """Of functions of columns."""
+    """Kernel of an aggregate function of whole columns."""
 
     def __init__(self, name: str, function: Any, func_type: str) -> None:
         super().__init__(name, function)

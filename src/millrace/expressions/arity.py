@@ -1,4 +1,4 @@
-"""`taken_arguments`: how many arguments a function of the user takes."""
+"""`taken_arguments`: the number of arguments that a user function takes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Arity:
     names: tuple[str, ...] | None = None
 
     def takes(self, count: int) -> bool:
-        """Whether it can be called with so many arguments.
+        """Whether the function can be called with this number of arguments.
 
         Example:
             >>> Arity(("<ANY>", "<ANY>?")).takes(2)
@@ -36,8 +36,8 @@ class Arity:
 
 
 def taken_arguments(function: Any, method: str, skipped: int = 0) -> Arity:
-    """What a function of the user can be called with; anything, if it cannot be told, as of some
-    functions that are written in C.
+    """Parameters of a user function; any arguments if they are unknown, as with some functions
+    written in C.
 
     Args:
         method: of an object, which is called.

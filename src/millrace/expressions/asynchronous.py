@@ -1,4 +1,4 @@
-"""`AsyncCalls`: many calls of a coroutine of the user at a time, on an event loop beside the task.
+"""`AsyncCalls`: many concurrent calls of a user's coroutine, on an event loop beside the task.
 
 Flink docs: "Asynchronous Scalar Functions": results stay in the order of their rows.
 """
@@ -18,7 +18,7 @@ __all__ = ["AsyncCalls", "AsyncOptions"]
 
 @dataclass(frozen=True, slots=True)
 class AsyncOptions:
-    """How asynchronous functions are called.
+    """Options for calls of asynchronous functions.
 
     Attributes:
         capacity: calls at a time (``table.exec.async-scalar.max-concurrent-operations``).
@@ -53,7 +53,7 @@ class AsyncCalls:
     def of(
         self, function: Callable[..., Coroutine[Any, Any, Any]], rows: Iterable[tuple[Any, ...]]
     ) -> list[Any]:
-        """The results for rows of arguments, in their order.
+        """Results for rows of arguments, in the order of the rows.
 
         Raises:
             EvaluationError: a call took too long.

@@ -1,4 +1,4 @@
-"""Built-in functions that the language itself, rules and operators name: compared by identity.
+"""Built-in functions that the language, rules and operators refer to; compared by identity.
 
 Flink: ``BuiltInFunctionDefinitions``.
 

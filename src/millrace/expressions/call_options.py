@@ -1,4 +1,4 @@
-"""`CallOptions`: what a call says besides its arguments, a type per family of functions."""
+"""`CallOptions`: options of a call besides its arguments, one type per family of functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
 
 
 class TemporalUnit(StrEnum):
-    """The unit of EXTRACT, FLOOR, CEIL, TIMESTAMPADD, TIMESTAMPDIFF and of times' differences."""
+    """Unit of EXTRACT, FLOOR, CEIL, TIMESTAMPADD, TIMESTAMPDIFF and of differences of times."""
 
     MILLENNIUM = "MILLENNIUM"
     CENTURY = "CENTURY"
@@ -51,7 +51,7 @@ class TemporalUnit(StrEnum):
 
 
 class TrimSide(StrEnum):
-    """The end of the text that TRIM works on."""
+    """End of the text that TRIM trims."""
 
     BOTH = "BOTH"
     LEADING = "LEADING"
@@ -59,19 +59,19 @@ class TrimSide(StrEnum):
 
 
 class BetweenOrder(StrEnum):
-    """How BETWEEN takes its bounds, if not in their order."""
+    """Order of the bounds of BETWEEN, if it is not the default."""
 
     SYMMETRIC = "SYMMETRIC"
 
 
 class NullTreatment(StrEnum):
-    """What an aggregate function does with NULL, if not what it does by default."""
+    """Treatment of NULLs by an aggregate function, if it is not the default."""
 
     IGNORE = "IGNORE"
 
 
 class JsonKind(StrEnum):
-    """What IS JSON asks for."""
+    """Kind of JSON that IS JSON tests for."""
 
     VALUE = "VALUE"
     OBJECT = "OBJECT"
@@ -81,13 +81,13 @@ class JsonKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldPosition:
-    """The field of a row that GET takes, counted from 0."""
+    """Position of the field that GET returns, from 0."""
 
     index: int
 
 
 class JsonEvent(StrEnum):
-    """What a clause of a JSON function is about."""
+    """Subject of a clause of a JSON function."""
 
     EMPTY = "EMPTY"
     ERROR = "ERROR"
@@ -99,7 +99,7 @@ class JsonEvent(StrEnum):
 
 
 class JsonChoice(StrEnum):
-    """What a clause of a JSON function chooses."""
+    """Choice that a clause of a JSON function makes."""
 
     NULL = "NULL"
     ERROR = "ERROR"
@@ -117,7 +117,7 @@ class JsonChoice(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JsonClause:
-    """One clause: ``DEFAULT 0 ON EMPTY`` is (EMPTY, DEFAULT, 0).
+    """A clause of a JSON function: ``DEFAULT 0 ON EMPTY`` is (EMPTY, DEFAULT, 0).
 
     Attributes:
         default: the value of DEFAULT.
@@ -130,28 +130,28 @@ class JsonClause:
 
 @dataclass(frozen=True, slots=True)
 class JsonClauses:
-    """The clauses of a call of a JSON function, in the order in which they are written."""
+    """Clauses of a call of a JSON function, in the order in which they are written."""
 
     written: tuple[JsonClause, ...] = ()
 
     def of(self, event: JsonEvent) -> JsonClause | None:
-        """The clause about an event, the last one if there are several."""
+        """The clause about an event; the last one if there are several."""
         return next((each for each in reversed(self.written) if each.event is event), None)
 
     def choice(self, event: JsonEvent, default: JsonChoice) -> JsonChoice:
-        """What is chosen for an event."""
+        """The choice for an event, or the default."""
         clause = self.of(event)
         return clause.choice if clause and isinstance(clause.choice, JsonChoice) else default
 
     @property
     def returning(self) -> LogicalType | None:
-        """The type that RETURNING names."""
+        """The type in the RETURNING clause."""
         kinds = (clause.choice for clause in self.written if clause.event is JsonEvent.RETURNING)
         return next((kind for kind in kinds if isinstance(kind, LogicalType)), None)
 
     @property
     def nested(self) -> tuple[int, ...]:
-        """The positions of arguments that are JSON already."""
+        """Positions of the arguments that are already JSON."""
         clause = self.of(JsonEvent.NESTED)
         return clause.choice if clause and isinstance(clause.choice, tuple) else ()
 
@@ -164,7 +164,7 @@ Family = TypeVar("Family", bound=CallOptions)
 
 
 def option(family: type[Family], options: CallOptions | None) -> Family | None:
-    """The options, if they are of a family.
+    """The options if they belong to a family, else None.
 
     >>> option(TrimSide, TrimSide.LEADING)
     <TrimSide.LEADING: 'LEADING'>
@@ -173,7 +173,7 @@ def option(family: type[Family], options: CallOptions | None) -> Family | None:
 
 
 def signed_options(options: CallOptions | None) -> object:
-    """What signatures of state and plans in files know options by; it stays the same.
+    """Stable representation of options in state signatures and in plan files.
 
     >>> signed_options(TemporalUnit.DAY)
     'DAY'

@@ -1,4 +1,4 @@
-"""`Frame`, `CallSite` and datums: what kernels work on.
+"""`Frame`, `CallSite` and datums: the inputs of kernels.
 
 A datum is a `pyarrow.Array` as long as the batch, or a `pyarrow.Scalar` that holds for all rows.
 Kernels keep scalars as scalars.
@@ -38,7 +38,7 @@ Datum = Any
 
 
 class Frame:
-    """The rows that an expression is evaluated on: columns, their length and the instant.
+    """The rows on which an expression is evaluated: their columns, number and instant.
 
     Attributes:
         length: number of rows.
@@ -66,7 +66,7 @@ class Frame:
         self.values: dict[int, Datum] = {}
 
     def column(self, index: int) -> Any:
-        """A column of the input, of these rows only."""
+        """A column of the input, restricted to these rows."""
         if self._selection is None:
             return self._columns[index]
         made = self._made.get(index)
@@ -75,14 +75,14 @@ class Frame:
         return made
 
     def narrowed(self, rows: np.ndarray[Any, Any]) -> Frame:
-        """A frame of some of its rows."""
+        """A frame with some of the rows."""
         base = rows if self._selection is None else np.asarray(self._selection)[rows]
         return Frame(self._columns, len(rows), self.instant, pa.array(base), self.watermark)
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """What a kernel knows of its call when it is built.
+    """Information that a kernel gets about its call.
 
     Attributes:
         function: the function's name.
@@ -119,7 +119,7 @@ class ExpressionNode:
     shared: bool = False
 
     def __call__(self, frame: Frame) -> Datum:
-        """Its value on a frame."""
+        """Value of the subexpression on a frame."""
         if self.constant is not None:
             return self.constant
         if not self.shared:
@@ -144,7 +144,7 @@ def array_of(datum: Datum, length: int) -> Any:
 
 
 def of_length(datum: Datum, length: int, name: str) -> Datum:
-    """The datum, which has a value for each row: what is computed is looked at here, once.
+    """The datum, after checking once that it has a value for each row.
 
     Args:
         name: the function that made it, for the error.
@@ -161,7 +161,8 @@ def of_length(datum: Datum, length: int, name: str) -> Datum:
 
 
 def conformed(datum: Datum, arrow: Any) -> Datum:
-    """The datum in exactly an Arrow type, where only names or nullability of parts differ."""
+    """The datum in exactly an Arrow type, where only names or nullability of nested types
+    differ."""
     if datum.type == arrow:
         return datum
     if isinstance(datum, pa.Scalar):
@@ -198,7 +199,7 @@ def _all(array: Any) -> Any:
 def per_value(
     function: Callable[..., Any], arrow: Any, *datums: Datum, with_nulls: bool = False
 ) -> Datum:
-    """A Python function of values, called once for each distinct combination of them.
+    """Result of a Python function of values, called once per distinct combination of them.
 
     Args:
         function: of Python values; None is null.
@@ -234,7 +235,8 @@ def per_value(
 
 
 def _is_unlike_its_equal(kind: Any) -> bool:
-    """Whether values of a type have no hash, or equal ones differ, as 0.0 and -0.0 do."""
+    """Whether values of a type have no hash, or differ although they are equal, as 0.0 and -0.0
+    do."""
     return bool(pa.types.is_nested(kind) or pa.types.is_floating(kind))
 
 
@@ -255,7 +257,8 @@ def _per_entry(
 
 
 def _values(datum: Datum) -> list[Any]:
-    """Python values; timestamps of nanoseconds, which Python lacks, as numbers."""
+    """Python values of a datum; timestamps in nanoseconds, which Python does not support, become
+    numbers."""
     array = array_of(datum, 1)
     counted = counted_nanoseconds(array.type)
     return list((array if counted == array.type else conformed(array, counted)).to_pylist())

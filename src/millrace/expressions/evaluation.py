@@ -1,4 +1,4 @@
-"""`compiled`: an expression as a function of record batches, evaluated column by column.
+"""`compiled`: an expression as a function of record batches, evaluated by column.
 
 Constants are folded when it is built, a subexpression that occurs twice is computed once, and what
 may fail is computed only for the rows that ask for it. Evaluators are pickled as their expression
@@ -61,7 +61,7 @@ _SHOWN = 200
 
 
 class Evaluator:
-    """An expression that is evaluated on record batches.
+    """Evaluates an expression on record batches.
 
     Attributes:
         expression: what is evaluated.
@@ -80,15 +80,15 @@ class Evaluator:
 
     @property
     def may_fail(self) -> bool:
-        """Whether there may be rows for which it raises."""
+        """Whether the evaluation may raise for some rows."""
         return self._node.may_fail
 
     def open(self, metric_group: MetricGroup) -> None:
-        """Open the user's functions in it, for an operator with these metrics."""
+        """Open the user functions in the expression, for an operator with these metrics."""
         open_functions((self.expression,), self.session.job_parameters, metric_group)
 
     def __call__(self, batch: pa.RecordBatch, instant: int | None = None) -> pa.Array:
-        """A value per row.
+        """One value per row of the batch.
 
         Args:
             batch: columns of the input type.
@@ -118,7 +118,7 @@ def compiled(
 
 
 class CompiledCalc:
-    """A filter and projections over record batches.
+    """Applies a filter and projections to record batches.
 
     Args:
         projections: the columns to make.
@@ -143,7 +143,7 @@ class CompiledCalc:
         return CompiledCalc, self._arguments
 
     def open(self, metric_group: MetricGroup) -> None:
-        """Open the user's functions in it, for an operator with these metrics."""
+        """Open the user functions in the expressions, for an operator with these metrics."""
         projections, condition, _, session = self._arguments
         read = projections if condition is None else (condition, *projections)
         open_functions(read, session.job_parameters, metric_group)
@@ -151,7 +151,8 @@ class CompiledCalc:
     def __call__(
         self, batch: pa.RecordBatch, instant: int | None = None, watermark: int | None = None
     ) -> tuple[list[pa.Array], np.ndarray[Any, Any] | None]:
-        """The columns made of the rows kept, and the positions of these; None: all were kept.
+        """The projected columns of the rows that are kept, and the positions of these rows; None if
+        all rows are kept.
 
         Args:
             instant: milliseconds since 1970 of NOW, PROCTIME and their kin in this batch.
@@ -183,7 +184,8 @@ class CompiledCalc:
 
 
 def _column(node: ExpressionNode, frame: Frame, kind: LogicalType) -> Any:
-    """The node's values; where there is no row, no constant that has no value is asked for it."""
+    """Values of a node as an array; without rows the node is not evaluated, since a constant may
+    fail."""
     if not frame.length:
         return pa.array([], arrow_type(kind))
     return array_of(node(frame), frame.length)
@@ -194,7 +196,7 @@ def _instant(session: SessionSettings, instant: int | None) -> int | None:
 
 
 class _Compiler:
-    """Makes nodes of expressions; equal deterministic ones share a node."""
+    """Compiles expressions to nodes; equal deterministic expressions share a node."""
 
     def __init__(self, session: SessionSettings) -> None:
         self._session = session
@@ -282,8 +284,8 @@ def _kernel_runner(
 
 
 def _placed(run: Callable[[Frame], Datum], expression: Call | Cast) -> Callable[[Frame], Datum]:
-    """The same, whose errors say where the expression stands: the innermost one that has a place.
-    What functions of users raise is theirs."""
+    """The node with errors that show the position of the innermost expression that has one.
+    Errors raised by user functions stay unchanged."""
     place = expression.place
     caught = () if calls_users(expression) else (ArithmeticError, ValueError)
 
@@ -313,7 +315,7 @@ def _shown(expression: Call | Cast) -> str:
 
 
 def calls_users(expression: ResolvedExpression) -> bool:
-    """Whether it calls a function of the user."""
+    """Whether the expression calls a user function."""
     if isinstance(expression, Call) and not expression.function.built_in:
         return True
     return any(map(calls_users, expression.children()))
@@ -322,7 +324,7 @@ def calls_users(expression: ResolvedExpression) -> bool:
 def _folded(
     node: ExpressionNode, arguments: list[ExpressionNode], foldable: bool
 ) -> ExpressionNode:
-    """The node with its value, where the arguments are constants and it has one.
+    """The node with its constant value, if its arguments are constants and the evaluation succeeds.
 
     What fails is left to run time: a row may never ask for it.
     """
@@ -337,7 +339,7 @@ def _folded(
 
 
 def is_deterministic(expression: ResolvedExpression) -> bool:
-    """Whether the same columns always give the same value."""
+    """Whether the expression always gives the same value for the same columns."""
     if isinstance(expression, Call) and not expression.function.deterministic:
         return False
     return all(map(is_deterministic, expression.children()))

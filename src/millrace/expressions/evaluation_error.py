@@ -1,4 +1,4 @@
-"""`EvaluationError`: an expression has no value for a row; `ValueCountError`: a kernel is wrong."""
+"""`EvaluationError`: an expression fails for a row; `ValueCountError`: a kernel is wrong."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class EvaluationError(JobExecutionError):
 
 
 class ValueCountError(JobExecutionError):
-    """A kernel gave more or fewer values than there are rows; a fault of millrace.
+    """A kernel returned more or fewer values than there are rows; a fault of millrace.
 
     Columns of different lengths would lose rows, or give them values of others.
     """

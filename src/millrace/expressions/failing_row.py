@@ -1,4 +1,4 @@
-"""`tell_row`: which row of a batch an expression has no value for, for the message of its error."""
+"""`tell_row`: finds the row of a batch for which an expression fails, for the error message."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def tell_row(
     batch: pa.RecordBatch,
     evaluate: Callable[[pa.RecordBatch], Any],
 ) -> None:
-    """Add the first row that fails to the error; functions of users are not called again.
+    """Add the first failing row to the error; not if the expressions call user functions, which are
+    not called again.
 
     Args:
         expressions: what is evaluated; the columns they read are shown.

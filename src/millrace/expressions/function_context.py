@@ -1,4 +1,4 @@
-"""`FunctionContext`: what a function of the user may ask when it is opened."""
+"""`FunctionContext`: information for a user function when it is opened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["FunctionContext", "open_functions"]
 
 
 class FunctionContext:
-    """Passed to ``open``. PyFlink: ``FunctionContext``.
+    """Context that is passed to ``open``. PyFlink: ``FunctionContext``.
 
     Args:
         job_parameters: ``pipeline.global-job-parameters``.
@@ -34,7 +34,7 @@ class FunctionContext:
         self._metric_group = metric_group or UnregisteredMetricGroup()
 
     def get_metric_group(self) -> MetricGroup:
-        """Makes metrics of the operator that calls the function."""
+        """Metric group of the operator that calls the function."""
         return self._metric_group
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
@@ -47,8 +47,8 @@ def open_functions(
     job_parameters: tuple[tuple[str, str], ...],
     metric_group: MetricGroup,
 ) -> None:
-    """Open the functions of the user that are called in expressions, before their first call: each
-    once, however often it is called."""
+    """Open the user functions in expressions before their first call; a function that is called
+    several times is opened once."""
     # several calls of a function share what opens it
     kernels = {id(kernel): kernel for kernel in _opened_kernels(expressions)}
     for kernel in kernels.values():

@@ -1,4 +1,4 @@
-"""`FunctionDefinition`: a built-in function, its signatures, its result's type and its kernel.
+"""`FunctionDefinition`: a built-in function with its signatures, result type and kernel.
 
 Names follow Flink's ``BuiltInFunctionDefinition``. A signature is a tuple of parameters, each the
 name of a type or of a family of types (`PARAMETERS`); ``?`` behind it makes it optional, ``*``
@@ -30,11 +30,11 @@ ResultStrategy = Callable[["CallContext"], LogicalType]
 
 
 class FunctionResolutionError(JobDefinitionError):
-    """A function does not exist, or does not take these arguments."""
+    """A function does not exist, or does not accept these arguments."""
 
 
 class FunctionKind(Enum):
-    """What a function takes and gives. Flink: ``FunctionKind``."""
+    """Kinds of functions by their input and output. Flink: ``FunctionKind``."""
 
     SCALAR = "SCALAR"
     AGGREGATE = "AGGREGATE"
@@ -44,7 +44,7 @@ class FunctionKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """A call whose result is to be typed. Flink: ``CallContext``.
+    """A call, from which the type of its result is derived. Flink: ``CallContext``.
 
     Attributes:
         name: the function.
@@ -60,13 +60,14 @@ class CallContext:
 
     @property
     def any_nullable(self) -> bool:
-        """Whether an argument may be null."""
+        """Whether an argument is nullable."""
         return any(kind.is_nullable for kind in self.types)
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionDefinition:
-    """A function that calls hold: built in, of which there is one object each, or of the user.
+    """Definition of a function that calls refer to: a built-in function, one object each, or a user
+    function.
 
     Attributes:
         name: upper case, or the symbol of an operator.
@@ -118,7 +119,7 @@ class FunctionDefinition:
         literals: tuple[Any, ...] = (),
         options: CallOptions | None = None,
     ) -> tuple[tuple[LogicalType, ...], LogicalType]:
-        """The types to cast the arguments to, and the type of the result.
+        """Types to which the arguments are cast, and the type of the result.
 
         Raises:
             FunctionResolutionError: no signature takes such arguments.
@@ -137,14 +138,14 @@ class FunctionDefinition:
         raise FunctionResolutionError(self.refusal(types))
 
     def refusal(self, types: tuple[LogicalType, ...]) -> str:
-        """What is wrong with arguments of these types, and which signatures there are."""
+        """Error text for arguments of these types, with the function's signatures."""
         given = ", ".join(map(str, types))
         return f"{self.name} does not take ({given}); its signatures are:\n" + "\n".join(
             f"    {line}" for line in self.signature_texts()
         )
 
     def signature_texts(self) -> Iterator[str]:
-        """Its signatures as the documentation and errors show them."""
+        """Signatures of the function, as the documentation and errors show them."""
         if self.parameters is not None:
             yield f"{self.name}({', '.join(self.parameters)})"
             return
@@ -160,7 +161,8 @@ def _parameter_text(parameter: str) -> str:
 
 
 def _taken(signature: Signature, types: tuple[LogicalType, ...]) -> tuple[LogicalType, ...] | None:
-    """The types to cast to, or None where number or types of the arguments do not fit."""
+    """Types to which the arguments are cast; None if their number or types do not match the
+    signature."""
     least = sum(1 for each in signature if each[-1] not in "?*")
     repeated = bool(signature) and signature[-1].endswith("*")
     if len(types) < least or (len(types) > len(signature) and not repeated):

@@ -1,4 +1,4 @@
-"""JSON texts as Jackson reads and writes them, also those that are nested deeper than Python's
+"""Reader and writer of JSON texts as Jackson has them, also for nesting deeper than Python's
 stack."""
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ _ESCAPE = re.compile(r"\\(?:\\|u00[01][0-9a-f])")
 
 
 class _Written(str):
-    """A part of the text that is written already."""
+    """A part of the text that has already been written."""
 
     __slots__ = ()
 
 
 def json_document(value: Any, scalar: Callable[[Any], str], sort_keys: bool = False) -> str:
-    """The text of nested dicts and lists, without blanks.
+    """JSON text of nested dicts and lists, without blanks.
 
     Args:
         scalar: the text of a value that is neither.
@@ -61,7 +61,7 @@ def _wait_for_members(members: dict[Any, Any], waiting: list[Any], sort_keys: bo
 
 
 def _in_java(key: Any) -> bytes:
-    """What sorts texts as Java does: by units of 16 bits."""
+    """Sort key of texts in Java's order, by UTF-16 units."""
     return str(key).encode("utf-16-be", "surrogatepass")
 
 
@@ -74,7 +74,7 @@ def _wait_for_items(items: list[Any], waiting: list[Any]) -> None:
 
 
 def quoted(text: str) -> str:
-    """A text as JSON, with the escapes that Jackson writes.
+    """JSON string of a text, with the escapes that Jackson writes.
 
     >>> print(quoted('a"\\x1f'))
     "a\\"\\u001F"
@@ -89,7 +89,7 @@ def _upper(escape: re.Match[str]) -> str:
 
 
 def well_formed(text: str) -> str:
-    """The text with ``?`` for halves of characters, as Java writes them.
+    """The text with ``?`` in place of lone surrogates, as Java writes it.
 
     >>> well_formed("a\\ud83d")
     'a?'
@@ -98,7 +98,7 @@ def well_formed(text: str) -> str:
 
 
 def parsed_document(text: str, decoder: json.JSONDecoder) -> Any:
-    """What a decoder makes of a text, also where that is nested deeper than Python's stack.
+    """The parsed document of a text, also if its nesting is deeper than Python's stack.
 
     Args:
         decoder: with an ``object_pairs_hook``, or without.
@@ -113,7 +113,7 @@ def parsed_document(text: str, decoder: json.JSONDecoder) -> Any:
 
 
 class _DeepDocument:
-    """Reads a text with a list of the objects and arrays that are open, in place of recursion."""
+    """Reads a text with a list of open objects and arrays instead of recursion."""
 
     def __init__(self, text: str, decoder: json.JSONDecoder) -> None:
         self._text, self._decoder = text, decoder
@@ -122,7 +122,7 @@ class _DeepDocument:
         """What closes each, and its items; those of an object are keys and values in turn."""
 
     def value(self) -> Any:
-        """The value of the whole text.
+        """Value of the whole text.
 
         Raises:
             ValueError: it is no JSON, or nested too deep.
@@ -137,7 +137,7 @@ class _DeepDocument:
                 found, value = self._put(value)
 
     def _begun(self) -> tuple[bool, Any]:
-        """Whether a value stands here that is read whole, and the value."""
+        """Whether the next value has been read completely, and the value."""
         opening = self._next()
         if opening not in ("[", "{"):
             value, self._place = self._decoder.raw_decode(self._text, self._place)
@@ -152,7 +152,8 @@ class _DeepDocument:
         return False, None
 
     def _put(self, value: Any) -> tuple[bool, Any]:
-        """Adds a value to what is open. Whether that ends here, and its value."""
+        """Add a value to the innermost open object or array; return whether this is complete
+        now, and its value."""
         closing, items = self._open[-1]
         items.append(value)
         found = self._next()
@@ -186,7 +187,7 @@ class _DeepDocument:
         self._place += 1
 
     def _next(self) -> str:
-        """The next character that is no blank; none at the end."""
+        """The next character that is not blank; empty at the end."""
         found = _BLANKS.match(self._text, self._place)
         assert found is not None
         self._place = found.end()

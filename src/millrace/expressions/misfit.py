@@ -1,4 +1,4 @@
-"""`misfit_of`: which of the values that a function gave is not of its type, for an error."""
+"""`misfit_of`: finds the value returned by a function that does not have its type, for an error."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _SHOWN = 200
 
 
 def misfit_of(values: Sequence[Any], kind: LogicalType, error: Exception) -> str:
-    """The first value that is not of the type; of arrays and rows, what in it is not.
+    """Text of the first value that does not have the type; for arrays and rows, of the part that
+    does not.
 
     Args:
         error: of the conversion of all values.

@@ -1,4 +1,5 @@
-"""`PARAMETERS`: what a parameter of a signature takes, and what it casts an argument to.
+"""`PARAMETERS`: the argument types that a parameter of a signature accepts, and the type each is
+cast to.
 
 A name in angle brackets is a family of types, which takes its members as they are. A type's own
 name takes what Flink casts implicitly to it (``LogicalTypeCasts.supportsImplicitCast``).
@@ -102,7 +103,7 @@ PARAMETERS: dict[str, Callable[[LogicalType], LogicalType | None]] = {
 
 
 def accepted(parameter: str, kind: LogicalType) -> LogicalType | None:
-    """The type an argument is cast to for a parameter; None where it does not fit.
+    """Type to which an argument is cast for a parameter; None if the parameter does not accept it.
 
     >>> accepted("DOUBLE", logical.IntType())
     DOUBLE
@@ -143,8 +144,8 @@ _OF_NULL: dict[str, LogicalType] = {
 
 
 def implicit_cast(given: LogicalType, wanted: LogicalType) -> LogicalType | None:
-    """The type a value is cast to where another is declared, within a family of types and of
-    numbers to wider ones only; None where it does not fit.
+    """Type to which a value is cast for a declared type, within a family of types and from numbers
+    to wider ones only; None if there is no such cast.
 
     >>> implicit_cast(logical.IntType(nullable=False), logical.BigIntType())
     BIGINT NOT NULL
@@ -162,7 +163,7 @@ def implicit_cast(given: LogicalType, wanted: LogicalType) -> LogicalType | None
 
 
 def family_of(kind: LogicalType) -> str:
-    """The family that decides with which types it can be compared."""
+    """Family of a type; types of one family can be compared."""
     for name in ("<CHARACTER_STRING>", "<NUMERIC>", "<BINARY_STRING>", "<TIMESTAMP>"):
         if PARAMETERS[name](kind) is not None:
             return name

@@ -1,5 +1,5 @@
-"""Expressions of MATCH_RECOGNIZE: over the rows that a match has taken (Flink docs, "Pattern
-Recognition", section Pattern Navigation).
+"""Expressions of MATCH_RECOGNIZE, over the rows of a match (Flink docs, "Pattern Recognition",
+section Pattern Navigation).
 
 In DEFINE a `FieldReference` is a column of the row that is being looked at; what looks at rows
 taken before is here.
@@ -19,7 +19,7 @@ __all__ = ["MatchRowtime", "PatternAggregate", "PatternFieldReference", "RowsOf"
 
 @dataclass(frozen=True, slots=True)
 class RowsOf:
-    """Rows of a match, in order.
+    """A selection of the rows of a match, in order.
 
     Attributes:
         variables: those whose rows they are; none: all.
@@ -35,7 +35,7 @@ class RowsOf:
 
 @dataclass(frozen=True, slots=True)
 class PatternFieldReference(ResolvedExpression):
-    """A column of one row of a match; null if there is no such row. Calcite:
+    """A column of one row of a match; NULL if there is no such row. Calcite:
     ``RexPatternFieldRef``.
 
     Attributes:

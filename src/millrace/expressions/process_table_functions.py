@@ -1,4 +1,5 @@
-"""`process_table_function`: a Python function of the user that makes a table of tables.
+"""`process_table_function`: a definition from a user's Python function that makes a table from
+tables.
 
 What it takes is its `ProcessSignature`, part of its definition. Flink:
 ``ProcessTableFunction``; Flink docs: "Process Table Functions".
@@ -28,7 +29,7 @@ __all__ = [
 
 
 class ArgumentTrait(Enum):
-    """What an argument of a process table function is, and what is asked of it."""
+    """Traits of a process table function's argument: its kind, and its requirements."""
 
     SCALAR = "SCALAR"
     """A value."""
@@ -51,7 +52,7 @@ class ArgumentTrait(Enum):
 
 
 class EntryShape(Enum):
-    """How a state entry is kept."""
+    """Shape of a state entry."""
 
     VALUE = "value"
     LIST = "list"
@@ -60,7 +61,7 @@ class EntryShape(Enum):
 
 @dataclass(frozen=True)
 class ProcessArgument:
-    """An argument that calls give.
+    """An argument of a process table function.
 
     Attributes:
         type: of a value; of a table, the ROW it must be, or None: any.
@@ -91,7 +92,7 @@ class ProcessArgument:
 
 @dataclass(frozen=True)
 class StateEntry:
-    """State of each partition, which the function gets before its arguments.
+    """A state entry per partition, which the function gets before its arguments.
 
     Attributes:
         ttl: ms after which it is forgotten when nothing was written; 0: never; None: as long as the
@@ -109,7 +110,7 @@ class StateEntry:
 
 @dataclass(frozen=True)
 class ProcessSignature:
-    """What a process table function takes and gives.
+    """Arguments, state and result of a process table function.
 
     Attributes:
         takes_context: whether the first parameter is the context; of ``eval`` and ``on_timer``.
@@ -127,11 +128,11 @@ class ProcessSignature:
 
     @property
     def tables(self) -> tuple[ProcessArgument, ...]:
-        """The arguments that are tables."""
+        """The table arguments."""
         return tuple(each for each in self.arguments if each.is_table)
 
     def text(self, name: str) -> str:
-        """The call that is expected."""
+        """Text of the expected call."""
         shown = ", ".join(map(str, self.arguments))
         return f"{name}({shown}{', ' if shown else ''}on_time => DESCRIPTOR, uid => STRING)"
 
@@ -139,7 +140,7 @@ class ProcessSignature:
 def process_table_function(
     name: str, signature: ProcessSignature, deterministic: bool = True
 ) -> FunctionDefinition:
-    """The definition of a user's process table function.
+    """Definition of a user's process table function.
 
     Args:
         name: as calls and errors show it.

@@ -1,4 +1,5 @@
-"""The registry of built-in functions: found by name, resolved with the types of their arguments.
+"""The registry of built-in functions: finds them by name, and resolves calls by their argument
+types.
 
 Operators are functions with their symbol as the name (``+``, ``=``, ``||``), and ``NEGATE`` for
 the prefix minus; ``AND``, ``OR``, ``NOT``, ``IS NULL``, ``IS NOT NULL``, ``IS TRUE`` and its kin,
@@ -94,13 +95,13 @@ def functions() -> Iterator[FunctionDefinition]:
 
 
 def find(name: str) -> FunctionDefinition | None:
-    """A function by its name in any case; None: there is none."""
+    """The function with a name in any case; None if there is none."""
     upper = name.upper()
     return _FUNCTIONS.get(_OTHER_NAMES.get(upper, upper))
 
 
 def function(name: str) -> FunctionDefinition:
-    """A function by its name in any case.
+    """The function with a name in any case.
 
     Raises:
         FunctionResolutionError: there is none; names the nearest.
@@ -117,7 +118,7 @@ def function(name: str) -> FunctionDefinition:
 
 
 def nearest(name: str) -> tuple[str, ...]:
-    """Names of functions that look alike.
+    """Names of functions that are similar to a name.
 
     >>> nearest("COALESE")
     ('COALESCE',)
@@ -131,7 +132,8 @@ def resolve_call(
     arguments: tuple[ResolvedExpression, ...],
     options: CallOptions | None = None,
 ) -> Call:
-    """A call of a scalar or table function with its type, its arguments cast as it wants them.
+    """A call of a scalar or table function with its type, and with its arguments cast as the
+    function requires.
 
     Args:
         definition: the function.
@@ -162,7 +164,8 @@ def resolve_call(
 def with_nested_json(
     arguments: tuple[ResolvedExpression, ...], options: CallOptions | None
 ) -> CallOptions | None:
-    """Clauses of a JSON function, and which arguments make JSON, which is not quoted again."""
+    """The clauses of a JSON function, with the positions of arguments that are JSON, which must
+    not be quoted again."""
     nested = tuple(
         index
         for index, each in enumerate(arguments)
@@ -200,7 +203,7 @@ def resolve_aggregate(
     options: CallOptions | None = None,
     literals: tuple[Any, ...] = (),
 ) -> LogicalType:
-    """The type of an aggregate function's value. COUNT(*) has no arguments.
+    """Type of an aggregate function's value. COUNT(*) has no arguments.
 
     Raises:
         FunctionResolutionError: it is no aggregate, or does not take these types.
@@ -218,7 +221,7 @@ def resolve_aggregate(
 
 
 def _reduced(definition: FunctionDefinition) -> Any:
-    """A function of the registry is pickled as its name, and so stays the one object it is."""
+    """Reduce a registered function to its name for pickling, so that it stays a single object."""
     if _FUNCTIONS.get(definition.name) is definition:
         return function, (definition.name,)
     return definition.__reduce_ex__(4)

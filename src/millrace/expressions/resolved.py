@@ -1,4 +1,4 @@
-"""Resolved expressions: trees whose names are found and whose types are known.
+"""Resolved expressions: trees with resolved names and known types.
 
 They are what the binder of SQL and the Table API make, what rules rewrite, and what operators
 evaluate over columns. Names and meaning are those of Flink's ``ResolvedExpression``. They are
@@ -40,16 +40,16 @@ __all__ = [
 
 
 class Place(Protocol):
-    """Where an expression stands in a statement."""
+    """Position of an expression in a statement."""
 
     def shown(self, reason: str) -> str:
-        """A sentence about the expression, with its place and its text."""
+        """Error text about the expression, with its position and its SQL text."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FieldReference(ResolvedExpression):
-    """A column of the input row. The row of a join is the left one, then the right one.
+    """A column of the input row. The row of a join has the left columns, then the right ones.
 
     Attributes:
         index: position in the input row.
@@ -66,7 +66,7 @@ class FieldReference(ResolvedExpression):
 
 @dataclass(frozen=True, slots=True)
 class OuterReference(ResolvedExpression):
-    """A column of the row of an enclosing query: rules replace it by joins.
+    """A column of an outer query's row; rules replace it by joins.
 
     Attributes:
         level: how many queries further out; 1 is the next.
@@ -83,8 +83,8 @@ class OuterReference(ResolvedExpression):
 
 @dataclass(frozen=True, slots=True)
 class ValueLiteral(ResolvedExpression):
-    """A constant: None, or a Python value that Arrow takes for the type (`arrow_type`): Decimal,
-    date, time, datetime, timedelta, an int of months for YEAR TO MONTH."""
+    """A constant: None, or a Python value that Arrow accepts for the type (`arrow_type`):
+    Decimal, date, time, datetime, timedelta, or an int of months for YEAR TO MONTH."""
 
     value: Any
     type: LogicalType
@@ -95,7 +95,7 @@ class ValueLiteral(ResolvedExpression):
 
 @dataclass(frozen=True, slots=True)
 class Call(ResolvedExpression):
-    """A scalar function or operator with arguments.
+    """A call of a scalar function or operator.
 
     Attributes:
         function: what is called; `millrace.expressions.built_in` has those that rules look for.
@@ -122,7 +122,7 @@ class Call(ResolvedExpression):
 
 @dataclass(frozen=True, slots=True)
 class Cast(ResolvedExpression):
-    """CAST, or TRY_CAST, which gives null for what cannot be cast."""
+    """CAST, or TRY_CAST, which returns NULL for values that cannot be cast."""
 
     operand: ResolvedExpression
     type: LogicalType
@@ -141,7 +141,7 @@ class Cast(ResolvedExpression):
 
 @dataclass(frozen=True, slots=True)
 class AggregateCall:
-    """An aggregate function over columns of the input: of groups, windows, or OVER.
+    """A call of an aggregate function over input columns, for groups, windows or OVER.
 
     Attributes:
         function: what is called.
@@ -196,12 +196,13 @@ def rewritten(
 
 
 def place_of(expression: ResolvedExpression) -> Place | None:
-    """Where an expression stands; None: in no statement, or it is a column or a constant."""
+    """Position of an expression; None if it is in no statement, or is a column or a constant."""
     return expression.place if isinstance(expression, Call | Cast) else None
 
 
 def fields_of(expression: ResolvedExpression) -> Iterator[int]:
-    """The positions of the input's columns that an expression reads, each as often as it does."""
+    """Positions of the input columns that an expression reads, repeated if it reads a column
+    several times."""
     if isinstance(expression, FieldReference):
         yield expression.index
     for child in expression.children():

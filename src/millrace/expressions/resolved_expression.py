@@ -14,27 +14,27 @@ class ResolvedExpression:
     """Base of resolved expressions; each has a ``type``."""
 
     def children(self) -> tuple[ResolvedExpression, ...]:
-        """The expressions it is made of."""
+        """Direct subexpressions."""
         return ()
 
     def with_children(self, children: tuple[ResolvedExpression, ...]) -> ResolvedExpression:
-        """The same expression of others."""
+        """The same expression with other subexpressions."""
         return self
 
     @property
     def output_type(self) -> LogicalType:
-        """What its values are."""
+        """Type of the expression's values."""
         kind: LogicalType = self.type  # type: ignore[attr-defined]
         return kind
 
     def get_output_data_type(self) -> LogicalType:
-        """What its values are."""
+        """Type of the expression's values."""
         return self.output_type
 
     def get_resolved_children(self) -> list[ResolvedExpression]:
-        """The expressions it is made of."""
+        """Direct subexpressions."""
         return list(self.children())
 
     def as_summary_string(self) -> str:
-        """The expression as plans show it: names of functions before their arguments."""
+        """Text of the expression in plans, with names of functions before their arguments."""
         return str(self)

@@ -1,4 +1,4 @@
-"""Result types of functions that many share. Flink: ``TypeStrategies`` and ``ReturnTypes``."""
+"""Result types that many functions share. Flink: ``TypeStrategies`` and ``ReturnTypes``."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ __all__ = [
 
 
 def always(text: str) -> ResultStrategy:
-    """A type, nullable where an argument is."""
+    """Strategy for a fixed type, nullable if an argument is nullable."""
     kind = parse_type(text)
     return lambda context: kind.with_nullable(context.any_nullable)
 
 
 def fixed(text: str) -> ResultStrategy:
-    """A type with its own nullability, whatever the arguments are."""
+    """Strategy for a fixed type with its own nullability, independent of the arguments."""
     kind = parse_type(text)
     return lambda context: kind
 
 
 def where_sure(text: str, is_sure: Callable[[Any], bool], position: int = 0) -> ResultStrategy:
-    """A type, nullable where an argument is, or where a value may be missing in spite of them.
+    """Strategy for a fixed type, nullable if an argument is, or if the value may be missing for
+    other reasons.
 
     Args:
         text: the type.
@@ -53,17 +54,17 @@ def where_sure(text: str, is_sure: Callable[[Any], bool], position: int = 0) -> 
 
 
 def argument(position: int) -> ResultStrategy:
-    """The type of an argument, nullable where any argument is."""
+    """Strategy for the type of one argument, nullable if any argument is."""
     return lambda context: context.types[position].with_nullable(context.any_nullable)
 
 
 def forced_nullable(strategy: ResultStrategy) -> ResultStrategy:
-    """The type of another strategy, with null."""
+    """Strategy for the nullable form of another strategy's type."""
     return lambda context: strategy(context).with_nullable(True)
 
 
 def varying(position: int) -> ResultStrategy:
-    """Text or bytes of at most the length of an argument."""
+    """Strategy for text or bytes of at most the length of an argument."""
 
     def strategy(context: CallContext) -> LogicalType:
         kind = context.types[position]
@@ -79,7 +80,7 @@ def varying(position: int) -> ResultStrategy:
 
 
 def common(context: CallContext) -> LogicalType:
-    """The common type of the arguments, nullable where any is."""
+    """The common type of the arguments, nullable if any argument is."""
     kind = common_type(context.types)
     assert kind is not None, "the arguments were merged before"
     return kind

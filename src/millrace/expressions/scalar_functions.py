@@ -1,4 +1,4 @@
-"""`scalar_function`: a Python function of the user as a function of expressions.
+"""`scalar_function`: makes a function definition from a user's Python function.
 
 PyFlink: ``udf(f, result_type=..., func_type="general" | "pandas")``; ``"arrow"`` is ours: the
 function takes and gives `pyarrow.Array`. A general function is called once per row, a vectorised
@@ -47,7 +47,7 @@ def scalar_function(
     input_types: Sequence[LogicalType | str] | None = None,
     declared: str = "",
 ) -> FunctionDefinition:
-    """The definition of a user's scalar function.
+    """Definition of a user's scalar function.
 
     Args:
         name: as calls and errors show it.
@@ -103,7 +103,7 @@ def _declared(kind: LogicalType | str) -> LogicalType:
 
 
 class ConstantResult:
-    """Gives the declared type of every call."""
+    """Result strategy that gives every call the declared type."""
 
     def __init__(self, kind: LogicalType) -> None:
         self._kind = kind
@@ -113,7 +113,7 @@ class ConstantResult:
 
 
 class Adjustment:
-    """Casts arguments to the declared types."""
+    """Casts arguments to their declared types."""
 
     def __init__(self, wanted: tuple[LogicalType, ...]) -> None:
         self._wanted = wanted
@@ -126,7 +126,7 @@ class Adjustment:
 
 
 class _Kernel:
-    """Calls the function, which is opened by its operator, or else at its first call."""
+    """Calls the function, which its operator opens, or else the first call."""
 
     def __init__(
         self, name: str, function: Any, kind: LogicalType, call: Body, declared: str
@@ -166,7 +166,7 @@ class _Kernel:
         job_parameters: tuple[tuple[str, str], ...],
         metric_group: MetricGroup | None = None,
     ) -> Body:
-        """Open the function for a job; what it is called by."""
+        """Open the function for a job, and return the callable that evaluates it."""
         function, self._parameters = self._function, job_parameters
         if hasattr(function, "open"):
             function.open(FunctionContext(dict(job_parameters), metric_group))
@@ -178,7 +178,7 @@ class _Kernel:
 
 
 class _Misfit(Exception):
-    """A value is not of the result type."""
+    """A value does not have the result type."""
 
 
 def _general(body: Body, columns: list[Any], length: int, site: CallSite, kind: LogicalType) -> Any:
@@ -200,7 +200,7 @@ def _general(body: Body, columns: list[Any], length: int, site: CallSite, kind: 
 
 
 class _Asynchronous:
-    """Calls a coroutine of Python values for many rows at a time."""
+    """Calls a coroutine of Python values for many rows concurrently."""
 
     def __init__(self) -> None:
         self._calls: tuple[AsyncOptions, AsyncCalls] | None = None
@@ -237,7 +237,7 @@ def _pandas(body: Body, columns: list[Any], length: int, site: CallSite, kind: L
 
 
 def pandas_argument(column: Any) -> Any:
-    """A Series; rows are a DataFrame."""
+    """The column as a Series, or as a DataFrame if it contains rows."""
     if not pa.types.is_struct(column.type):
         return series_of(column)
     batch = pa.RecordBatch.from_struct_array(column)
@@ -248,7 +248,7 @@ def pandas_argument(column: Any) -> Any:
 
 
 def _rows_of_frame(frame: Any, kind: LogicalType) -> Any:
-    """The columns of a DataFrame, in their order, as the fields of rows."""
+    """Rows whose fields are the columns of a DataFrame, in their order."""
     if not isinstance(kind, RowType) or len(kind) != len(frame.columns):
         raise _Misfit(f"a DataFrame of the columns {', '.join(map(str, frame.columns))}")
     fields = []
@@ -262,8 +262,8 @@ def _rows_of_frame(frame: Any, kind: LogicalType) -> Any:
 
 
 def series_of(column: Any) -> Any:
-    """Integers with nulls stay integers: as floats, which pandas would make of them, large ones
-    would be others."""
+    """The column as a Series; integers with NULLs stay integers, since pandas would turn them
+    into floats, which are inexact for large ones."""
     series = column.to_pandas(integer_object_nulls=True)
     if pa.types.is_integer(column.type) and column.null_count:
         return series.astype(str(column.type).replace("int", "Int"))

@@ -1,4 +1,4 @@
-"""`SessionSettings`: what of the session decides the values of expressions."""
+"""`SessionSettings`: session settings that affect the values of expressions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["SessionSettings"]
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """What expressions take from their session.
+    """Session settings that affect the values of expressions.
 
     Attributes:
         time_zone: ``table.local-time-zone``: in which TIMESTAMP_LTZ becomes text or a date.

@@ -1,4 +1,4 @@
-"""`table_function`: a Python function of the user that makes rows, as a function of expressions.
+"""`table_function`: makes a function definition from a user's Python function that returns rows.
 
 PyFlink: ``udtf(f, result_types=...)``. Its value is an array of rows, which the planner unnests: so
 it joins, pads and filters like any other array.
@@ -27,7 +27,7 @@ def table_function(
     deterministic: bool = True,
     input_types: Sequence[LogicalType | str] | None = None,
 ) -> FunctionDefinition:
-    """The definition of a user's table function.
+    """Definition of a user's table function.
 
     Args:
         name: as calls and errors show it.
@@ -55,7 +55,7 @@ def table_function(
 
 
 class _Rows:
-    """Gives the rows that the function makes, as a list of tuples."""
+    """Returns the rows of the function as a list of tuples."""
 
     def __init__(self, function: Any) -> None:
         self._function = function
@@ -79,8 +79,8 @@ class _Rows:
 
 
 def row_values(value: Any) -> tuple[Any, ...]:
-    """The fields of what a function gives for a row: a row, a tuple, a data class, or the value of
-    the one column."""
+    """Fields of a row that a function returned: a row, a tuple, a data class, or the value of
+    the only column."""
     if isinstance(value, Row):
         return tuple(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""`common_type`, and precision and scale of decimals. Flink: ``LogicalTypeMerging``."""
+"""`common_type`, and the precision and scale of decimals. Flink: ``LogicalTypeMerging``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _adjusted(precision: int, scale: int) -> DecimalType:
 
 
 def decimal_of(operator: str, left: LogicalType, right: LogicalType) -> DecimalType:
-    """The type of ``left operator right`` for exact numbers of which one is a decimal.
+    """Type of ``left operator right`` for exact numbers, at least one of them a decimal.
 
     >>> decimal_of("/", DecimalType(10, 2), DecimalType(5, 1))
     DECIMAL(17, 8)
@@ -57,7 +57,7 @@ def decimal_of(operator: str, left: LogicalType, right: LogicalType) -> DecimalT
 
 
 def common_type(kinds: tuple[LogicalType, ...]) -> LogicalType | None:
-    """The type that all of these are cast to when they meet in one column; None: there is none.
+    """Type to which all of these are cast if they meet in one column; None if there is none.
 
     >>> common_type((logical.IntType(nullable=False), DecimalType(3, 2)))
     DECIMAL(12, 2)

@@ -1,1 +1,1 @@
-"""Aggregate functions: their types, and accumulators in columns by slot."""
+"""Aggregate functions: their types, and accumulators stored in columns by slot."""

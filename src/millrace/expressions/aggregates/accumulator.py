@@ -1,4 +1,4 @@
-"""`ColumnAccumulator`: an aggregate function over many groups at once, in columns by slot.
+"""`ColumnAccumulator`: an aggregate function over many groups at once, stored in columns by slot.
 
 An accumulator knows nothing of tables of state: it is given its columns as NumPy arrays, long
 enough for every slot, and the slots that rows belong to.
@@ -25,7 +25,7 @@ Columns = tuple[NDArray[Any], ...]
 
 
 class ColumnAccumulator(ABC):
-    """An aggregate function of columns by slot.
+    """An aggregate function whose accumulators are stored in columns by slot.
 
     Args:
         argument_types: types of the arguments.
@@ -49,13 +49,14 @@ class ColumnAccumulator(ABC):
 
     @abstractmethod
     def columns(self) -> tuple[np.dtype[Any], ...]:
-        """The types of its columns; a new slot has zeros (None in columns of objects)."""
+        """Types of the accumulator's columns; a new slot holds zeros (None in columns of
+        objects)."""
 
     @abstractmethod
     def accumulate(
         self, slots: Slots, columns: Columns, arguments: list[pa.Array], signs: Signs = None
     ) -> None:
-        """Adds rows, or takes those with sign -1 back.
+        """Add rows, or retract those with sign -1.
 
         Args:
             slots: of each row.
@@ -71,7 +72,7 @@ class ColumnAccumulator(ABC):
         arguments: list[pa.Array],
         counted: NDArray[np.bool_] | None,
     ) -> Columns | None:
-        """Its columns after each of some rows, the rows of a slot together and in their order.
+        """The accumulator's columns after each row; the rows of a slot are adjacent and in order.
 
         Args:
             carry: its columns before, a value per slot.
@@ -86,8 +87,8 @@ class ColumnAccumulator(ABC):
 
     @abstractmethod
     def merge(self, slots: Slots, columns: Columns, other_slots: Slots, others: Columns) -> None:
-        """Adds accumulators of other columns, one to each slot; a slot may occur more than once."""
+        """Add accumulators of other columns, one to each slot; a slot may occur more than once."""
 
     @abstractmethod
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
-        """The value of each of these slots, in the Arrow type of the result."""
+        """Value of each slot, in the Arrow type of the result."""

@@ -99,7 +99,7 @@ def accumulator(
     options: CallOptions | None = None,
     retracts: bool = False,
 ) -> ColumnAccumulator:
-    """The accumulator of a function for arguments of these types.
+    """The accumulator of an aggregate function for arguments of these types.
 
     Args:
         definition: the function.

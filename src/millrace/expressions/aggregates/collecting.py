@@ -40,7 +40,8 @@ _COMPARED_BY_TEXT = (
 
 
 class ElementCodec:
-    """Values of a type as Python objects and back: times as numbers, so that no digit is lost.
+    """Converts values of a type to Python objects and back; times become numbers, so that no digit
+    is lost.
 
     Args:
         kind: of the values.
@@ -52,7 +53,7 @@ class ElementCodec:
         self._numbers = held_as_number(kind) and not floating
 
     def objects(self, values: pa.Array) -> list[Any]:
-        """An object per value; None for null."""
+        """One object per value; None for NULL."""
         if not self._numbers:
             found: list[Any] = values.to_pylist()
             return found
@@ -63,7 +64,7 @@ class ElementCodec:
         return objects
 
     def array(self, objects: Iterable[Any]) -> pa.Array:
-        """The way back."""
+        """The array of such objects, as the reverse of `objects`."""
         if not self._numbers:
             return pa.array(objects, self.arrow)
         return values_of_integers(pa.array(objects, pa.int64()), self.arrow)
@@ -74,7 +75,7 @@ def _zero(kind: pa.DataType) -> pa.Scalar:
 
 
 class CollectingAccumulator(ColumnAccumulator):
-    """Columns: the tuple of a group's items; None of a group without."""
+    """Keeps the items of each group in one column, as a tuple; None for a group without items."""
 
     in_order = True
 
@@ -87,7 +88,7 @@ class CollectingAccumulator(ColumnAccumulator):
 
     @abstractmethod
     def _items(self, arguments: list[pa.Array]) -> list[Any]:
-        """What is kept of each row."""
+        """The item to keep for each row."""
 
     def accumulate(
         self, slots: Slots, columns: Columns, arguments: list[pa.Array], signs: Signs = None
@@ -114,7 +115,8 @@ class CollectingAccumulator(ColumnAccumulator):
             held[group] = kept or None
 
     def _without(self, held: tuple[Any, ...], items: list[Any], back: Any) -> tuple[Any, ...]:
-        """The items with new ones behind; of those that are taken back the first go away."""
+        """The items with new ones appended; of each retracted value, the first occurrences are
+        removed."""
         key = repr if self._by_text else _itself
         gone = Counter(key(item) for item, taken in zip(items, back, strict=True) if taken)
         kept = []
@@ -134,7 +136,7 @@ class CollectingAccumulator(ColumnAccumulator):
 
 
 class FirstLastOfAll(CollectingAccumulator):
-    """FIRST_VALUE or LAST_VALUE of rows that may be taken back: all values are kept. Flink:
+    """FIRST_VALUE or LAST_VALUE of rows that may be retracted: it keeps all values. Flink:
     ``FirstValueWithRetractAggFunction``.
 
     Args:

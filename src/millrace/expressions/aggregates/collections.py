@@ -25,7 +25,7 @@ __all__ = [
 
 
 class _Elements(CollectingAccumulator):
-    """The values themselves."""
+    """Keeps the values themselves as items."""
 
     def __init__(self, argument_types: tuple[LogicalType, ...], result_type: LogicalType) -> None:
         super().__init__(argument_types, result_type)
@@ -36,7 +36,7 @@ class _Elements(CollectingAccumulator):
 
 
 class ArrayAggAccumulator(_Elements):
-    """ARRAY_AGG: NULL of no rows. Flink: ``ArrayAggFunction``.
+    """ARRAY_AGG: NULL if there are no rows. Flink: ``ArrayAggFunction``.
 
     Args:
         argument_types: type of the values.
@@ -67,7 +67,7 @@ class ArrayAggAccumulator(_Elements):
 
 
 class CollectAccumulator(_Elements):
-    """COLLECT: a multiset, empty of no values; nulls are left out."""
+    """COLLECT: a multiset, empty if there are no values; NULLs are skipped."""
 
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
         counted = [self._counted(each or ()) for each in columns[0][slots].tolist()]
@@ -85,8 +85,8 @@ class CollectAccumulator(_Elements):
 
 
 class ListAggAccumulator(_Elements):
-    """LISTAGG: texts with a separator between, a comma where none is given; nulls are left out.
-    Flink: ``ListAggWithRetractAggFunction``."""
+    """LISTAGG: texts joined by a separator, by default a comma; NULLs are skipped. Flink:
+    ``ListAggWithRetractAggFunction``."""
 
     def columns(self) -> tuple[np.dtype[Any], ...]:
         return (*super().columns(), np.dtype(object))

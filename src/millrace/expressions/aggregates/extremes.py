@@ -1,4 +1,4 @@
-"""Accumulators of MIN and MAX over rows that are never taken back."""
+"""Accumulators of MIN and MAX over rows that are never retracted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ExtremeAccumulator(HeldValueAccumulator):
         self._take(slots, columns, self._raw(values))
 
     def _take(self, slots: Slots, columns: Columns, raw: Any) -> None:
-        """New slots take their first value, then all the best one."""
+        """Set the first value of new slots, then keep the best value of every slot."""
         if not len(slots):
             return
         first = columns[0][slots] == 0

@@ -1,4 +1,4 @@
-"""Accumulators of FIRST_VALUE, LAST_VALUE and SINGLE_VALUE: by the order of rows."""
+"""Accumulators of FIRST_VALUE, LAST_VALUE and SINGLE_VALUE, which depend on the order of rows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ __all__ = ["FirstLastAccumulator", "SingleValueAccumulator"]
 
 
 class FirstLastAccumulator(HeldValueAccumulator):
-    """FIRST_VALUE or LAST_VALUE in the order in which rows come; nulls are passed over, as by
-    Flink.
+    """FIRST_VALUE or LAST_VALUE in the order of arrival; NULLs are skipped, as in Flink.
 
     Args:
         argument_types: type of the values.
@@ -74,8 +73,8 @@ class FirstLastAccumulator(HeldValueAccumulator):
 
 
 class SingleValueAccumulator(HeldValueAccumulator):
-    """SINGLE_VALUE: the value of the only row; a second row fails the job. Flink makes scalar
-    subqueries of it (``SingleValueAggFunction``)."""
+    """SINGLE_VALUE: the value of the only row; a second row fails the job. Flink uses it for
+    scalar subqueries (``SingleValueAggFunction``)."""
 
     retracts = True
     in_order = True
@@ -102,7 +101,7 @@ class SingleValueAccumulator(HeldValueAccumulator):
 
     @staticmethod
     def _count(slots: Slots, rows: Any, signs: Any) -> None:
-        """Count the rows of each slot one after the other: there may never be two."""
+        """Count the rows of each slot one by one, since there must never be two at any moment."""
         order = np.argsort(slots, kind="stable")
         ordered, running = slots[order], np.cumsum(signs[order], dtype=np.int64)
         starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -125,7 +124,7 @@ class SingleValueAccumulator(HeldValueAccumulator):
 
 
 def _last_of_slots(slots: Slots, came: Any) -> Any:
-    """Which rows are the last one of their slot among those that came."""
+    """Mask of the rows that came last in their slot."""
     rows = np.flatnonzero(came)
     _, firsts = np.unique(slots[rows][::-1], return_index=True)
     last = np.zeros(len(slots), np.bool_)

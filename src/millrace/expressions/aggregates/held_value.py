@@ -1,4 +1,4 @@
-"""`HeldValueAccumulator`: an aggregate whose value is one of the values of its rows."""
+"""`HeldValueAccumulator`: an aggregate whose value is the value of one of its rows."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _IN_NUMBERS = (
 
 
 class HeldValueAccumulator(ColumnAccumulator):
-    """Columns: whether there is a value, and the value: numbers and times as numbers, others as
-    Python objects."""
+    """Keeps two columns: whether there is a value, and the value, as a number for numbers and
+    times and as a Python object for other types."""
 
     retracts = False
 
@@ -47,7 +47,7 @@ class HeldValueAccumulator(ColumnAccumulator):
         return (np.dtype(np.int64), np.dtype(np.float64 if self._approximate else np.int64))
 
     def _raw(self, values: pa.Array) -> Any:
-        """Values, none of which is null, as the column has them."""
+        """Values without NULLs, converted for the accumulator's column."""
         if not self._numbers:
             return np.fromiter(values.to_pylist(), object, len(values))
         if self._approximate:
@@ -77,7 +77,7 @@ class HeldValueAccumulator(ColumnAccumulator):
     def _running(
         self, raw: NDArray[Any], valid: NDArray[np.bool_], begins: Slots, carry: Columns
     ) -> NDArray[Any] | None:
-        """The value held after each row; anything where there is none. None: see `running`."""
+        """The value held after each row, undefined where there is none; None as in `running`."""
         return None
 
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
@@ -90,12 +90,12 @@ class HeldValueAccumulator(ColumnAccumulator):
 
 
 def held_as_number(kind: LogicalType) -> bool:
-    """Whether values of a type are kept as numbers."""
+    """Whether the accumulator keeps values of a type as numbers."""
     return isinstance(kind, _IN_NUMBERS)
 
 
 def integers_of(values: pa.Array) -> Any:
-    """Times, truth values and integers, none of which is null, as numbers."""
+    """Times, booleans and integers as 64-bit integers; the values must not be NULL."""
     kind = values.type
     if pa.types.is_boolean(kind):
         values = values.cast(pa.int8())
@@ -105,7 +105,7 @@ def integers_of(values: pa.Array) -> Any:
 
 
 def values_of_integers(values: pa.Array, arrow: pa.DataType) -> pa.Array:
-    """The way back."""
+    """The values of such integers, as the reverse of `integers_of`."""
     if pa.types.is_boolean(arrow):
         return values.cast(pa.int8()).cast(arrow)
     if pa.types.is_date32(arrow) or pa.types.is_time32(arrow):

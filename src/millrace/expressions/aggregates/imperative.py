@@ -1,7 +1,7 @@
-"""`ImperativeAccumulator`: an aggregate function of the user, called for one row after the other.
+"""`ImperativeAccumulator`: a user's aggregate function that is called row by row.
 
-A group has an accumulator as `create_accumulator` makes it. Before rows of a batch change one it is
-copied, so that what an aborted epoch goes back to is the former object. PyFlink:
+Each group has an accumulator, made by `create_accumulator`. It is copied before the rows of a batch
+change it, so that an aborted epoch returns to the former object. PyFlink:
 ``ImperativeAggregateFunction``.
 """
 
@@ -31,7 +31,7 @@ _ATOMS = frozenset({int, float, str, bytes, bool, complex, type(None)})
 
 
 class OpenedFunction:
-    """A function of the user that is opened at its first call in a process.
+    """A user function that is opened at its first call in a process.
 
     Args:
         name: for errors.
@@ -44,7 +44,7 @@ class OpenedFunction:
         self._opened = False
 
     def get(self, context: FunctionContext) -> Any:
-        """The function, opened."""
+        """The function, opened if necessary."""
         if not self._opened:
             if hasattr(self._function, "open"):
                 self._function.open(context)
@@ -55,7 +55,7 @@ class OpenedFunction:
 
 
 class ImperativeAccumulator(ColumnAccumulator):
-    """Columns: the accumulator of each group; None of a group without.
+    """Keeps the accumulator object of each group in one column; None for a group without one.
 
     Args:
         argument_types: of the arguments.
@@ -161,8 +161,7 @@ class ImperativeAccumulator(ColumnAccumulator):
 
 
 def _copied(value: Any) -> Any:
-    """A copy that shares nothing that can be changed; of the usual containers without the cost of
-    `copy.deepcopy`."""
+    """A deep copy of a value; common containers are copied without the cost of `copy.deepcopy`."""
     kind = type(value)
     if kind in _ATOMS:
         return value

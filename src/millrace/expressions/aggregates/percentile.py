@@ -1,4 +1,4 @@
-"""PERCENTILE: the value below which a share of all values are."""
+"""PERCENTILE: the value below which a given share of the values lies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["PercentileAccumulator"]
 
 
 class PercentileAccumulator(CollectingAccumulator):
-    """Interpolated between the two values next to the place. Flink: ``PercentileAggFunction``.
+    """PERCENTILE, interpolated between the two nearest values. Flink: ``PercentileAggFunction``.
 
     Items are of a value, the share or shares, and how often the value counts.
     """
@@ -56,7 +56,8 @@ def _of(items: tuple[Any, ...] | None) -> Any:
 
 
 def _at(ordered: Any, ends: Any, share: float) -> float:
-    """Between the values on both sides of a place, each as often as its end is behind the last."""
+    """The interpolated value at a share of the way through sorted values; ``ends`` are the
+    cumulated counts of the values."""
     place = (ends[-1] - 1) * share
     low, high = np.floor(place), np.ceil(place)
     below, above = ordered[np.searchsorted(ends, (low, high), side="right")].tolist()

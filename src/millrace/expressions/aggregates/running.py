@@ -1,4 +1,4 @@
-"""Running values of whole columns: what an accumulator has after each of many rows.
+"""Running values of whole columns: an accumulator's value after each of many rows.
 
 Rows of a group are together, groups one after the other; ``begins`` are the places of their first
 rows, and ``carry`` is what each group had before.
@@ -20,7 +20,7 @@ _SMALL = 32
 
 
 def running_sum(values: NDArray[np.int64], begins: Begins, carry: NDArray[np.int64]) -> Any:
-    """Sums of integers, which wrap.
+    """Running sums of integers, which wrap on overflow.
 
     Example:
         >>> running_sum(np.array([1, 2, 3]), np.array([0, 2]), np.array([10, 0])).tolist()
@@ -33,7 +33,7 @@ def running_sum(values: NDArray[np.int64], begins: Begins, carry: NDArray[np.int
 
 
 def running_ufunc(ufunc: Any, values: NDArray[Any], begins: Begins) -> NDArray[Any]:
-    """What a function of two numbers makes of a group's values so far, from left to right.
+    """Running result of a function of two numbers within each group, from left to right.
 
     Example:
         >>> running_ufunc(np.maximum, np.array([1, 3, 2, 1]), np.array([0, 3])).tolist()
@@ -52,7 +52,7 @@ def running_ufunc(ufunc: Any, values: NDArray[Any], begins: Begins) -> NDArray[A
 
 
 def valid_so_far(valid: NDArray[np.bool_], begins: Begins) -> NDArray[np.int64]:
-    """The place of the last valid row of the group up to each row; -1: there is none.
+    """Position of the group's last valid row up to each row; -1 if there is none.
 
     Example:
         >>> valid_so_far(np.array([True, False, False]), np.array([0, 2])).tolist()

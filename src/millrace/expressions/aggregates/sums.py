@@ -22,7 +22,7 @@ _MASK = 0xFFFFFFFF
 
 
 def _valid(arguments: list[pa.Array]) -> NDArray[np.bool_] | None:
-    """Which rows have no null; None: all."""
+    """Mask of the rows without NULLs; None if no row has one."""
     masks = [pc.is_valid(each) for each in arguments if each.null_count]
     if not masks:
         return None
@@ -35,7 +35,7 @@ def _valid(arguments: list[pa.Array]) -> NDArray[np.bool_] | None:
 def _counted(
     arguments: list[pa.Array], counted: NDArray[np.bool_] | None, rows: int
 ) -> NDArray[np.bool_]:
-    """Which rows count that have no null."""
+    """Mask of the rows that count and have no NULLs."""
     valid = _valid(arguments)
     if valid is None:
         return np.ones(rows, np.bool_) if counted is None else counted
@@ -43,7 +43,8 @@ def _counted(
 
 
 def add_at(column: NDArray[Any], slots: Slots, values: Any) -> None:
-    """Adds to a column; ``values`` is one number or one of each row. Integers wrap."""
+    """Add to slots of a column; ``values`` is one number or one per row. Integers wrap on
+    overflow."""
     if isinstance(values, int) and len(slots) > len(column) // 8 and column.dtype == _COUNT:
         counts = np.bincount(slots)
         column[: len(counts)] += counts * values
@@ -52,7 +53,7 @@ def add_at(column: NDArray[Any], slots: Slots, values: Any) -> None:
 
 
 class CountAccumulator(ColumnAccumulator):
-    """COUNT(*), or of rows where no argument is null."""
+    """COUNT(*), or the count of rows where no argument is NULL."""
 
     def columns(self) -> tuple[np.dtype[Any], ...]:
         return (_COUNT,)
@@ -88,7 +89,7 @@ class CountAccumulator(ColumnAccumulator):
 
 
 class SumAccumulator(ColumnAccumulator):
-    """SUM (null of none), or SUM0 with ``empty`` 0, with the number of values to tell none.
+    """SUM (NULL without values), or SUM0 with ``empty`` 0; it also keeps the number of values.
 
     Integers wrap as in Java. Decimals are kept as 64, 32 and again 64 bits of an integer, so that
     a sum that needs more than 38 digits is null, as in Flink, and not another number.
@@ -190,8 +191,7 @@ class SumAccumulator(ColumnAccumulator):
         return pc.if_else(pa.array(none), filler, made)
 
     def totals(self, slots: Slots, columns: Columns) -> pa.Array:
-        """The sums, of 64 bits or of 38 digits: 0 where there is no value, null where there are
-        more than 38 digits."""
+        """The sums, of 64 bits or of 38 digits: 0 without values, NULL beyond 38 digits."""
         if not self._decimal:
             return pa.array(columns[1][slots])
         low, middle, top = (column[slots] for column in columns[1:])
@@ -212,14 +212,14 @@ def _halves(values: pa.Array) -> tuple[Any, Any]:
 
 
 def _negated(low: Any, high: Any, rows: NDArray[np.bool_]) -> tuple[Any, Any]:
-    """The numbers of some rows with the other sign, in two's complement."""
+    """The numbers, with the sign of some rows inverted, in two's complement."""
     flipped = (~low) + np.uint64(1)
     carried = (~high) + (flipped == 0)
     return np.where(rows, flipped, low), np.where(rows, carried, high)
 
 
 def _add_limbs(columns: Columns, slots: Slots, low: Any, middle: Any, top: Any) -> None:
-    """Adds numbers of 64 (unsigned), 32 (unsigned) and 64 bits to slots, repeated or not.
+    """Add numbers of 64 (unsigned), 32 (unsigned) and 64 bits to slots, which may repeat.
 
     Sums of 32 bits never overflow within a batch; what is over goes up.
     """
@@ -242,7 +242,7 @@ def _add_limbs(columns: Columns, slots: Slots, low: Any, middle: Any, top: Any) 
 
 
 def _beyond_38_digits(low: Any, high: Any) -> NDArray[np.bool_]:
-    """Which numbers of 128 bits no DECIMAL holds."""
+    """Mask of the 128-bit numbers that do not fit a DECIMAL."""
     low, high = _negated(low, high, high < 0)
     limit = divmod(10**38, 1 << 64)
     found: NDArray[np.bool_] = (
@@ -252,7 +252,7 @@ def _beyond_38_digits(low: Any, high: Any) -> NDArray[np.bool_]:
 
 
 class AvgAccumulator(SumAccumulator):
-    """AVG: sum and count; of integers cut to an integer, of decimals rounded half up."""
+    """AVG from sum and count; truncated for integers, rounded half up for decimals."""
 
     def __init__(self, argument_types: tuple[LogicalType, ...], result_type: LogicalType) -> None:
         super().__init__(argument_types, result_type)

@@ -20,8 +20,8 @@ _DIGITS = 9
 
 
 class VarianceAccumulator(ColumnAccumulator):
-    """Variances and standard deviations: number, mean and sum of squared differences from it, put
-    together by Chan's formula, which keeps its digits where values are far from 0.
+    """Variances and standard deviations from count, mean and sum of squared differences, merged by
+    Chan's formula, which stays precise for values far from 0.
 
     Args:
         argument_types: type of the values.
@@ -85,7 +85,7 @@ class VarianceAccumulator(ColumnAccumulator):
 
 @np.errstate(invalid="ignore", over="ignore")
 def _moments(slots: Slots, numbers: Any) -> tuple[Any, Any, Any, Any]:
-    """The slots of a batch, each once, with number, mean and squared differences."""
+    """The distinct slots of a batch, with count, mean and squared differences."""
     unique, places = np.unique(slots, return_inverse=True)
     counts = np.bincount(places, minlength=len(unique)).astype(np.int64)
     means = np.bincount(places, numbers, len(unique)) / np.maximum(counts, 1)
@@ -95,7 +95,7 @@ def _moments(slots: Slots, numbers: Any) -> tuple[Any, Any, Any, Any]:
 
 @np.errstate(invalid="ignore", over="ignore")
 def _put(columns: Columns, moments: tuple[Any, Any, Any, Any], sign: int) -> None:
-    """Add the moments of different slots, or take them out."""
+    """Add the moments of distinct slots, or retract them."""
     slots, counts, means, squares = moments
     held, mean, square = (column[slots] for column in columns)
     total = held + sign * counts

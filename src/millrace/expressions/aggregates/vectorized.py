@@ -1,4 +1,4 @@
-"""`VectorizedAccumulator`: an aggregate function of the user over whole columns of a group.
+"""`VectorizedAccumulator`: a user's aggregate function over whole columns of a group.
 
 The rows of a group are kept, and the function is called with all of them. Flink docs: "Vectorized
 User-defined Functions", "Vectorized Aggregate Functions".
@@ -23,7 +23,7 @@ __all__ = ["VectorizedAccumulator"]
 
 
 class VectorizedAccumulator(CollectingAccumulator):
-    """Columns: the rows of a group, as a tuple of tuples.
+    """Keeps the rows of each group in one column, as a tuple of tuples.
 
     Args:
         argument_types: of the arguments.
@@ -78,8 +78,8 @@ class VectorizedAccumulator(CollectingAccumulator):
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy, or a scalar of Arrow, as one of Python; NaN of pandas is what is missing
-    there."""
+    """The Python value of a NumPy number or an Arrow scalar; NaN of pandas becomes None, since
+    pandas uses it for missing values."""
     if hasattr(value, "as_py"):
         return value.as_py()
     return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value

@@ -1,4 +1,4 @@
-"""`caster`: how values of one type become values of another."""
+"""`caster`: converts values of one type to another."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LONGEST: dict[type[LogicalType], int] = {
 
 
 def is_castable(source: LogicalType, target: LogicalType) -> bool:
-    """Whether CAST takes values of a type to another.
+    """Whether CAST supports a pair of types.
 
     >>> is_castable(logical.VarCharType(), logical.IntType())
     True
@@ -82,7 +82,7 @@ def _all_castable(source: LogicalType, target: LogicalType) -> bool:
 
 
 def cast_may_fail(source: LogicalType, target: LogicalType) -> bool:
-    """Whether some value of a type cannot be cast to another."""
+    """Whether some values of a type cannot be cast to another."""
     if isinstance(source, CHARACTERS):
         return not isinstance(target, (*CHARACTERS, *BYTES))
     if isinstance(target, logical.BitmapType):
@@ -168,7 +168,8 @@ def _from_text(target: LogicalType, arrow: Any, session: SessionSettings, safe: 
 
 
 def _integers(datum: Datum, arrow: Any, parsed: Callable[[str], Any]) -> Datum:
-    """Arrow's own parser where all texts are plain numbers; it would read hexadecimal ones."""
+    """Integers of texts, by Arrow's parser if all texts are plain numbers; it would also accept
+    hexadecimal ones."""
     try:
         hexadecimal = pc.match_substring(datum, "x", ignore_case=True)
         if (hexadecimal if is_scalar(hexadecimal) else pc.any(hexadecimal)).as_py():
@@ -179,7 +180,8 @@ def _integers(datum: Datum, arrow: Any, parsed: Callable[[str], Any]) -> Datum:
 
 
 def zoned(datum: Datum, zone: str, arrow: Any) -> Datum:
-    """Wall-clock times of a zone as points in time; as Java, what a gap skips is moved on."""
+    """Points in time of wall-clock times in a zone; times in a gap are moved forward, as in
+    Java."""
     if zone == "UTC":
         return datum.cast(arrow)
     made = pc.assume_timezone(datum, zone, ambiguous="earliest", nonexistent="latest")
@@ -196,7 +198,7 @@ def zoned(datum: Datum, zone: str, arrow: Any) -> Datum:
 
 
 def wall(datum: Datum, zone: str) -> Datum:
-    """Points in time as the clocks of a zone show them."""
+    """Wall-clock times of points in time in a zone."""
     unit = datum.type.unit
     if zone == "UTC":
         return datum.cast(pa.timestamp(unit))
@@ -235,7 +237,7 @@ def _bitmap(source: LogicalType, target: LogicalType, arrow: Any, session: Any) 
 
 
 def _time(source: LogicalType, target: LogicalType, arrow: Any, session: SessionSettings) -> Caster:
-    """Between dates, times of day and timestamps."""
+    """Caster between dates, times of day and timestamps."""
     zone = session.time_zone
     to_zone = isinstance(target, logical.LocalZonedTimestampType)
     from_zone = isinstance(source, logical.LocalZonedTimestampType)
@@ -261,7 +263,8 @@ def _time(source: LogicalType, target: LogicalType, arrow: Any, session: Session
 
 
 def _to_nanoseconds(source: LogicalType, target: LogicalType) -> bool:
-    """Whether times are to be counted more finely, so that fewer years go into 64 bits."""
+    """Whether the cast makes nanoseconds of a coarser unit, so that fewer years fit into 64
+    bits."""
     given = getattr(source, "unit", "s")
     return isinstance(target, TIMESTAMPS) and target.unit == "ns" and given != "ns"
 
@@ -282,7 +285,7 @@ def _since_1970(datum: Datum) -> Datum:
 
 
 def floored(datum: Datum, nanos: int) -> Datum:
-    """Times cut to a multiple of so many nanoseconds."""
+    """Times rounded down to a multiple of the given number of nanoseconds."""
     return pc.floor_temporal(datum, nanos, "nanosecond")
 
 
@@ -291,7 +294,7 @@ def _interval(source: LogicalType, target: LogicalType, arrow: Any, session: Any
 
 
 def _tried(cast: Caster, arrow: Any) -> Caster:
-    """The same, with null for each value in which something cannot be cast."""
+    """Variant of a caster that returns NULL for values that cannot be cast."""
 
     def tried(datum: Datum) -> Datum:
         if is_scalar(datum):
@@ -339,7 +342,7 @@ def _nested(
 
 
 def _each_key_once(maps: Any) -> Any:
-    """Maps whose keys were cast, so that two of them may have become one: the last one's holds."""
+    """Maps with cast keys, where two keys may have become equal: the last entry is kept."""
     if not len(maps) or pc.max(
         pc.list_value_length(maps.cast(pa.list_(maps.type.field(0))))
     ).as_py() in (None, 0, 1):

@@ -27,7 +27,8 @@ _FIRST_NANOS, _LAST_NANOS = -(2**63) + 1, 2**63 - 1
 
 
 def parser_of(kind: LogicalType) -> Callable[[str], Any] | None:
-    """Makes a value of a text, in what Arrow takes for the type; ValueError where it cannot."""
+    """Parser of texts for a type, which returns a value that Arrow accepts; it raises ValueError
+    for invalid texts."""
     if isinstance(kind, logical.IntegralType):
         return lambda text: _whole(text, kind)
     if isinstance(kind, logical.DecimalType):
@@ -78,7 +79,7 @@ def _float(text: str) -> float:
 
 def parse_date(text: str) -> date:
     """The date at the beginning of a text such as ``2020-1-2``, ``2020-1`` or ``2020``; a time
-    behind is left out."""
+    behind it is ignored."""
     found = _DATE.fullmatch(text.strip().partition(" ")[0])
     if not found:
         raise ValueError("a date is written yyyy-MM-dd")
@@ -96,7 +97,7 @@ def parse_time(text: str) -> time:
 
 
 def parse_timestamp(text: str, precision: int) -> Any:
-    """A timestamp such as ``2020-01-02 10:11:12.123``, cut to a precision.
+    """A timestamp such as ``2020-01-02 10:11:12.123``, truncated to a precision.
 
     Returns:
         A datetime; nanoseconds since 1970 where the precision is beyond a datetime's.
@@ -115,7 +116,7 @@ def parse_timestamp(text: str, precision: int) -> Any:
 
 
 def nanoseconds(second: datetime, fraction: str) -> int:
-    """Nanoseconds since 1970 of a whole second and the digits of its fraction.
+    """Nanoseconds since 1970, from a whole second and the digits of its fraction.
 
     Raises:
         ValueError: so many do not go into 64 bits.

@@ -1,4 +1,4 @@
-"""Casts between numbers: Java's narrowing, and decimals rounded half up, null on overflow."""
+"""Casts between numbers: Java's narrowing, and decimals rounded half up, NULL on overflow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EXACT_DIGITS = 15
 def cast_number(
     datum: Datum, source: LogicalType, target: LogicalType, arrow: pa.DataType
 ) -> Datum:
-    """A number in another type of numbers."""
+    """Numbers cast to another numeric type."""
     if isinstance(target, logical.DecimalType):
         return to_decimal(datum, target)
     if isinstance(source, logical.DecimalType) and isinstance(target, logical.IntegralType):
@@ -39,7 +39,7 @@ def cast_number(
 
 
 def _to_double(datum: Datum) -> Datum:
-    """The nearest double of a decimal, which Arrow's own cast may miss by a bit."""
+    """The nearest double of a decimal; Arrow's own cast may be off by one bit."""
     if is_scalar(datum):
         return _to_double(array_of(datum, 1))[0]
     wide = max(datum.type.precision, datum.type.scale) > _EXACT_DIGITS
@@ -55,7 +55,8 @@ def _to_double(datum: Datum) -> Datum:
 
 
 def _from_float(datum: Datum, target: logical.IntegralType, arrow: pa.DataType) -> Datum:
-    """As in Java: towards zero and up to the bounds of INT or BIGINT, NaN is 0, then narrowed."""
+    """Integers of floats as in Java: truncated, limited to the range of INT or BIGINT, 0 for
+    NaN, then narrowed."""
     if is_scalar(datum):
         return _from_float(array_of(datum, 1), target, arrow)[0]
     wide = logical.BigIntType() if target.BITS == 64 else logical.IntType()
@@ -71,7 +72,7 @@ def _from_float(datum: Datum, target: logical.IntegralType, arrow: pa.DataType) 
 
 
 def to_decimal(datum: Datum, target: logical.DecimalType) -> Datum:
-    """A number rounded half up to a decimal type; null where it does not fit."""
+    """Numbers rounded half up to a decimal type; NULL if they do not fit."""
     if pa.types.is_floating(datum.type):
         datum = datum.cast(pa.float64())
         text = pc.cast(datum, pa.string())
@@ -95,7 +96,7 @@ def to_decimal(datum: Datum, target: logical.DecimalType) -> Datum:
 
 
 def _by_text(text: Datum, target: logical.DecimalType) -> Datum:
-    """Java makes decimals of doubles by their shortest text."""
+    """Decimals made from the shortest text of doubles, as in Java."""
 
     def made(digits: str) -> Decimal | None:
         return rounded_decimal(Decimal(digits), target.precision, target.scale)

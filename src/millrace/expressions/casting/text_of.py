@@ -1,4 +1,4 @@
-"""Casts to text: what a value looks like. Flink: ``CharVarCharTrimPadCastRule`` and its kin."""
+"""Casts to text. Flink: ``CharVarCharTrimPadCastRule`` and similar rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["double_text", "float_text", "text_of", "trimmed_or_padded"]
 
 
 def text_of(kind: LogicalType, zone: str) -> Callable[[Datum], Datum]:
-    """Makes text of values of a type; those of points in time are in a zone."""
+    """Caster from a type to text; points in time are shown in a zone."""
     if isinstance(kind, (*CHARACTERS, logical.NullType)):
         return lambda datum: datum.cast(pa.string())
     if isinstance(kind, logical.BooleanType):
@@ -53,7 +53,8 @@ def _wall(datum: Datum, zone: str) -> Datum:
 
 
 def _timestamp(datum: Datum, precision: int) -> Datum:
-    """Flink prints as many digits as the precision has, and more where they are not zero."""
+    """Texts of timestamps, with as many digits as the precision has, or more if they are not
+    zero, as in Flink."""
     text = datum.cast(pa.string())
     if precision % 3 == 0:
         return text
@@ -64,7 +65,7 @@ def _timestamp(datum: Datum, precision: int) -> Datum:
 
 
 def value_text(kind: LogicalType, zone: str) -> Callable[[Any], str]:
-    """The text of one Python value of a type."""
+    """Function that converts one Python value of a type to text."""
     simple = _RENDER.get(type(kind))
     if simple is not None:
         return simple
@@ -101,7 +102,7 @@ def _map(kind: LogicalType, zone: str) -> Callable[[Any], str]:
 
 
 def double_text(value: float) -> str:
-    """A double as Java writes it.
+    """Text of a double, as Java writes it.
 
     >>> double_text(1e10), double_text(0.001), double_text(100.0)
     ('1.0E10', '0.001', '100.0')
@@ -110,7 +111,7 @@ def double_text(value: float) -> str:
 
 
 def float_text(value: float) -> str:
-    """A float of four bytes as Java writes it.
+    """Text of a 4-byte float, as Java writes it.
 
     >>> float_text(6252143.0), float_text(20.1)
     ('6252143.0', '20.1')
@@ -135,7 +136,8 @@ def _java(value: float, shortest: str) -> str:
 
 
 def _time(value: time, precision: int) -> str:
-    """As in Flink, a time whose type has digits of a second shows one at least."""
+    """Text of a time of day; if its type has fractional digits, at least one is shown, as in
+    Flink."""
     digits = f"{value.microsecond:06d}"[:precision].rstrip("0") or "0"
     return value.isoformat("seconds") + (f".{digits}" if precision else "")
 
@@ -187,7 +189,7 @@ _RENDER: dict[type[LogicalType], Callable[[Any], str]] = {
 
 
 def trimmed_or_padded(datum: Datum, target: LogicalType, fits: int | None) -> Datum:
-    """Text cut to the target's length, and filled with blanks for CHAR.
+    """Texts truncated to the target's length, and padded with blanks for CHAR.
 
     Args:
         datum: texts.

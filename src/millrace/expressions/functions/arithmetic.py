@@ -1,4 +1,4 @@
-"""Arithmetic operators: Java's integers, Flink's decimals, and times with intervals."""
+"""Arithmetic operators: integers as in Java, decimals as in Flink, and times with intervals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ _NUMBERS = (logical.IntegralType, logical.DecimalType, logical.FloatType, logica
 
 
 def _operands(context: CallContext) -> tuple[LogicalType, ...] | None:
-    """Numbers are cast to their common type, except decimals, whose digits add up."""
+    """Types of the operands: numbers are cast to their common type, except decimals, which keep
+    their own precision."""
     left, right = context.types
     if not all(isinstance(kind, _NUMBERS) for kind in context.types):
         return times_to_add(context)
@@ -61,7 +62,7 @@ def _result(context: CallContext) -> LogicalType:
 def _arithmetic(
     kernel: Callable[[Datum, Datum], Datum], of_times: Callable[[CallSite, Datum, Datum], Datum]
 ) -> Kernel:
-    """Adds, subtracts or multiplies.
+    """Kernel that adds, subtracts or multiplies.
 
     Args:
         kernel: for numbers.
@@ -107,7 +108,7 @@ def _exact(datum: Datum, kind: LogicalType) -> Datum:
 
 
 def _wide(datum: Datum) -> Datum:
-    """In ``decimal256``, where sums and most products of two decimals have room."""
+    """The datum as ``decimal256``, which has room for sums and most products of two decimals."""
     return datum.cast(pa.decimal256(datum.type.precision, datum.type.scale))
 
 
@@ -116,7 +117,7 @@ def _product(one: Decimal, two: Decimal, result: logical.DecimalType) -> Decimal
 
 
 def _fitted(value: Decimal, kind: logical.DecimalType) -> Decimal | None:
-    """A value rounded half up to a type; None where it does not fit."""
+    """The value rounded half up to a type; None if it does not fit."""
     if abs(value) >= Decimal(10) ** (kind.precision - kind.scale):
         return None
     rounded = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, _EXACT)
@@ -147,7 +148,7 @@ def _divide_integers(left: Datum, right: Datum) -> Datum:
 def _divide_decimals(
     site: CallSite, left: Datum, right: Datum, result: logical.DecimalType
 ) -> Datum:
-    """One digit more than the result's scale, which is cut, decides how it is rounded."""
+    """Quotients of decimals, rounded half up to the result's scale."""
     left, right = _exact(left, site.argument_types[0]), _exact(right, site.argument_types[1])
     zero = pc.equal(right, pa.scalar(Decimal(0), right.type))
     if zero.as_py() if is_scalar(zero) else zero.true_count:
@@ -158,7 +159,7 @@ def _divide_decimals(
 
 
 def remainder(site: CallSite, left: Datum, right: Datum) -> Datum:
-    """The rest with the sign of the dividend, as in Java."""
+    """The remainder with the sign of the dividend, as in Java."""
     if isinstance(site.result_type, logical.DecimalType):
         return _decimal_remainder(site, left, right)
     scalars = is_scalar(left), is_scalar(right)
@@ -182,7 +183,8 @@ def remainder(site: CallSite, left: Datum, right: Datum) -> Datum:
 
 
 def _rest_by_constant(one: Any, two: Any) -> Any:
-    """NumPy divides by one number with multiplications, and takes remainders without."""
+    """Remainders by a constant, from a division where possible: NumPy divides by a constant
+    faster than it takes remainders."""
     if two < 0 or one.ndim == 0 or (one.size and one.min() < 0):
         return np.fmod(one, two)
     if two & (two - 1) == 0:
@@ -211,7 +213,7 @@ def _decimal_remainder(site: CallSite, left: Datum, right: Datum) -> Datum:
 
 
 def _modulo_result(context: CallContext) -> LogicalType:
-    """MOD of integers has the type of the divisor."""
+    """Type of MOD: for integers the type of the divisor."""
     left, right = context.types
     if isinstance(left, logical.IntegralType) and isinstance(right, logical.IntegralType):
         return right.with_nullable(context.any_nullable)
@@ -236,7 +238,7 @@ def _negate(site: CallSite, value: Datum) -> Datum:
 
 
 def _by_a_number(constants: Sequence[Any]) -> bool:
-    """Whether the divisor is a number other than 0, which is all that division needs."""
+    """Whether the divisor is a constant other than 0 and NULL, so that the division cannot fail."""
     divisor = constants[-1]
     return divisor is not None and divisor.is_valid and divisor.as_py() != 0
 

@@ -1,5 +1,5 @@
-"""Fields of times as Java's English calendar counts them: weeks begin on Sunday, and the first week
-of a year or month is the one with its first day."""
+"""Fields of times in Java's English calendar: weeks begin on Sunday, and the first week of a
+year or month is the one with its first day."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MONTHS = ("January", "February", "March", "April", "May", "June", "July", "Augus
 
 
 def day_of_week(day: date) -> int:
-    """Sunday is 1.
+    """Day of the week, where Sunday is 1.
 
     >>> day_of_week(date(2024, 12, 30))
     2
@@ -22,7 +22,7 @@ def day_of_week(day: date) -> int:
 
 
 def week_of_month(day: date) -> int:
-    """From 1.
+    """Week of the month, from 1.
 
     >>> week_of_month(date(2024, 12, 30))
     5
@@ -31,7 +31,7 @@ def week_of_month(day: date) -> int:
 
 
 def week_of_year(day: date) -> tuple[int, int]:
-    """The year that a day's week belongs to, and the week in it, from 1.
+    """Year to which a day's week belongs, and the week in this year, from 1.
 
     >>> week_of_year(date(2024, 12, 30)), week_of_year(date(2021, 3, 4))
     ((2025, 1), (2021, 10))
@@ -44,5 +44,5 @@ def week_of_year(day: date) -> tuple[int, int]:
 
 
 def _days_before(day: date) -> int:
-    """How many days of its week are before a day."""
+    """Number of days between the start of the week and a day."""
     return day.isoweekday() % 7

@@ -1,4 +1,5 @@
-"""`CodePoints`: sets of characters, as the classes of regular expressions combine them."""
+"""`CodePoints`: sets of characters, with the operations of character classes in regular
+expressions."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _SPECIAL = frozenset("\\^-[]&~|")
 
 
 class CodePoints:
-    """A set of characters as ranges of their numbers, both ends included.
+    """A set of characters as ranges of code points, both ends included.
 
     >>> vowels = CodePoints.of("a-z") & CodePoints.of("aeiou")
     >>> vowels.text()
@@ -40,7 +41,7 @@ class CodePoints:
 
     @classmethod
     def of(cls, text: str) -> CodePoints:
-        """Characters, and ranges with a dash between two."""
+        """The set of the characters in a text, in which a dash makes a range."""
         found, position = [], 0
         while position < len(text):
             step = 3 if text[position + 1 : position + 2] == "-" else 1
@@ -65,7 +66,7 @@ class CodePoints:
         return ~(~self | ~other)
 
     def in_any_case(self, beyond_ascii: bool) -> CodePoints:
-        """With the other case of each letter.
+        """The set with each letter in both cases.
 
         Args:
             beyond_ascii: of all letters; otherwise of A to Z only.
@@ -81,7 +82,7 @@ class CodePoints:
         return CodePoints((*self.ranges, *others))
 
     def text(self) -> str:
-        """What stands between the brackets of a class, for Python and for RE2."""
+        """Text of the set between the brackets of a class, for Python and for RE2."""
         made = []
         for first, last in self.ranges:
             made.append(_escaped(first))
@@ -116,8 +117,8 @@ def _categories() -> dict[str, CodePoints]:
 
 
 def general_category(name: str) -> CodePoints | None:
-    """A general category of Unicode such as ``Lu``, or a group of them such as ``L``; None: there
-    is none of this name."""
+    """Characters of a general category of Unicode such as ``Lu``, or of a group such as ``L``;
+    None if the name is unknown."""
     cased = ("Lu", "Ll", "Lt")
     names = [
         each
@@ -131,7 +132,8 @@ def general_category(name: str) -> CodePoints | None:
 
 @lru_cache(maxsize=64)
 def script(name: str) -> CodePoints | None:
-    """Letters and marks of a script, told by the names of the characters; None: there is none."""
+    """Letters and marks of a script, found by the characters' names; None if the name is
+    unknown."""
     upper = name.upper().replace("_", " ")
     begin = {"HAN": "CJK UNIFIED IDEOGRAPH"}.get(upper, upper)
     starts = tuple(f"{before}{begin}" for before in ("", "FULLWIDTH ", "HALFWIDTH "))
@@ -140,7 +142,7 @@ def script(name: str) -> CodePoints | None:
 
 
 def where_named(starts: tuple[str, ...]) -> CodePoints:
-    """Characters whose names begin with one of some words."""
+    """Characters whose names begin with one of these words."""
     ends = (" ", "-")
     found: list[Range] = []
     for part in _ASSIGNED:

@@ -96,7 +96,7 @@ def _row(site: CallSite, frame: Frame, *datums: Datum) -> Datum:
 
 
 def _interleaved(datums: tuple[Datum, ...], length: int, kind: Any) -> Any:
-    """The first of each, the second of each, and so on."""
+    """Array of the first value of each datum, then the second value of each, and so on."""
     whole = pa.concat_arrays([conformed(array_of(datum, length), kind) for datum in datums])
     order = np.arange(length * len(datums)).reshape(len(datums), length).T.ravel()
     return whole.take(pa.array(order))
@@ -128,7 +128,7 @@ def _differ(keys: tuple[Datum, ...]) -> bool:
 def _map_of_columns(
     arrow: Any, length: int, keys: tuple[Datum, ...], values: tuple[Datum, ...]
 ) -> Any:
-    """Maps of keys that differ in each row."""
+    """Maps whose keys differ from row to row."""
     key = _interleaved(keys, length, arrow.key_type)
     if key.null_count:
         raise EvaluationError(lists.NULL_KEY)

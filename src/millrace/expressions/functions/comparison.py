@@ -47,7 +47,7 @@ _ORDERS = ("<", "<=", ">", ">=", "BETWEEN")
 
 
 def comparable(context: CallContext) -> tuple[LogicalType, ...] | None:
-    """Casts to the type in which values are compared; text meets others as one of them."""
+    """Types in which the operands are compared; a text is cast to the type of the other operand."""
     known = tuple(k for k in context.types if not isinstance(k, CHARACTERS))
     texts = len(known) < len(context.types)
     if texts and known:
@@ -74,7 +74,8 @@ def comparable(context: CallContext) -> tuple[LogicalType, ...] | None:
 
 
 def _compared(each: LogicalType, kind: LogicalType) -> LogicalType:
-    """Texts of any length are compared as they are; Arrow compares integers of any width."""
+    """Type in which one operand is compared: texts keep their own type, since lengths do not
+    matter."""
     if isinstance(each, CHARACTERS) and isinstance(kind, CHARACTERS):
         return each
     if isinstance(kind, BYTES):  # to one length they would be filled up with zeros
@@ -93,7 +94,7 @@ def _compare(kernel: Callable[[Datum, Datum], Datum], name: str) -> Callable[...
 
 
 def equality(left: Datum, right: Datum) -> Datum:
-    """Whether values of any type are equal; null where one is."""
+    """Whether values of any type are equal; NULL if one of them is NULL."""
     if pa.types.is_nested(left.type):
         return per_value(_same, pa.bool_(), left, right)
     return pc.equal(left, right)
@@ -104,7 +105,8 @@ def _nested_compare(name: str) -> Callable[[Any, Any], bool]:
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Whether two values are equal; the entries of a map, a list of pairs, have no order."""
+    """Whether two values are equal; the order of a map's entries (a list of pairs) does not
+    matter."""
     return bool(key_of(left) == key_of(right))
 
 
@@ -134,7 +136,8 @@ def _distinct(negated: bool) -> Callable[..., Datum]:
 
 
 def _between(site: CallSite, value: Datum, low: Datum, high: Datum) -> Datum:
-    """The option SYMMETRIC takes the bounds in either order."""
+    """Whether the value lies between the bounds; with SYMMETRIC the bounds may be in either
+    order."""
     inside = pc.and_kleene(pc.greater_equal(value, low), pc.less_equal(value, high))
     if site.options is not BetweenOrder.SYMMETRIC:
         return inside
@@ -189,7 +192,7 @@ _compiled = lru_cache(maxsize=1024)(re.compile)
 
 
 def _whole(regex: str) -> str:
-    """For RE2, which looks for a part otherwise."""
+    """The regular expression, anchored so that RE2 matches only whole texts."""
     return f"\\A(?:{regex})\\z"
 
 

@@ -59,7 +59,8 @@ def _by_rows(
     conditions: Sequence[ExpressionNode],
     values: Sequence[ExpressionNode],
 ) -> Datum:
-    """Each branch for its own rows, put together again in their order."""
+    """Value of each branch, evaluated only for its own rows and put together in the order of the
+    rows."""
     pending, left = np.arange(frame.length), frame
     taken: list[np.ndarray] = []
     parts: list[pa.Array] = []
@@ -85,7 +86,8 @@ def _by_rows(
 
 
 def _case_types(context: CallContext) -> tuple[LogicalType, ...] | None:
-    """Conditions are BOOLEAN, values are of one type; the last one is ELSE."""
+    """Types of CASE's arguments: BOOLEAN for conditions, a common type for values; the last one
+    is ELSE."""
     types = context.types
     boolean = (logical.BooleanType, logical.NullType)
     if len(types) % 2 == 0 or not all(isinstance(k, boolean) for k in types[:-1:2]):
@@ -137,13 +139,15 @@ def _nullif(site: CallSite, value: Datum, other: Datum) -> Datum:
 
 
 def _nullif_types(context: CallContext) -> tuple[LogicalType, ...] | None:
-    """The first as it is; the second as ``=`` compares it."""
+    """Types of NULLIF's arguments: the first keeps its type, the second gets the type that ``=``
+    compares it in."""
     compared = comparable(CallContext("=", context.types, context.literals))
     return compared and (context.types[0], compared[1])
 
 
 def _extreme(compare: Callable[..., Datum], greatest: bool) -> Callable[..., Datum]:
-    """As in Flink, NULL if one of them is."""
+    """Function that returns the greatest or least of its arguments; NULL if one of them is NULL,
+    as in Flink."""
 
     def extreme(site: CallSite, *values: Datum) -> Datum:
         made = values[0]
@@ -160,7 +164,7 @@ def _extreme(compare: Callable[..., Datum], greatest: bool) -> Callable[..., Dat
 
 
 def _ordered_types(context: CallContext) -> tuple[LogicalType, ...] | None:
-    """The common type, if values of it have an order."""
+    """The common type of the arguments, if its values have an order."""
     types = merged_arguments()(context)
     return None if types is None or types[0].children() else types
 

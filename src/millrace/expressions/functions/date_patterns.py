@@ -1,4 +1,4 @@
-"""Java's date patterns (``DateTimeFormatter``) in English: text of times, and times of text.
+"""Java's date patterns (``DateTimeFormatter``) in English: formats and parses times.
 
 `simple_date_patterns` has those of ``SimpleDateFormat``, which Flink uses for some functions.
 """
@@ -51,7 +51,7 @@ Printer = Callable[[datetime, int], str]
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """Some equal letters of a pattern, filled up with blanks to a width."""
+    """A run of equal letters in a pattern, padded with blanks to a width."""
 
     letter: str
     count: int
@@ -60,7 +60,7 @@ class _Field:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """An optional part, in square brackets."""
+    """An optional section in square brackets."""
 
     parts: tuple[_Part, ...]
 
@@ -85,7 +85,7 @@ def _parts(pattern: str) -> tuple[_Part, ...]:
 
 
 def _section(pieces: Iterator[str], pattern: str) -> tuple[tuple[_Part, ...], bool]:
-    """The parts up to the end or to a closing bracket, and whether there is one."""
+    """The parts up to the end or to a closing bracket, and whether there is such a bracket."""
     found: list[_Part] = []
     for piece in pieces:
         if piece == "[":
@@ -118,7 +118,7 @@ def _field(letters: str, pattern: str, width: int = 0) -> _Field:
 
 
 def format_time(value: datetime | int, pattern: str) -> str:
-    """A time as a pattern shows it.
+    """Text of a time in the format of a pattern.
 
     Args:
         value: a datetime, or nanoseconds since 1970.
@@ -144,7 +144,7 @@ def _printers(pattern: str) -> tuple[Printer, ...]:
 
 
 def _printers_of(parts: tuple[_Part, ...], pattern: str, optional: bool) -> list[Printer]:
-    """Printers of parts; none of an optional section that shows a zone."""
+    """Printers of the parts; an optional section that shows a zone has none."""
     made: list[Printer] = []
     for part in parts:
         if isinstance(part, _Section):
@@ -276,7 +276,7 @@ _UNITS = (("second", "s"), ("minute", "mB"), ("hour", "HkhKa"), ("day", "GuyYMLd
 
 @lru_cache(maxsize=256)
 def finest_unit(pattern: str) -> str | None:
-    """The unit of which the text of a time depends on nothing finer; None: it shows fractions.
+    """The finest unit of time that the pattern shows; None if it shows fractions.
 
     >>> finest_unit("yyyy-MM-dd"), finest_unit("HH:mm")
     ('day', 'minute')
@@ -288,7 +288,7 @@ def finest_unit(pattern: str) -> str | None:
 
 
 def digits_of_second(pattern: str) -> int:
-    """How many digits of a second a pattern reads.
+    """Number of fractional digits of a second that a pattern reads.
 
     >>> digits_of_second("HH:mm:ss.SSSSSS")
     6
@@ -305,7 +305,7 @@ def _reader(pattern: str) -> tuple[re.Pattern[str], tuple[_Field, ...]]:
 
 
 def _expression(parts: tuple[_Part, ...], fields: list[_Field], pattern: str) -> str:
-    """A regular expression of parts, with a group for each field.
+    """A regular expression for the parts, with one group per field.
 
     As in Java, a number of any width leaves digits for those of fixed widths that follow at once,
     and nothing is read in another way for the sake of what follows later.
@@ -362,7 +362,7 @@ _READ_ZONES: dict[str, str] = {
 
 
 def _readable(field: _Field) -> str | None:
-    """What a field reads; None: it cannot be read."""
+    """A regular expression for a field; None if the field cannot be parsed."""
     letter, count = field.letter, field.count
     if letter in "XxZ":
         return _readable_offset(letter, count)
@@ -399,7 +399,8 @@ def _readable_number(letter: str, count: int) -> str:
 
 
 def parse_with(text: str, pattern: str) -> datetime | None:
-    """The time that a text shows by a pattern; None where it does not. An offset is left out.
+    """The time that a text shows in the format of a pattern; None if the text does not match. An
+    offset is ignored.
 
     >>> parse_with("04.03.2020", "dd.MM.yyyy")
     datetime.datetime(2020, 3, 4, 0, 0)
@@ -422,7 +423,7 @@ def parse_with(text: str, pattern: str) -> datetime | None:
 
 
 def _number(field: _Field, text: str) -> int:
-    """The number of what a field has read."""
+    """Number that the text of a field stands for."""
     letter, count = field.letter, field.count
     if letter == "S":
         return int(text.ljust(9, "0"))
@@ -466,7 +467,7 @@ def _day(read: dict[str, int]) -> datetime:
 
 
 def _day_of_week(read: dict[str, int]) -> datetime:
-    """The day of a week of a year."""
+    """The day, given by week-based year, week and day of the week."""
     first = datetime(read["Y"], 1, 1)
     start = first - timedelta(days=day_of_week(first.date()) - 1)
     named = read.get("E", read.get("e", read.get("c", 1)))
@@ -474,7 +475,7 @@ def _day_of_week(read: dict[str, int]) -> datetime:
 
 
 def _time(read: dict[str, int]) -> timedelta:
-    """The time of day; an hour of half a day, of which the half is not known, is left out."""
+    """The time of day; a 12-hour value without AM or PM is ignored."""
     nanos = read.get("n", read.get("S", 0))
     if "N" in read or "A" in read:
         whole = read["N"] if "N" in read else read["A"] * 10**6

@@ -1,4 +1,4 @@
-"""Texts of times and times of texts, by patterns of Java (Flink docs, "System (Built-in)
+"""Conversion of times to text and back by Java's patterns (Flink docs, "System (Built-in)
 Functions", Temporal).
 
 As in Flink, timestamps have the patterns of ``DateTimeFormatter``, and texts, dates and numbers
@@ -47,7 +47,7 @@ _DEFAULT = "yyyy-MM-dd HH:mm:ss"
 
 
 def date_format(site: CallSite, value: Datum, pattern: Datum) -> Datum:
-    """Times as texts; null for a text that shows no time."""
+    """Times formatted as texts; NULL for an argument text that is not a time."""
     if isinstance(site.argument_types[0], (logical.CharType, logical.VarCharType)):
         return per_value(_format_text, pa.string(), value, pattern)
     if isinstance(site.argument_types[0], logical.DateType):
@@ -73,7 +73,7 @@ _SQL_TIME = re.compile(
 
 
 def _parsed(text: str, pattern: str = _DEFAULT) -> datetime | None:
-    """By a pattern; what it does not read by the default one."""
+    """The time of a text by a pattern or, if it does not match, by the default pattern."""
     if pattern != _DEFAULT:
         made = parse_with(text, pattern)
         return _sql_time(text.strip()) if made is None else made
@@ -85,7 +85,7 @@ def _parsed(text: str, pattern: str = _DEFAULT) -> datetime | None:
 
 
 def _sql_time(text: str) -> datetime | None:
-    """A text such as ``2020-1-2 3:04:05``; None where it is none."""
+    """The time of a text such as ``2020-1-2 3:04:05``; None if the text is not a time."""
     found = _SQL_TIME.fullmatch(text)
     if not found:
         return None
@@ -98,7 +98,8 @@ def _sql_time(text: str) -> datetime | None:
 
 
 def to_timestamp(site: CallSite, text: Datum, pattern: Datum | None = None) -> Datum:
-    """Texts as timestamps; null where they show none. What is behind milliseconds is cut."""
+    """Timestamps of texts; NULL for texts that are not times. Digits beyond milliseconds are
+    truncated."""
 
     def millis(*arguments: str) -> datetime | None:
         made = _parsed(*arguments)
@@ -112,7 +113,7 @@ def _given(*datums: Datum | None) -> tuple[Datum, ...]:
 
 
 def to_date(site: CallSite, text: Datum, pattern: Datum | None = None) -> Datum:
-    """Texts as dates; null where they show none."""
+    """Dates of texts; NULL for texts that are not dates."""
     return per_value(_date_of, site.arrow, *_given(text, pattern))
 
 
@@ -129,7 +130,8 @@ def _date_of(text: str, pattern: str | None = None) -> date | None:
 def to_ltz(
     site: CallSite, value: Datum, second: Datum | None = None, zone: Datum | None = None
 ) -> Datum:
-    """Of a number of seconds or their parts, or of a text, a pattern and a zone."""
+    """Points in time, from a number of seconds or fractions of seconds, or from a text, a
+    pattern and a zone."""
     if not isinstance(site.argument_types[0], (logical.CharType, logical.VarCharType)):
         digits = pa.scalar(3) if second is None else second
         return to_instants(value, digits, site.arrow)
@@ -152,7 +154,8 @@ def _instant(text: str, pattern: str, name: str) -> datetime | None:
 
 
 def ltz_type(context: CallContext) -> LogicalType:
-    """Of so many digits of a second as the number counts or the pattern reads, at least 3."""
+    """Type of TO_TIMESTAMP_LTZ; its precision is the number's unit or the digits that the
+    pattern reads, at least 3."""
     digits = context.literals[1] if len(context.literals) > 1 else 3
     if isinstance(context.types[0], (logical.CharType, logical.VarCharType)):
         digits = digits_of_second(digits) if isinstance(digits, str) else 3
@@ -171,7 +174,7 @@ _MOST_DIGITS = 9
 def unix_timestamp(
     site: CallSite, frame: Frame, text: Datum | None = None, pattern: Datum | None = None
 ) -> Datum:
-    """Seconds since 1970, of now or of texts in the session's zone."""
+    """Seconds since 1970 of the current time, or of texts in the session's time zone."""
     if text is None:
         return pa.scalar(frame.instant // 1000)
     zone = ZoneInfo(site.session.time_zone)
@@ -190,7 +193,7 @@ _NO_TIME = -(2**63)
 
 
 def from_unixtime(site: CallSite, seconds: Datum, pattern: Datum | None = None) -> Datum:
-    """Seconds since 1970 as texts in the session's zone; null beyond the year 9999."""
+    """Texts of seconds since 1970 in the session's time zone; NULL beyond the year 9999."""
     zone = ZoneInfo(site.session.time_zone)
     whole = cast_number(seconds, site.argument_types[0], logical.BigIntType(), pa.int64())
 
@@ -205,7 +208,7 @@ def from_unixtime(site: CallSite, seconds: Datum, pattern: Datum | None = None) 
 
 
 def convert_tz(site: CallSite, text: Datum, source: Datum, target: Datum) -> Datum:
-    """The text of a time in another zone; null where a zone is not known."""
+    """Text of a time in another zone; NULL if a zone is unknown."""
     return per_value(_converted, site.arrow, text, source, target)
 
 

@@ -1,4 +1,4 @@
-"""Which arrays functions of elements take, and to what they cast them."""
+"""Types of arrays that functions of elements accept, and the types they are cast to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Types = tuple[LogicalType, ...]
 
 
 def ordered_elements(context: CallContext) -> Types:
-    """Arrays of what has an order, as Flink sees it."""
+    """Types for arrays whose elements have an order, as in Flink."""
     element = context.types[0].children()[0]
     if not isinstance(element, _ORDERED):
         raise FunctionResolutionError(
@@ -32,13 +32,13 @@ def ordered_elements(context: CallContext) -> Types:
 
 
 def of_texts(context: CallContext) -> Types | None:
-    """Arrays of texts."""
+    """Types for arrays of texts."""
     element = context.types[0].children()[0]
     return context.types if isinstance(element, (*CHARACTERS, logical.NullType)) else None
 
 
 def with_element() -> Callable[[CallContext], Types | None]:
-    """An array of the common type of its elements and the arguments behind."""
+    """Adjustment of an array and the arguments behind it to their common element type."""
 
     def adjust(context: CallContext) -> Types | None:
         array, *others = context.types
@@ -52,7 +52,7 @@ def with_element() -> Callable[[CallContext], Types | None]:
 
 
 def needle(context: CallContext) -> Types | None:
-    """An array and what is sought in it, of the common type."""
+    """Types of an array and of the value to search in it: their common type."""
     array, sought = context.types
     kind = common_type((array.children()[0].with_nullable(True), sought))
     if kind is None:

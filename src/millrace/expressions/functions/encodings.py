@@ -1,4 +1,4 @@
-"""String functions that encode, decode and take texts apart (Flink docs, String)."""
+"""String functions that encode, decode and split texts (Flink docs, String)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ def _split(text: str, separator: str) -> list[str]:
 
 
 def _from_base64(text: str) -> str | None:
-    """As Java's decoder, which does without the padding, but takes no other characters."""
+    """Decoded text, as by Java's decoder, which does not need padding but refuses other
+    characters."""
     padded = text if "=" in text else text + "=" * (-len(text) % 4)
     try:
         return base64.b64decode(padded, validate=True).decode("utf-8", "replace")
@@ -89,7 +90,7 @@ _NOT_OF_JAVA = frozenset(
 
 
 def _encoded(text: str, name: str) -> bytes:
-    """UTF-16 is written as Java does: a byte order mark, then the high byte first."""
+    """Encoded bytes of a text; UTF-16 is written as in Java, big-endian with a byte order mark."""
     codec = _codec(name)
     if codec == "utf-16":
         return b"\xfe\xff" + text.encode("utf-16-be", "replace") if text else b""
@@ -117,7 +118,8 @@ def _elt_type(context: CallContext) -> LogicalType:
 
 
 def _inet_aton(text: str) -> int | None:
-    """MySQL's: what is missing of four parts is 0 and stands before the last one."""
+    """Number of an IPv4 address, as in MySQL: missing parts are 0 and are inserted before the
+    last part."""
     parts = text.split(".")
     if len(parts) > 4 or not all(part.isascii() and part.isdigit() for part in parts):
         return None
@@ -133,7 +135,8 @@ def _inet_ntoa(number: int) -> str | None:
 
 
 def _printf(site: CallSite, template: Datum, *items: Datum) -> Datum:
-    """Flink gives Java's formatter its internal values: a DATE is its number of days."""
+    """Texts of PRINTF. Flink passes its internal values to Java's formatter: a DATE is its
+    number of days."""
     makers = [_java_value(kind) for kind in site.argument_types[1:]]
 
     def printf(text: str | None, *values: Any) -> str | None:
@@ -152,7 +155,7 @@ def _printf(site: CallSite, template: Datum, *items: Datum) -> Datum:
 
 
 def _java_value(kind: LogicalType) -> Callable[[Any], Any]:
-    """Makes what `java_format` takes of a value of a type."""
+    """Function that converts a value of a type to an argument of `java_format`."""
     if isinstance(kind, logical.IntegralType):
         return lambda value: JavaInteger(value, kind.BITS)
     if isinstance(kind, logical.DateType):
@@ -179,7 +182,7 @@ def _java_value(kind: LogicalType) -> Callable[[Any], Any]:
 
 
 def _local_date_time(value: Any) -> str:
-    """Java's text of it, which has seconds and their parts only if there are any."""
+    """Java's text of a local date and time, which omits zero seconds and fractions."""
     nanos = 0
     if isinstance(value, int):
         seconds, nanos = divmod(value, 10**9)
@@ -197,7 +200,8 @@ def _local_date_time(value: Any) -> str:
 
 
 def _unhex(text: str) -> bytes | None:
-    """As Flink, which looks at the first of an odd number of digits and leaves it out."""
+    """Bytes of hexadecimal digits; the first of an odd number of digits becomes a zero byte, as
+    in Flink."""
     raw = text.encode()
     if not _HEX.fullmatch(raw):
         return None
@@ -212,7 +216,7 @@ def _hex(value: Any) -> str:
 
 
 def _ascii(text: str) -> int:
-    """Java's bytes have a sign."""
+    """First byte of a text, signed as in Java."""
     first = text[:1].encode()[0] if text else 0
     return first - 256 if first > 127 else first
 
@@ -226,7 +230,8 @@ def _uuid(site: CallSite, frame: Frame) -> Datum:
 
 
 def _str_to_map(text: str, pairs: str = ",", entry: str = "=") -> list[tuple[str, str | None]]:
-    """Both delimiters are regular expressions; a part without one is a key without a value."""
+    """Entries of a text; both delimiters are regular expressions, and a part without the second
+    one becomes a key without a value."""
     if not text:
         return []
     found: dict[str, str | None] = {}

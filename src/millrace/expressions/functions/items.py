@@ -1,4 +1,4 @@
-"""Access to what is in arrays, maps and rows: ``x[key]`` (ITEM) and ``x.name`` (GET)."""
+"""Access to parts of arrays, maps and rows: ``x[key]`` (ITEM) and ``x.name`` (GET)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["get", "get_type", "item", "item_type"]
 
 
 def item_type(context: CallContext) -> LogicalType:
-    """Of an element, a value or a field; never NOT NULL."""
+    """Type of an element, a value or a field; always nullable."""
     kind = context.types[0]
     if isinstance(kind, logical.RowType):
         return _field(kind, context).type.with_nullable(True)
@@ -43,14 +43,15 @@ def _field(kind: logical.RowType, context: CallContext) -> RowField:
 
 
 def _position(kind: logical.RowType, key: Any) -> int | None:
-    """Of the field that has a name, or a place from 1; None: there is none."""
+    """Position of the field with a name, or with a number from 1; None if there is no such
+    field."""
     if isinstance(key, str):
         return kind.names.index(key) if key in kind.names else None
     return key - 1 if isinstance(key, int) and 1 <= key <= len(kind) else None
 
 
 def item(site: CallSite, value: Datum, key: Datum) -> Datum:
-    """``value[key]``, null where there is none."""
+    """The item ``value[key]``; NULL if there is none."""
     kind = site.argument_types[0]
     if isinstance(kind, logical.RowType):
         return pc.struct_field(value, _position(kind, key.as_py()))
@@ -71,7 +72,7 @@ def get_type(context: CallContext) -> LogicalType:
 
 
 def get(site: CallSite, value: Datum) -> Datum:
-    """The row's field."""
+    """Field of a row."""
     field = option(FieldPosition, site.options)
     assert field is not None
     return pc.struct_field(value, field.index)

@@ -75,7 +75,7 @@ _UNICODE_CLASSES: dict[str, Callable[[str], bool]] = {
 
 
 def class_of(letter: str, unicode: bool) -> CodePoints | None:
-    """The characters of an escape such as ``\\d``, or ``\\D`` for all others; None: it is none.
+    """Characters of an escape such as ``\\d``, or ``\\D`` for all others; None for other escapes.
 
     Args:
         unicode: the flag ``U`` is on.
@@ -89,7 +89,7 @@ def class_of(letter: str, unicode: bool) -> CodePoints | None:
 
 
 def property_of(name: str, unicode: bool) -> CodePoints | None:
-    """The characters of a property, as it stands in ``\\p{...}``; None: it is not known.
+    """Characters of a property in ``\\p{...}``; None if the property is unknown.
 
     >>> property_of("XDigit", False).text()
     '0-9A-Fa-f'

@@ -18,12 +18,12 @@ _EXACT = Context(prec=1100)
 
 
 class FormatError(ValueError):
-    """The template is wrong, or an argument is not of its conversion's type."""
+    """The template is invalid, or an argument does not match its conversion."""
 
 
 @dataclass(frozen=True, slots=True)
 class JavaInteger:
-    """A number of an integer type of Java.
+    """A number of one of Java's integer types.
 
     Attributes:
         bits: 8, 16, 32 or 64.
@@ -37,7 +37,7 @@ class JavaInteger:
 
 
 class JavaFloat(float):
-    """A number of 32 bits, whose text is as short as that allows."""
+    """A 32-bit number, whose text is as short as possible for 32 bits."""
 
     def __repr__(self) -> str:
         return _shortest(self)
@@ -73,7 +73,7 @@ class _Specifier:
         return text.rjust(self.width)
 
     def signed(self, digits: str, negative: bool, zeros: bool = True) -> str:
-        """With a sign, or in brackets, and filled up with zeros where the flags say so."""
+        """The digits with a sign or in brackets, and padded with zeros if the flags say so."""
         before = "-" if negative else "+" if self.has("+") else " " if self.has(" ") else ""
         behind = ""
         if negative and self.has("("):
@@ -84,7 +84,7 @@ class _Specifier:
 
 
 def java_format(template: str, arguments: Sequence[Any], longest: int = 2**26) -> str:
-    """The template with each ``%`` replaced by its argument.
+    """The template with each ``%`` specifier replaced by its argument.
 
     Args:
         arguments: None, bool, `JavaInteger`, float, or any other as the text it has in Java.
@@ -171,7 +171,7 @@ def _string(specifier: _Specifier, argument: Any) -> str:
 
 
 def java_text(argument: Any) -> str:
-    """What ``String.valueOf`` gives."""
+    """Text of a value, as by ``String.valueOf``."""
     if argument is None:
         return "null"
     if isinstance(argument, bool):
@@ -180,7 +180,7 @@ def java_text(argument: Any) -> str:
 
 
 def double_text(value: float) -> str:
-    """``Double.toString``: plain from 10^-3 up to 10^7."""
+    """Text of a double, as by ``Double.toString``: without exponent from 10^-3 up to 10^7."""
     if not isfinite(value):
         return "NaN" if isnan(value) else f"{'-' if value < 0 else ''}Infinity"
     if value == 0 or 1e-3 <= abs(value) < 1e7:

@@ -1,4 +1,5 @@
-"""`JavaPattern`: what a regular expression of Java finds in a text, as ``Matcher`` finds it."""
+"""`JavaPattern`: searches texts for a regular expression of Java, with the results of
+``Matcher``."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ __all__ = ["JavaPattern"]
 
 @dataclass(frozen=True, slots=True)
 class JavaPattern:
-    """A pattern of Java that Python searches for.
+    """A Java pattern, translated for Python's regular expressions.
 
     Attributes:
         compiled: Python's pattern.
@@ -30,7 +31,7 @@ class JavaPattern:
 
     @property
     def replaces(self) -> bool:
-        """Whether RE2 replaces the same: `linear` has no ``$``, and nothing empty matches."""
+        """Whether RE2 replaces the same matches: `linear` has no ``$``, and no match is empty."""
         return self.same_groups and not self.ends and not self.search("")
 
     def search(self, text: str) -> re.Match[str] | None:
@@ -38,8 +39,8 @@ class JavaPattern:
         return self.compiled.search(text)
 
     def matches(self, text: str) -> Iterator[re.Match[str]]:
-        """Each match. As in Java, the search goes on one character behind an empty one; Python
-        would find what is longer at the same place, too."""
+        """All matches. After an empty match the search continues one character further, as in
+        Java; Python would also find a longer match at the same place."""
         position = 0
         while position <= len(text):
             found = self.compiled.search(text, position)
@@ -58,8 +59,8 @@ class JavaPattern:
         return "".join([*parts, text[position:]])
 
     def split(self, text: str, limit: int = 0) -> list[str]:
-        """The parts between matches, as ``String.split``: at most ``limit`` of them; 0: all, but
-        no empty ones at the end."""
+        """The parts between matches, as by ``String.split``: at most ``limit`` parts; with 0 all
+        parts, without empty ones at the end."""
         parts: list[str] = []
         position = 0
         for found in self.matches(text):

@@ -1,4 +1,4 @@
-"""`JavaRandom`: the numbers that Java's ``java.util.Random`` draws from a seed."""
+"""`JavaRandom`: the random numbers of Java's ``java.util.Random`` for a seed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MULTIPLIER, _INCREMENT, _MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
 
 
 class JavaRandom:
-    """A linear congruential generator of 48 bits.
+    """A 48-bit linear congruential generator.
 
     Args:
         seed: the same seed gives the same numbers.
@@ -24,11 +24,11 @@ class JavaRandom:
         self._state = (seed ^ _MULTIPLIER) & _MASK
 
     def next_double(self) -> float:
-        """A number from 0 up to 1."""
+        """The next number, at least 0 and less than 1."""
         return ((self._next(26) << 27) + self._next(27)) * 2.0**-53
 
     def next_integer(self, bound: int) -> int:
-        """An integer from 0 up to a bound, each as probable as the others.
+        """The next integer, at least 0 and less than a bound, uniformly distributed.
 
         Raises:
             ValueError: the bound is not positive.

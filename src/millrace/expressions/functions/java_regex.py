@@ -1,4 +1,4 @@
-"""`java_pattern`: regular expressions of ``java.util.regex`` as Python's, and RE2's.
+"""`java_pattern`: translates regular expressions of ``java.util.regex`` for Python and RE2.
 
 A pattern is read as Java reads it and written anew. What Python reads otherwise (``.``, ``$``,
 ``\\d``, classes within classes, flags in the middle) is written out, so that no flag is needed.
@@ -30,12 +30,12 @@ _MOST = 2**31 - 1
 
 
 class PatternSyntaxError(EvaluationError):
-    """A text is no regular expression for Java either."""
+    """A text is not a valid regular expression of Java."""
 
 
 @lru_cache(maxsize=1024)
 def java_pattern(pattern: str) -> JavaPattern:
-    """A pattern of ``java.util.regex``.
+    """The translation of a pattern of ``java.util.regex``.
 
     Raises:
         PatternSyntaxError: it is no regular expression.
@@ -63,7 +63,7 @@ def java_pattern(pattern: str) -> JavaPattern:
 
 
 class _Reader:
-    """Reads a pattern of Java and writes one of Python."""
+    """Reads a Java pattern and writes a Python pattern."""
 
     def __init__(self, pattern: str) -> None:
         self._text, self._at = pattern, 0
@@ -81,14 +81,14 @@ class _Reader:
         """Whether such a thing is repeated."""
 
     def whole(self) -> str:
-        """All of it."""
+        """Translate the whole pattern."""
         made = self._alternatives()
         if self._at < len(self._text):
             raise self._error("there is no ( for this )")
         return "|".join(made)
 
     def pattern(self, text: str) -> JavaPattern:
-        """What `whole` has written, for Python and for RE2."""
+        """The compiled result of `whole`, for Python and for RE2."""
         made = re.compile(text)
         if not self._regular or any("\ud800" <= character <= "\udfff" for character in text):
             return JavaPattern(made, None)
@@ -259,7 +259,8 @@ class _Reader:
         return self._flagged(before)
 
     def _flagged(self, before: frozenset[str]) -> str:
-        """``(?i)`` holds to the end of the group around it, ``(?i:...)`` in itself."""
+        """Translate flags: ``(?i)`` holds up to the end of the surrounding group, ``(?i:...)``
+        within its own group."""
         on, character = True, self._next()
         flags = before
         while character not in ":)":
@@ -283,7 +284,8 @@ class _Reader:
         return f"{opening}{'|'.join(made)})"
 
     def _look_behind(self, sign: str, before: frozenset[str]) -> str:
-        """Python's have one length each: alternatives become look-behinds of their own."""
+        """Translate a look-behind; Python requires a fixed length, so each alternative becomes a
+        look-behind of its own."""
         self._regular = False
         made = self._alternatives()
         if not self._take(")"):
@@ -332,7 +334,7 @@ class _Reader:
         return kept.get(letter, _END)
 
     def _number(self, number: int) -> int:
-        """As many digits as there are groups for."""
+        """Number of a group reference: it takes as many digits as there are groups for."""
         while self._peek().isdecimal() and number * 10 + int(self._peek()) <= self._groups:
             number = number * 10 + int(self._next())
         return number
@@ -345,7 +347,7 @@ class _Reader:
         return f"(?{flags}:\\{number})" if "i" in self._flags else f"(?:\\{number})"
 
     def _set(self, letter: str) -> CodePoints | None:
-        """What an escape such as ``\\d`` or ``\\p{L}`` stands for; None: for one character."""
+        """Characters of an escape such as ``\\d`` or ``\\p{L}``; None for one character."""
         if letter in "pP":
             points = self._property()
             return ~points if letter == "P" else points
@@ -364,7 +366,7 @@ class _Reader:
         return points.in_any_case(bool({"u", "U"} & self._flags))
 
     def _character(self, letter: str) -> str:
-        """What an escape of one character stands for."""
+        """The character that an escape stands for."""
         if letter in _CHARACTERS:
             return _CHARACTERS[letter]
         if letter == "0":
@@ -400,8 +402,8 @@ class _Reader:
         return int(found[0], base)
 
     def _class(self) -> CodePoints:
-        """What stands behind ``[`` up to its ``]``: characters, ranges and classes; ``&&`` binds
-        weaker than all of these."""
+        """The characters of a class, from behind ``[`` up to its ``]``: characters, ranges and
+        classes; ``&&`` binds more weakly than all of these."""
         negated = self._take("^")
         met: CodePoints | None = None
         ranges: list[tuple[int, int]] = []
@@ -431,7 +433,7 @@ class _Reader:
         return ~points if negated else points
 
     def _member(self) -> CodePoints:
-        """A character, a range or an escape."""
+        """Characters of a class member: a character, a range or an escape."""
         begin = self._next()
         if begin == "\\":
             letter = self._next()

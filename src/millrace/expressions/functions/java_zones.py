@@ -45,8 +45,8 @@ _SHORT = {
 
 @lru_cache(maxsize=1024)
 def java_zone(name: str) -> tzinfo | None:
-    """The zone of a name (``Europe/Berlin``), an abbreviation (``PST``) or an offset
-    (``GMT-08:00``); None: there is none.
+    """The zone with a name (``Europe/Berlin``), an abbreviation (``PST``) or an offset
+    (``GMT-08:00``); None if it is unknown.
 
     >>> java_zone("GMT+8"), java_zone("PST"), java_zone("Mars/X")
     (datetime.timezone(datetime.timedelta(seconds=28800)), zoneinfo.ZoneInfo(key='America/Los_Angeles'), None)
@@ -64,7 +64,8 @@ _OFFSET = re.compile(r"(?:UTC|GMT|UT)?([+-])([0-9]{1,2})(?::?([0-9]{2}))?")
 
 
 def zone_by_id(name: str) -> tzinfo | None:
-    """The zone of an identifier of ``java.time.ZoneId``: a name or an offset; None: there is none.
+    """The zone with an identifier of ``java.time.ZoneId``: a name or an offset; None if it is
+    unknown.
 
     >>> zone_by_id("+02:00"), zone_by_id("PST")
     (datetime.timezone(datetime.timedelta(seconds=7200)), None)

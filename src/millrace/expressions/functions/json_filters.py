@@ -1,4 +1,5 @@
-"""Filters of JSON paths: ``?(@.price < 10 && @.name =~ /a.*/i)``, as the library JsonPath has them.
+"""Filters of JSON paths such as ``?(@.price < 10 && @.name =~ /a.*/i)``, with the semantics of the
+library JsonPath.
 
 A number equals a text with its digits; what is not there equals nothing; other values of different
 kinds have no order.
@@ -39,7 +40,7 @@ _JSON = json.JSONDecoder(parse_float=Decimal)
 
 
 class JsonPathSyntaxError(ValueError):
-    """A text is no path, from some place on."""
+    """A text is not a valid path; the error shows the place."""
 
     def __init__(self, at: str) -> None:
         super().__init__(at)
@@ -47,7 +48,7 @@ class JsonPathSyntaxError(ValueError):
 
 
 class _Missing:
-    """What a path that leads nowhere has."""
+    """Value of a path that leads nowhere."""
 
     def __bool__(self) -> bool:
         return False
@@ -57,7 +58,7 @@ MISSING = _Missing()
 
 
 def parse_filter(text: str, place: int, relative: Relative) -> tuple[Test, int]:
-    """The test of a filter, and the place behind its closing bracket.
+    """The test of a filter, and the position behind its closing bracket.
 
     Args:
         text: of the whole path.
@@ -96,7 +97,7 @@ class _FilterText:
         return found
 
     def alternatives(self) -> Test:
-        """Tests with ``||`` between them."""
+        """Parse tests combined by ``||``."""
         tests = [self._conditions()]
         while self._skipped("||"):
             tests.append(self._conditions())
@@ -175,7 +176,7 @@ class _FilterText:
 
 
 def _end_of_path(text: str, place: int) -> int:
-    """Where a path ends that stands within a filter."""
+    """Position of the end of a path within a filter."""
     depth, quote = 0, ""
     while place < len(text):
         letter = text[place]

@@ -45,7 +45,7 @@ CATEGORY = "JSON"
 
 
 def _number(text: str) -> Decimal:
-    """Keeps the digits it was written with; zero has no sign."""
+    """A number with all its digits; zero loses its sign."""
     try:
         made = Decimal(text)
     except InvalidOperation:
@@ -105,7 +105,8 @@ def _exists(site: CallSite, text: Datum, path: Datum) -> Datum:
 
 
 def _value(site: CallSite, text: Datum, path: Datum) -> Datum:
-    """Clauses: RETURNING a type; EMPTY and ERROR with NULL, ERROR or DEFAULT."""
+    """Values of JSON_VALUE. Clauses: RETURNING a type; EMPTY and ERROR with NULL, ERROR or
+    DEFAULT."""
     clauses, make = _clauses(site), _scalar_maker(site.result_type)
     defaults = {}
     for event in (JsonEvent.EMPTY, JsonEvent.ERROR):
@@ -115,7 +116,8 @@ def _value(site: CallSite, text: Datum, path: Datum) -> Datum:
             defaults[event] = make(given.value)
 
     def otherwise(event: JsonEvent, what: str) -> Any:
-        """What stands for nothing found, or for an error: NULL, a default, or a failure."""
+        """Replacement for a missing value or an error: NULL or a default; raises if the clause
+        says ERROR."""
         if clauses.choice(event, JsonChoice.NULL) is JsonChoice.ERROR:
             raise EvaluationError(what)
         return defaults.get(event)
@@ -136,7 +138,8 @@ def _value(site: CallSite, text: Datum, path: Datum) -> Datum:
 
 
 def _scalar_maker(kind: LogicalType) -> Callable[[Any], Any]:
-    """Makes a value of a type; ValueError of what is none of it, or beyond it."""
+    """Function that converts a JSON scalar to a type; it raises ValueError for values of other
+    types or out of range."""
     if isinstance(kind, logical.BooleanType):
         return lambda v: v if isinstance(v, bool) else str(v).lower() == "true"
     if isinstance(kind, logical.IntegralType):
@@ -178,8 +181,8 @@ def _floating(value: Any, most: float) -> float:
 
 
 def _query(site: CallSite, text: Datum, path: Datum) -> Datum:
-    """Clauses: WRAPPER with WITHOUT, CONDITIONAL or UNCONDITIONAL; EMPTY and ERROR with NULL,
-    EMPTY ARRAY, EMPTY OBJECT or ERROR; RETURNING STRING or an ARRAY of it."""
+    """Texts of JSON_QUERY. Clauses: WRAPPER with WITHOUT, CONDITIONAL or UNCONDITIONAL; EMPTY
+    and ERROR with NULL, EMPTY ARRAY, EMPTY OBJECT or ERROR; RETURNING STRING or an ARRAY of it."""
     clauses = _clauses(site)
     empties = {JsonChoice.EMPTY_ARRAY: "[]", JsonChoice.EMPTY_OBJECT: "{}"}
 
@@ -222,12 +225,13 @@ def _texts(text: str) -> list[str | None] | None:
 
 
 def _absent(site: CallSite, default: JsonChoice) -> bool:
-    """Whether what is NULL is left out."""
+    """Whether NULLs are left out."""
     return _clauses(site).choice(JsonEvent.NULL, default) is JsonChoice.ABSENT
 
 
 def _makers(site: CallSite) -> list[Callable[[Any], Any]]:
-    """The clause NESTED has the positions of arguments that are JSON themselves."""
+    """Functions that convert each argument for `json_text`; arguments in the clause NESTED are
+    JSON already."""
     nested = _clauses(site).nested
     return [
         (lambda v: None if v is None else Raw(v)) if index in nested else jsonable(kind)
@@ -236,7 +240,7 @@ def _makers(site: CallSite) -> list[Callable[[Any], Any]]:
 
 
 def _object(site: CallSite, *datums: Datum) -> Datum:
-    """Keys and values in turn; the clause NULL is NULL (or ABSENT)."""
+    """JSON objects of alternating keys and values; the clause NULL is NULL (or ABSENT)."""
     makers, absent = _makers(site), _absent(site, JsonChoice.NULL)
 
     def made(*values: Any) -> str:
@@ -255,7 +259,7 @@ def _member(key: Any) -> str:
 
 
 def _array(site: CallSite, *datums: Datum) -> Datum:
-    """The clause NULL is ABSENT (or NULL)."""
+    """JSON arrays of the arguments; the clause NULL is ABSENT (or NULL)."""
     makers, absent = _makers(site), _absent(site, JsonChoice.ABSENT)
 
     def made(*values: Any) -> str:
@@ -275,7 +279,7 @@ def _quoted(text: str) -> str:
 
 
 def _json(text: str) -> str | None:
-    """NULL of nothing but blanks."""
+    """The JSON text in normal form; None if it contains only blanks."""
     if not text.strip(_JAVA_BLANKS):
         return None
     try:
@@ -289,8 +293,9 @@ _SHOWN = 200
 
 
 def _unquoted(text: str) -> str:
-    """What is between quotes, without its escapes; text that has none, or others, as it is. Quotes
-    may be within, as Flink looks only at the first text in it."""
+    """The text between quotes, without its escapes; a text without quotes, or with invalid
+    escapes, stays as it is. Further quotes may be inside, since Flink looks only at the first
+    JSON text."""
     if len(text) < 2 or not (text.startswith('"') and text.endswith('"')):
         return text
     try:

@@ -1,4 +1,5 @@
-"""Functions at the end of a JSON path: ``$.a.length()``, as the library JsonPath has them."""
+"""Functions at the end of a JSON path such as ``$.a.length()``, with the semantics of the
+library JsonPath."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""SQL's JSON paths: ``lax $.a[0].b`` over parsed JSON, as the library JsonPath (Jayway) reads them,
-which Flink uses.
+"""SQL's JSON paths such as ``lax $.a[0].b`` over parsed JSON, with the semantics of the library
+JsonPath (Jayway), which Flink uses.
 
 A path is definite if it leads to one value: by names, and by one place in an array. Any other leads
 to a list. In strict mode, which is the default, a definite path, and the definite beginning of
@@ -32,17 +32,17 @@ _FILTER = re.compile(r"\[\s*\?")
 
 
 class PathMissingError(EvaluationError):
-    """In strict mode, the path leads nowhere."""
+    """A path in strict mode leads nowhere."""
 
 
 class Step:
-    """A part of a path."""
+    """A step of a path."""
 
     definite = False
     """Whether it leads to one value."""
 
     def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
-        """The values that it leads to.
+        """Values that the step leads to.
 
         Args:
             root: the whole document, for filters.
@@ -56,7 +56,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Names(Step):
-    """Members of an object; of several at the end of a path, an object of them."""
+    """Members of an object by name; several names at the end of a path give an object of these
+    members."""
 
     names: tuple[str, ...]
     last: bool = False
@@ -76,7 +77,7 @@ class Names(Step):
 
 
 class Every(Step):
-    """All members of an object, all items of an array."""
+    """All members of an object, or all items of an array."""
 
     def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
         if isinstance(value, dict):
@@ -86,7 +87,7 @@ class Every(Step):
 
 @dataclass(frozen=True, slots=True)
 class Places(Step):
-    """Items of an array by their places; from its end if they are negative."""
+    """Items of an array by position; negative positions count from the end."""
 
     places: tuple[int, ...]
 
@@ -102,8 +103,8 @@ class Places(Step):
 
 @dataclass(frozen=True, slots=True)
 class Slice(Step):
-    """Items of an array from one place to before another. Each is counted from the end if it is
-    negative and alone."""
+    """Items of an array from one position up to, but not including, another. A negative bound
+    counts from the end if it is the only bound."""
 
     first: int | None
     last: int | None
@@ -119,7 +120,7 @@ class Slice(Step):
 
 @dataclass(frozen=True, slots=True)
 class ItemFilter(Step):
-    """Items of an array that pass a test, or an object that does."""
+    """Items of an array that pass a test, or an object if it passes."""
 
     test: Test
 
@@ -133,7 +134,7 @@ class ItemFilter(Step):
 
 @dataclass(frozen=True, slots=True)
 class Deep(Step):
-    """What a step leads to from every object and every array, however deep."""
+    """Results of a step from every object and every array, at any depth."""
 
     step: Step
 
@@ -150,7 +151,7 @@ class Deep(Step):
 
 @dataclass(frozen=True, slots=True)
 class PathCall(Step):
-    """A function of what the path has led to."""
+    """Result of a function at the end of a path."""
 
     name: str
     definite = True
@@ -166,7 +167,7 @@ def _nowhere(must: bool, what: str) -> list[Any]:
 
 
 def _containers(value: Any) -> Iterator[Any]:
-    """Objects and arrays, the outer ones first; with a list in place of recursion."""
+    """Objects and arrays at any depth, outer ones first; uses a list instead of recursion."""
     waiting = [value]
     while waiting:
         each = waiting.pop()
@@ -181,13 +182,14 @@ _MOST_VALUES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A path that was read."""
+    """A parsed path."""
 
     lax: bool
     steps: tuple[Step, ...]
 
     def read(self, document: Any, missing: Any = None) -> Any:
-        """What it leads to in a document; `missing` if it is definite and leads nowhere.
+        """The value in a document that the path leads to; `missing` if the path is definite and
+        leads nowhere.
 
         Raises:
             PathMissingError: it is strict and leads nowhere.
@@ -221,7 +223,7 @@ def _path(text: str) -> Path:
 
 
 class _PathText:
-    """Reads the steps of a path."""
+    """Parses the steps of a path."""
 
     def __init__(self, text: str) -> None:
         if not text:
@@ -291,7 +293,7 @@ class _PathText:
 
 
 def _relative(text: str) -> Callable[[Any, Any], Any]:
-    """What reads a path within a filter.
+    """Function that reads a path within a filter.
 
     Raises:
         JsonPathSyntaxError: it is none.
@@ -300,16 +302,18 @@ def _relative(text: str) -> Callable[[Any, Any], Any]:
 
 
 def is_strict(path: str) -> bool:
-    """Whether a path that leads nowhere is an error, as it is unless it begins with ``lax``."""
+    """Whether it is an error if the path leads nowhere; it is, unless the path begins with
+    ``lax``."""
     return not _path(path).lax
 
 
 def walk(text: str, path: str, parse: Callable[[str], Any]) -> Any:
-    """The value that a path leads to: a list of all if there may be several, None if there is none.
+    """The value that a path leads to: a list of all values if there may be several, None if there
+    is none.
 
     Args:
         text: of JSON.
-        path: with ``lax`` or ``strict`` before it; strict where there is neither.
+        path: with ``lax`` or ``strict`` in front; strict by default.
         parse: makes values of the text.
 
     Raises:

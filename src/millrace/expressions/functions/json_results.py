@@ -1,4 +1,4 @@
-"""Types of JSON functions of a path, and which clauses each of them has.
+"""Result types of JSON functions with a path, and the clauses that each of them allows.
 
 Flink: ``SqlJsonQueryFunctionWrapper``, ``SqlJsonValueFunctionWrapper``.
 """
@@ -52,7 +52,7 @@ _Choices = Mapping[JsonEvent, frozenset[JsonChoice]]
 def _allowed(
     context: CallContext, known: _Choices, returning: bool = True, wrapper: bool = False
 ) -> None:
-    """Refuse clauses that a function of a path does not have.
+    """Refuse clauses that a function does not allow.
 
     Args:
         known: what the function may be told to do, by event.
@@ -72,13 +72,13 @@ def _allowed(
 
 
 def exists_type(context: CallContext) -> LogicalType:
-    """The type of JSON_EXISTS; refuses clauses that it does not have."""
+    """Type of JSON_EXISTS; refuses clauses that it does not allow."""
     _allowed(context, {JsonEvent.ERROR: _EXISTS}, returning=False)
     return logical.BooleanType()
 
 
 def value_type(context: CallContext) -> LogicalType:
-    """The type of JSON_VALUE; refuses clauses that it does not have."""
+    """Type of JSON_VALUE; refuses clauses that it does not allow."""
     _allowed(context, dict.fromkeys(_EVENTS, _NULL_OR_ERROR | {JsonChoice.DEFAULT}))
     kind = _returned(context)
     if isinstance(kind, logical.ArrayType):
@@ -93,7 +93,7 @@ def value_type(context: CallContext) -> LogicalType:
 
 
 def _is_default_of(kind: LogicalType, default: object) -> bool:
-    """Whether a default is a constant that the type holds."""
+    """Whether a default is a constant that is valid for the type."""
     if not isinstance(default, ValueLiteral):
         return False
     given = default.output_type
@@ -109,7 +109,7 @@ _SHOWN = logical.BooleanType | logical.IntegralType | logical.DecimalType
 
 
 def query_type(context: CallContext) -> LogicalType:
-    """The type of JSON_QUERY; refuses clauses that it does not have."""
+    """Type of JSON_QUERY; refuses clauses that it does not allow."""
     _allowed(context, dict.fromkeys(_EVENTS, _NULL_OR_ERROR | _EMPTIES), wrapper=True)
     kind = _returned(context)
     if isinstance(kind, _TEXTS):

@@ -1,4 +1,4 @@
-"""Values of SQL as JSON texts, as JSON functions write them: keys in order, times as texts."""
+"""Conversion of SQL values to JSON texts for JSON functions: keys in order, times as texts."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["Raw", "json_text", "jsonable"]
 
 
 class Raw(str):
-    """JSON that is put into other JSON as it is."""
+    """JSON that is inserted into other JSON unchanged."""
 
 
 def json_text(value: Any) -> str:
-    """JSON without blanks, keys in their order.
+    """JSON text without blanks, with keys in their order.
 
     >>> json_text({"b": Raw("{}"), "a": [1, None, "x"]})
     '{"a":[1,null,"x"],"b":{}}'
@@ -48,13 +48,13 @@ def _scalar_text(value: Any) -> str:
 
 
 def _time_text(value: datetime) -> str:
-    """As ISO 8601 has it, with the fraction's zeros left out."""
+    """ISO 8601 text of a time, without trailing zeros of the fraction."""
     local = value.replace(tzinfo=None).isoformat()
     return (local.rstrip("0") if value.microsecond else local) + ("Z" if value.tzinfo else "")
 
 
 def jsonable(kind: LogicalType) -> Callable[[Any], Any]:
-    """Makes what `json_text` takes of a Python value of a type, which may be None.
+    """Function that converts a Python value of a type, which may be None, for `json_text`.
 
     Raises:
         EvaluationError: values of the type have no form in JSON.

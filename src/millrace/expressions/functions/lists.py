@@ -1,4 +1,4 @@
-"""Functions of Python lists that kernels of arrays and maps call for each value."""
+"""Functions of Python lists, which kernels of arrays and maps call for each value."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ NULL_KEY = (
 
 
 def key_of(value: Any) -> Any:
-    """A value that equal ones share and that has a hash: of rows, arrays and maps, which have
-    none in Python.
+    """A hashable key that equal values share, since rows, arrays and maps have no hash in Python.
 
     >>> key_of([("a", 1), ("b", 2)]) == key_of([("b", 2), ("a", 1)])
     True
@@ -49,7 +48,7 @@ def key_of(value: Any) -> Any:
 
 
 def place(items: list[Any], needle: Any) -> int:
-    """Where an item is first, from 1; 0: nowhere."""
+    """Position of the first equal item, from 1; 0 if there is none."""
     if not isinstance(needle, (dict, list)):
         return items.index(needle) + 1 if needle in items else 0
     wanted = key_of(needle)
@@ -57,7 +56,7 @@ def place(items: list[Any], needle: Any) -> int:
 
 
 def unique(items: list[Any]) -> list[Any]:
-    """Each item once, in order."""
+    """The distinct items, in order."""
     found: dict[Any, Any] = {}
     for item in items:
         found.setdefault(key_of(item), item)
@@ -65,25 +64,25 @@ def unique(items: list[Any]) -> list[Any]:
 
 
 def common(items: list[Any], others: list[Any]) -> list[Any]:
-    """The items that others have, too, each once."""
+    """The distinct items that the others contain as well."""
     kept = set(map(key_of, others))
     return unique([item for item in items if key_of(item) in kept])
 
 
 def lacking(items: list[Any], others: list[Any]) -> list[Any]:
-    """The items that others lack, each once."""
+    """The distinct items that the others do not contain."""
     left_out = set(map(key_of, others))
     return unique([item for item in items if key_of(item) not in left_out])
 
 
 def without(items: list[Any], needle: Any) -> list[Any]:
-    """The items that differ from one."""
+    """The items that differ from the given one."""
     unwanted = key_of(needle)
     return [item for item in items if key_of(item) != unwanted]
 
 
 def ordered(items: list[Any], ascending: bool = True, nulls_first: bool | None = None) -> Any:
-    """In order, the nulls before or behind; NaN is the greatest number."""
+    """The sorted items, with NULLs first or last; NaN is the greatest number."""
     first = ascending if nulls_first is None else nulls_first
     nulls = [item for item in items if item is None]
     rest = sorted((i for i in items if i is not None), key=_rank, reverse=not ascending)
@@ -95,8 +94,8 @@ def _rank(item: Any) -> tuple[bool, Any]:
 
 
 def part(items: list[Any], start: int, end: int | None = None) -> list[Any]:
-    """Items from one place to another; negative places count from the end, and those before the
-    first one are the first."""
+    """Items from one position up to and including another; negative positions count from the
+    end, and positions before the first item mean the first."""
     count = len(items)
     first, last = (
         max(at if at >= 0 else count + at + 1, 1) for at in (start, count if end is None else end)
@@ -105,35 +104,35 @@ def part(items: list[Any], start: int, end: int | None = None) -> list[Any]:
 
 
 def joined(items: list[Any], separator: str, instead: str | None = None) -> str:
-    """Texts with a separator between; nulls are left out, or another text instead."""
+    """Texts joined by a separator; NULLs are skipped, or replaced by another text."""
     kept = [instead if item is None else item for item in items]
     return separator.join(item for item in kept if item is not None)
 
 
 def extreme(best: Callable[..., Any]) -> Callable[..., Any]:
-    """The best of the items that are not null."""
+    """Function that returns the best of the items that are not NULL."""
     return lambda items: best((item for item in items if item is not None), default=None)
 
 
 def concatenated(*arrays: list[Any]) -> list[Any]:
-    """Lists one behind the other."""
+    """The lists, concatenated."""
     return [item for array in arrays for item in array]
 
 
 def zipped(keys: list[Any], values: list[Any]) -> list[tuple[Any, Any]]:
-    """Entries of keys and values; the last value of a key holds."""
+    """Map entries of keys and values; for a repeated key the last value is kept."""
     if len(keys) != len(values):
         raise EvaluationError(f"{len(keys)} keys do not go with {len(values)} values")
     return entries(zip(keys, values, strict=True))
 
 
 def union(*maps: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Entries of all; the last value of a key holds."""
+    """Map entries of all maps; for a repeated key the last value is kept."""
     return entries(pair for pairs in maps for pair in pairs)
 
 
 def entries(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """The entries of a map of keys and values, of which the last of a key holds.
+    """Map entries of pairs of keys and values; for a repeated key the last value is kept.
 
     Raises:
         EvaluationError: a key is NULL.
@@ -148,7 +147,7 @@ def entries(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def looked_up(pairs: list[tuple[Any, Any]], key: Any) -> Any:
-    """The value of a key; None where there is none."""
+    """Value of a key; None if there is none."""
     if not isinstance(key, (dict, list)):
         return dict(pairs).get(key)
     wanted = key_of(key)

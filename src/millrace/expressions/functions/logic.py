@@ -1,4 +1,4 @@
-"""Logical functions: three-valued (Flink docs, "System (Built-in) Functions", Logical).
+"""Logical functions with three-valued logic (Flink docs, "System (Built-in) Functions", Logical).
 
 Like Flink's generated code, AND and OR look at their second argument only where the first leaves
 the answer open.
@@ -36,7 +36,7 @@ def _connected(
     kernel: Callable[[Datum, Datum], Datum],
     decides: bool,
 ) -> Datum:
-    """Conditions, of which the later ones are asked for rows only that are not decided yet.
+    """Value of AND or OR; a later condition is evaluated only for rows that are not decided yet.
 
     Args:
         decides: the value of one that is the value of all.

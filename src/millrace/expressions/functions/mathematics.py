@@ -36,7 +36,7 @@ NUMBER: Signature = ("<NUMERIC>",)
 
 
 def _double(function: Callable[..., Any]) -> Kernel:
-    """A NumPy function of doubles; out of range it is NaN or infinite, as in Java."""
+    """Kernel of a NumPy function of doubles; out of range it gives NaN or infinity, as in Java."""
 
     def kernel(site: CallSite, *datums: Datum) -> Datum:
         casts = [pc.cast(datum, pa.float64(), safe=False) for datum in datums]
@@ -78,7 +78,7 @@ def _whole(kernel: Callable[[Datum], Datum]) -> Kernel:
 
 
 def _with_room(value: Datum) -> Datum:
-    """Decimals in a type that has one more digit, as 99.9 needs to become 100."""
+    """Decimals in a type with one more digit, which 99.9 needs to become 100."""
     if not pa.types.is_decimal(value.type):
         return value
     return value.cast(pa.decimal256(_LONGEST, value.type.scale))
@@ -103,7 +103,8 @@ def _sign(site: CallSite, value: Datum) -> Datum:
 
 
 def _rounded_type(context: CallContext) -> LogicalType:
-    """Decimals keep so many digits; without a number of digits, none."""
+    """Type of a rounded number: a decimal keeps the given number of fractional digits, by
+    default none."""
     kind = context.types[0].with_nullable(context.any_nullable)
     if not isinstance(kind, logical.DecimalType):
         return kind
@@ -143,7 +144,7 @@ _MODES = {"half_towards_infinity": "ROUND_HALF_UP", "towards_zero": "ROUND_DOWN"
 
 
 def _one(value: Any, digits: int, mode: str) -> Any:
-    """Rounded by its shortest decimal text, as Java's BigDecimal.valueOf."""
+    """The value rounded by its shortest decimal text, as by Java's BigDecimal.valueOf."""
     if isinstance(value, float) and not math.isfinite(value):
         return value
     exact = value if isinstance(value, Decimal) else Decimal(str(value))
@@ -182,7 +183,8 @@ def _random_integer(site: CallSite, frame: Frame, *arguments: Datum) -> Datum:
 
 
 def _sources(site: CallSite, frame: Frame, seed: Datum) -> Iterable[JavaRandom | None]:
-    """The generator of each row: of a constant seed one that goes on with the next batch."""
+    """Random generator of each row; with a constant seed all rows share one, which continues in
+    the next batch."""
     if not is_scalar(seed):
         return (None if each is None else JavaRandom(each) for each in seed.to_pylist())
     if not seed.is_valid:

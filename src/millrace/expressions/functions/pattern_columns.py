@@ -1,4 +1,4 @@
-"""`by_pattern` and the searches of RE2: what patterns of Java find in columns of texts.
+"""`by_pattern` and searches with RE2: apply Java patterns to columns of texts.
 
 RE2 needs time in proportion to the text. Python, like Java, may need more than anybody has, so it
 searches only for what RE2 lacks, and only in texts in which RE2 has found something.
@@ -40,7 +40,8 @@ _MARKS = "\x00\x01\x02\x03\x04\x05\x06\x07"
 
 
 def by_pattern(column: Column, text: Datum, pattern: Datum, arrow: Any) -> Datum:
-    """What a function makes of the texts of each pattern; null of null.
+    """Result of a function of texts and a pattern, evaluated once per distinct pattern; NULL for
+    NULL.
 
     Args:
         column: makes an array of a pattern and an array of texts.
@@ -65,19 +66,19 @@ def by_pattern(column: Column, text: Datum, pattern: Datum, arrow: Any) -> Datum
 
 
 def has_match(known: JavaPattern, texts: Any) -> Any:
-    """Whether RE2 finds the pattern in a text; None: it cannot say."""
+    """Whether each text contains a match, by RE2; None if RE2 cannot decide."""
     return _tried(lambda: pc.match_substring_regex(texts, known.linear), _readable(known, texts))
 
 
 def find_in(known: JavaPattern, texts: Any, group: int) -> Any:
-    """A group of the first match in each text, 0 for all of it; None: RE2 cannot say."""
+    """A group of the first match in each text, 0 for the whole match; None if RE2 cannot decide."""
     possible = known.same_groups and _readable(known, texts)
     search = partial(_first, known, group=group)
     return _tried(lambda: _each_once(search, texts), possible)
 
 
 def find_all_in(known: JavaPattern, texts: Any, group: int) -> Any:
-    """A group of each match in each text; None: RE2 cannot say."""
+    """A group of every match in each text; None if RE2 cannot decide."""
     if not _is_same_anywhere(known):
         return None
     mark = next(
@@ -88,30 +89,30 @@ def find_all_in(known: JavaPattern, texts: Any, group: int) -> Any:
 
 
 def replaced_in(known: JavaPattern, texts: Any, new: str) -> Any:
-    """The texts with another one in place of each match; None: RE2 cannot say."""
+    """The texts with each match replaced by another text; None if RE2 cannot decide."""
     kept = new.replace("\\", "\\\\")
     return _tried(lambda: pc.replace_substring_regex(texts, known.linear, kept), known.replaces)
 
 
 def count_in(known: JavaPattern, texts: Any) -> Any:
-    """How many matches there are in each text; None: RE2 cannot say."""
+    """Number of matches in each text; None if RE2 cannot decide."""
     return _tried(lambda: pc.count_substring_regex(texts, known.linear), _is_same_anywhere(known))
 
 
 def place_in(known: JavaPattern, texts: Any) -> Any:
-    """Where the first match begins in each text, from 1 in units of Java; 0: nowhere; None: RE2
-    cannot say."""
+    """Position of the first match in each text, from 1 in UTF-16 units as in Java; 0 without a
+    match; None if RE2 cannot decide."""
     return _tried(lambda: _place(known, texts), _readable(known, texts))
 
 
 def _is_same_anywhere(known: JavaPattern) -> bool:
-    """Whether a match does not depend on where in the text it is."""
+    """Whether a match does not depend on its position in the text."""
     return known.replaces and "\\A" not in str(known.linear)
 
 
 def _readable(known: JavaPattern, texts: Any) -> bool:
-    """Whether RE2 takes the pattern for what it is in these texts: its ``$`` is also between the
-    two characters of a line end."""
+    """Whether RE2 gives the same result as Java for these texts: RE2's ``$`` also matches
+    between the two characters of a line end."""
     if known.linear is None or not known.ends:
         return known.linear is not None
     return not pc.any(pc.match_substring(texts, "\r\n")).as_py()
@@ -127,8 +128,8 @@ def _tried(search: Callable[[], Any], possible: bool) -> Any:
 
 
 def _each_once(search: Callable[[Any], Any], texts: Any) -> Any:
-    """What a search makes of texts. Where a sample of them repeats, each different one is searched
-    once: a search takes several times as long as finding out which texts are the same."""
+    """Result of a search in texts. If a sample repeats, each distinct text is searched once: a
+    search takes several times as long as finding duplicates."""
     sample = texts.slice(0, _SAMPLE)
     if pc.count_distinct(sample).as_py() > _REPEATED * len(sample):
         return search(texts)

@@ -1,4 +1,4 @@
-"""Functions of regular expressions, Java's, and of URLs (Flink docs, String)."""
+"""Functions of Java's regular expressions and of URLs (Flink docs, String)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WRONG_PERCENT = re.compile("%(?![0-9a-fA-F]{2})")
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """What a function looks for.
+    """The search of a function, for columns and for single texts.
 
     Attributes:
         in_column: RE2's search of an array of texts; it gives None where RE2 cannot say.
@@ -52,7 +52,7 @@ class _Search:
     wrong: Any = None
 
     def made(self, arrow: Any, pattern: str, texts: Any) -> Any:
-        """The values of texts, an array of a type."""
+        """Array with the result for each text."""
         if texts.null_count == len(texts):
             return pa.nulls(len(texts), arrow)
         try:
@@ -121,7 +121,7 @@ def _replaced(text: str, pattern: str, new: str) -> str | None:
 
 
 def _of_group(search: Callable[[int], _Search], default: int) -> Kernel:
-    """The kernel of a function that takes the number of a group."""
+    """Kernel of a function that takes a group number."""
 
     def kernel(site: CallSite, text: Datum, pattern: Datum, group: Datum | None = None) -> Datum:
         if group is None:
@@ -213,7 +213,8 @@ def _url_part(url: str, part: str, key: str | None = None) -> str | None:
 
 
 def _decoded(text: str) -> str | None:
-    """As ``URLDecoder``: bytes that are no UTF-8 become U+FFFD, and a wrong % is an error."""
+    """The decoded text, as by ``URLDecoder``: bytes that are not UTF-8 become U+FFFD, and a
+    wrong % is an error."""
     return None if _WRONG_PERCENT.search(text) else unquote_plus(text, errors="replace")
 
 

@@ -1,4 +1,4 @@
-"""Java's older date patterns (``SimpleDateFormat``) in English: text of times, and times of text.
+"""Java's older date patterns (``SimpleDateFormat``) in English: formats and parses times.
 
 Flink uses them for texts and numbers: DATE_FORMAT of a text, FROM_UNIXTIME, UNIX_TIMESTAMP, TO_DATE
 and CONVERT_TZ. They are lenient: a field may be beyond its bounds, and what is behind is left out.
@@ -51,13 +51,14 @@ _YEARS_AHEAD = 20
 
 @dataclass(frozen=True, slots=True)
 class SimpleReading:
-    """What a text shows: the time on a clock, and the offset from UTC if it has one."""
+    """Result of parsing a text: the wall-clock time, and the offset from UTC if the text has
+    one."""
 
     time: datetime
     offset: timedelta | None = None
 
     def instant(self, zone: tzinfo) -> float:
-        """Seconds since 1970, by a zone's clocks unless there is an offset.
+        """Seconds since 1970; the zone applies if the text has no offset.
 
         As in Java, an hour that comes twice is the second one, and one that is left out is in the
         next.
@@ -101,7 +102,7 @@ def _parts(pattern: str) -> tuple[str | _Field, ...]:
 
 
 def format_simple(value: datetime, pattern: str, zone: tzinfo) -> str:
-    """A time as a pattern shows it.
+    """Text of a time in the format of a pattern.
 
     Args:
         value: on the clocks of the zone.
@@ -198,8 +199,8 @@ def _readable(field: _Field) -> str:
 
 
 def read_simple(text: str, pattern: str) -> SimpleReading | None:
-    """What a text shows at its beginning by a pattern; None where it does not, or where it is not
-    of the years 1 to 9999.
+    """The time at the beginning of a text, in the format of a pattern; None if the text does not
+    match or the year is not in 1 to 9999.
 
     Raises:
         EvaluationError: nothing can be read by this pattern.

@@ -37,7 +37,7 @@ def _require_one(escape: str | None) -> None:
 
 @lru_cache(maxsize=1024)
 def like_regex(pattern: str, escape: str | None = None) -> str:
-    """The pattern of LIKE as a regular expression of Python and of RE2, for a whole text.
+    """Regular expression of Python and RE2 for a pattern of LIKE, for whole texts.
 
     Raises:
         EvaluationError: the escape is not one character, or stands before another one.
@@ -65,8 +65,8 @@ def like_regex(pattern: str, escape: str | None = None) -> str:
 
 @lru_cache(maxsize=1024)
 def similar_regex(pattern: str, escape: str | None = None) -> str:
-    """The pattern of SIMILAR TO as a regular expression of Java, for a whole text; what has no
-    meaning in SQL keeps the one it has there, as in Flink.
+    """Java regular expression for a pattern of SIMILAR TO, for whole texts; signs without a meaning
+    in SQL keep their Java meaning, as in Flink.
 
     Raises:
         EvaluationError: an escape or a bracket is wrong.

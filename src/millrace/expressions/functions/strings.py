@@ -41,7 +41,7 @@ Kernel = Callable[..., Datum]
 
 
 def python(function: Callable[..., Any]) -> Kernel:
-    """A kernel of a Python function, called per distinct value; null of null."""
+    """Kernel of a Python function, called once per distinct value; NULL for NULL."""
     return lambda site, *datums: per_value(function, site.arrow, *datums)
 
 
@@ -59,7 +59,8 @@ def _substring(site: CallSite, text: Datum, start: Datum, length: Datum | None =
 
 
 def _substring_of(text: str, start: int, length: int | None = None) -> str | None:
-    """As Flink: from 1, 0 is 1 too, negative from the end; a negative length is null."""
+    """The substring as in Flink: positions count from 1, 0 means 1, negative ones count from the
+    end; NULL for a negative length."""
     if length is not None and length < 0:
         return None
     first = start - 1 if start > 0 else (0 if start == 0 else len(text) + start)
@@ -69,7 +70,7 @@ def _substring_of(text: str, start: int, length: int | None = None) -> str | Non
 
 
 def _trim(site: CallSite, first: Datum, text: Datum | None = None) -> Datum:
-    """TRIM has the characters before the text."""
+    """Trimmed texts; in a call of TRIM the characters stand before the text."""
     side = option(TrimSide, site.options) or TrimSide.BOTH
     return _trimmed(site, side, first) if text is None else _trimmed(site, side, text, first)
 
@@ -103,7 +104,7 @@ def _joined(kind: LogicalType) -> int:
 
 
 def _bars_type(context: CallContext) -> LogicalType:
-    """Of CHAR and CHAR a CHAR, the lengths added up."""
+    """Type of ``||``: for two CHARs a CHAR of the added lengths."""
     left, right = context.types
     length = min(_joined(left) + _joined(right), logical.MAX_LENGTH)
     texts = (logical.CharType, logical.VarCharType)
@@ -132,7 +133,8 @@ def _concat_ws(site: CallSite, separator: Datum, *texts: Datum) -> Datum:
 
 
 def _changed_case(ascii_only: Callable[[Datum], Datum], full: Callable[[str], str]) -> Kernel:
-    """Beyond ASCII a letter may become two, which Arrow's kernels do not do: Python's do."""
+    """Kernel that changes the case; beyond ASCII a letter may become two, which only Python
+    supports, not Arrow."""
 
     def kernel(site: CallSite, text: Datum) -> Datum:
         plain = pc.string_is_ascii(text)
@@ -156,7 +158,7 @@ def _position(needle: str, text: str, start: int = 1) -> int:
 
 
 def require_length(length: int) -> None:
-    """That a text of so many characters can be made.
+    """Raise if a text of this length would be too long.
 
     Raises:
         EvaluationError: it would take the memory of the process.
@@ -191,7 +193,8 @@ def _overlay(text: str, new: str, start: int, length: int | None = None) -> str:
 
 
 def _translate(text: str | None, old: str | None, new: str | None) -> str | None:
-    """What is to be replaced may be NULL: nothing is; NULL instead of it leaves it out."""
+    """The text with characters replaced or, if they have no replacement, removed; nothing
+    changes if ``old`` is NULL."""
     if text is None or not old:
         return text
     table: dict[int, str | None] = {}
@@ -202,7 +205,7 @@ def _translate(text: str | None, old: str | None, new: str | None) -> str | None
 
 
 def _is_of(numbers: tuple[type[LogicalType], ...], test: Callable[[str], bool]) -> Kernel:
-    """A test of texts; of other values, those of some types pass it."""
+    """Kernel that tests texts; values of the given other types always pass."""
 
     def kernel(site: CallSite, value: Datum) -> Datum:
         if isinstance(site.argument_types[0], CHARACTERS):
@@ -217,12 +220,13 @@ def _is_of(numbers: tuple[type[LogicalType], ...], test: Callable[[str], bool]) 
 
 
 def _in_plane(test: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Java looks at units of UTF-16, of which none beyond the first plane is a letter or digit."""
+    """The test, false for characters beyond the first plane: Java looks at UTF-16 units, which
+    are no letters or digits there."""
     return lambda text: test(text) and max(text) <= "\uffff"
 
 
 def _is_number(text: str) -> bool:
-    """What ``Integer``, ``Long`` or ``Double`` of Java read."""
+    """Whether Java's ``Integer``, ``Long`` or ``Double`` can parse the text."""
     if _JAVA_DOUBLE.fullmatch(text.strip(_BLANKS)):
         return True
     digits = text[1:] if text[:1] in ("+", "-") else text

@@ -33,7 +33,7 @@ def _constant(context: CallContext, index: int, what: str) -> str:
 
 
 def _keys(context: CallContext, what: str) -> list[str]:
-    """The names in front of values, which begin behind the first argument."""
+    """Names of the fields, each before its value, behind the first argument."""
     if len(context.types) % 2 == 0:
         raise FunctionResolutionError(
             f"{context.name} takes {what}, and then a name and a value for each field"
@@ -86,7 +86,7 @@ def _object(site: CallSite, frame: Frame, *datums: Datum) -> Datum:
 
 
 def _update(site: CallSite, frame: Frame, value: Datum, *pairs: Datum) -> Datum:
-    """Fields are exchanged; what is NULL stays so."""
+    """Rows with some fields replaced; NULL stays NULL."""
     constant = all(map(is_scalar, (value, *pairs)))
     length = 1 if constant else frame.length
     struct = array_of(value, length)

@@ -49,7 +49,7 @@ TEXT = "<CHARACTER_STRING>"
 
 
 def _local(site: CallSite, value: Datum, position: int = 0) -> Datum:
-    """Points in time as the session's clocks show them; other times as they are."""
+    """Wall-clock times of points in time in the session's zone; other times unchanged."""
     if isinstance(site.argument_types[position], logical.LocalZonedTimestampType):
         return wall(value, site.session.time_zone)
     return value
@@ -121,7 +121,8 @@ def _extract_type(context: CallContext) -> LogicalType:
 
 
 def _field_type(context: CallContext, unit: TemporalUnit) -> LogicalType:
-    """Refuses what a time does not have, such as the year of a time of day."""
+    """Type of a field of a time; refuses fields that the time does not have, such as the year of
+    a time of day."""
     kind = context.types[0]
     if isinstance(kind, logical.TimeType):
         has: tuple[str, ...] = (*_OF_DAY, "EPOCH")
@@ -149,7 +150,7 @@ def _rest(value: Datum, size: int) -> Datum:
 
 
 def _round_to(name: str, kernel: Callable[..., Datum]) -> Callable[..., Datum]:
-    """FLOOR and CEIL: of numbers, or with a unit, of times."""
+    """Kernel of FLOOR and CEIL, for numbers or, with a unit, for times."""
 
     def round_to(site: CallSite, value: Datum) -> Datum:
         unit = option(TemporalUnit, site.options)

@@ -1,4 +1,4 @@
-"""Times plus and minus intervals. Months are counted on the calendar, the rest is added."""
+"""Addition and subtraction of intervals: months follow the calendar, other units are durations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_MONTHS = 12 * 20_000
 
 
 def times_to_add(context: CallContext) -> tuple[LogicalType, ...] | None:
-    """The types as they are, if they can be added; None if not."""
+    """Unchanged types of the operands if they can be added; else None."""
     left, right = context.types
     if isinstance(left, logical.NullType) or isinstance(right, logical.NullType):
         return _with_null(left, right)
@@ -51,7 +51,8 @@ def times_to_add(context: CallContext) -> tuple[LogicalType, ...] | None:
 
 
 def _with_null(left: LogicalType, right: LogicalType) -> tuple[LogicalType, ...] | None:
-    """NULL beside an interval is one; beside a time it is a span of days."""
+    """Types with NULL replaced: by the interval's type beside an interval, by an interval of
+    days beside a time."""
     if isinstance(left, logical.NullType) and isinstance(right, logical.NullType):
         return None
     known = right if isinstance(left, logical.NullType) else left
@@ -61,7 +62,7 @@ def _with_null(left: LogicalType, right: LogicalType) -> tuple[LogicalType, ...]
 
 
 def _times_to_subtract(context: CallContext) -> tuple[LogicalType, ...] | None:
-    """The common type of two times whose difference has units."""
+    """Common type of two times whose difference is given in a unit."""
     if context.options is None:
         raise FunctionResolutionError(
             "the difference of two times is an interval of some units: write "
@@ -75,7 +76,8 @@ def _times_to_subtract(context: CallContext) -> tuple[LogicalType, ...] | None:
 
 
 def sum_of_times(context: CallContext) -> LogicalType:
-    """The type of a time and an interval, of two intervals, or of the difference of two times."""
+    """Type of the sum of a time and an interval or of two intervals, or of the difference of two
+    times."""
     left, right = context.types
     if not any(isinstance(kind, (*_INTERVALS, *_NUMBERS)) for kind in context.types):
         months = context.options is TemporalUnit.MONTH
@@ -93,7 +95,7 @@ _NUMBERS = (logical.IntegralType, logical.DecimalType, logical.FloatType, logica
 
 
 def interval_times(site: CallSite, left: Datum, right: Datum) -> Datum:
-    """An interval some number of times."""
+    """An interval multiplied by a number."""
     if isinstance(site.argument_types[0], _NUMBERS):
         left, right = right, left
     whole = left.cast(pa.int64())
@@ -101,7 +103,7 @@ def interval_times(site: CallSite, left: Datum, right: Datum) -> Datum:
 
 
 def plus_interval(site: CallSite, left: Datum, right: Datum) -> Datum:
-    """A time plus an interval; a time of day goes round the clock."""
+    """A time plus an interval; a time of day wraps at midnight."""
     return _shifted(site, left, right, minus=False)
 
 
@@ -125,13 +127,13 @@ def _shifted(site: CallSite, left: Datum, right: Datum, minus: bool) -> Datum:
 
 
 def since_1970(datum: Datum) -> Datum:
-    """Times of day as timestamps of the first day of 1970."""
+    """Times of day as timestamps on the first day of 1970."""
     number = pa.int32() if pa.types.is_time32(datum.type) else pa.int64()
     return datum.cast(number).cast(pa.int64()).cast(pa.timestamp(datum.type.unit))
 
 
 def add_span(value: Datum, micros: Datum) -> Datum:
-    """Dates or times so many microseconds later; a time of day goes round the clock.
+    """Dates or times plus microseconds; a time of day wraps at midnight.
 
     Raises:
         pyarrow.ArrowInvalid: a time is beyond what 64 bits hold, a day beyond 32.
@@ -154,14 +156,14 @@ def add_span(value: Datum, micros: Datum) -> Datum:
 
 
 def _floor_divided(value: Datum, by: int) -> Datum:
-    """Whole numbers divided and rounded down, as what is left of a time's precision is cut."""
+    """Integers divided and rounded down."""
     whole = pc.divide(value, by)
     below = pc.less(pc.subtract(value, pc.multiply(whole, by)), 0)
     return pc.subtract(whole, below.cast(pa.int64()))
 
 
 def add_months(value: Datum, months: Datum) -> Datum:
-    """Dates or timestamps so many months later; the last day of the month where it has no such."""
+    """Dates or timestamps plus months; the last day of the month if the month has no such day."""
     if is_scalar(value):
         if is_scalar(months):
             return add_months(array_of(value, 1), months)[0]
@@ -198,7 +200,7 @@ def _moved(days: Any, months: Datum) -> Any:
 
 
 def _difference(site: CallSite, left: Datum, right: Datum) -> Datum:
-    """The interval from a time to another one, in milliseconds or whole months."""
+    """The interval between two times, in milliseconds or whole months."""
     if site.options is TemporalUnit.MONTH:
         if isinstance(site.argument_types[0], logical.LocalZonedTimestampType):
             left, right = (wall(each, site.session.time_zone) for each in (left, right))
@@ -218,7 +220,7 @@ def _difference(site: CallSite, left: Datum, right: Datum) -> Datum:
 
 
 def months_from(one: datetime, other: datetime) -> int:
-    """Whole months from a time to another one, negative if that is before it.
+    """Whole months from one time to another, negative if the other is earlier.
 
     >>> months_from(datetime(2020, 1, 31), datetime(2020, 2, 29))
     1

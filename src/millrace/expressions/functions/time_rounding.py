@@ -1,4 +1,4 @@
-"""`rounded_time`: times down or up to a unit."""
+"""`rounded_time`: rounds times down or up to a unit."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SECONDS = {"HOUR": 3600, "MINUTE": 60, "SECOND": 1}
 
 
 def _rounded_clock(value: Datum, unit: str, up: bool) -> Datum:
-    """Times of day, which go round the clock."""
+    """Rounded times of day, which wrap at midnight."""
     kind = value.type
     number = pa.int32() if pa.types.is_time32(kind) else pa.int64()
     in_second = 10 ** _DIGITS[kind.unit]
@@ -69,7 +69,7 @@ def _rounded_clock(value: Datum, unit: str, up: bool) -> Datum:
 
 
 def _to_years(value: Datum, size: int, first: int, up: bool) -> Datum:
-    """Timestamps to spans of years, of which one begins in a given year."""
+    """Timestamps rounded to spans of years; one of the spans begins in the year ``first``."""
     if is_scalar(value):
         return _to_years(array_of(value, 1), size, first, up)[0]
     year = pc.year(value).fill_null(first).to_numpy(zero_copy_only=False)
@@ -81,7 +81,7 @@ def _to_years(value: Datum, size: int, first: int, up: bool) -> Datum:
 
 
 def _january(years: np.ndarray, like: Datum) -> Datum:
-    """The first instants of years, null where a column is."""
+    """First instants of years; NULL where the column is NULL."""
     days = (years - 1970).astype("M8[Y]").astype("M8[s]")
     made = pa.array(days, pa.timestamp("s")).cast(like.type)
     return pc.if_else(like.is_valid(), made, pa.scalar(None, like.type))

@@ -1,4 +1,4 @@
-"""`to_instants`: numbers of seconds since 1970, or of parts of a second, as points in time."""
+"""`to_instants`: converts seconds since 1970, or fractions of seconds, to points in time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXACT = Context(prec=100)
 
 
 def to_instants(value: Datum, digits: Datum, arrow: Any) -> Datum:
-    """Points in time; null where a number is of no year from 1 to 9999.
+    """Points in time; NULL outside the years 1 to 9999.
 
     Args:
         value: numbers.
@@ -43,13 +43,13 @@ def _of_integers(value: Datum, step: int, bounds: tuple[int, int]) -> Datum:
 
 
 def _bounds(fine: int) -> tuple[int, int]:
-    """The first and the last unit that there may be; those of nanoseconds have 64 bits."""
+    """First and last valid number of units; nanoseconds are limited to 64 bits."""
     first, last = _FIRST * 10**fine, (_LAST + 1) * 10**fine - 1
     return max(first, -(2**63) + 1), min(last, 2**63 - 1)
 
 
 def _one(value: Any, digits: int, fine: int) -> int | None:
-    """A number as units of a point in time, of which fractions are cut."""
+    """A number in the units of a point in time, with fractions truncated."""
     if isinstance(value, float):
         if not isfinite(value):
             return None

@@ -1,4 +1,4 @@
-"""Texts as Java has them, in units of UTF-16, which some functions of Flink count.
+"""Texts in UTF-16 units as in Java, which some functions of Flink count.
 
 CHAR_LENGTH, SUBSTRING, LEFT, RIGHT, POSITION, LOCATE, INSTR, REVERSE, SPLIT and TRANSLATE count
 characters; LPAD, RPAD, OVERLAY and REGEXP_INSTR count units.
@@ -18,7 +18,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def code_units(text: str) -> int:
-    """The length of a text in Java.
+    """Length of a text in Java.
 
     >>> code_units("a😀")
     3
@@ -27,8 +27,8 @@ def code_units(text: str) -> int:
 
 
 def encodable(text: str) -> str:
-    """The text with ``?``, as Java writes it, in place of halves of characters, which UTF-8 has no
-    bytes for.
+    """The text with ``?`` in place of lone surrogates, which UTF-8 cannot encode, as Java writes
+    it.
 
     >>> encodable("a\\ud83d")
     'a?'
@@ -37,7 +37,7 @@ def encodable(text: str) -> str:
 
 
 def in_code_units(function: Callable[..., str | None]) -> Callable[..., str | None]:
-    """The function over texts whose characters are units; half of a character becomes ``?``.
+    """The function over texts of UTF-16 units; half of a character becomes ``?``.
 
     >>> in_code_units(lambda text: text[:2])("a😀")
     'a?'
