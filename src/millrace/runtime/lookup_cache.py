@@ -1,4 +1,5 @@
-"""A bounded cache of look-ups: the least recently used leave first, all leave after a while."""
+"""A bounded cache of lookups. The least recently used entries are evicted first, and all entries
+expire."""
 
 from __future__ import annotations
 
@@ -12,14 +13,14 @@ __all__ = ["LookupCache"]
 
 
 class LookupCache:
-    """What was found for keys. Flink: ``LookupCache`` (FLIP-221).
+    """Cached rows by lookup key. Flink: ``LookupCache`` (FLIP-221).
 
     Args:
-        max_rows: rows to keep; a key without rows counts as one.
-        ttl_s: seconds that what was found holds, counted from when it was.
-        missing: whether to keep that nothing was found.
-        clock: gives seconds.
-        idle_s: seconds after which what nobody asks for is forgotten.
+        max_rows: maximum number of rows. A key without rows counts as one row.
+        ttl_s: seconds after the lookup at which an entry expires.
+        missing: whether keys without rows are cached as well.
+        clock: function that gives the time in seconds.
+        idle_s: seconds after the last use at which an entry expires.
 
     Example:
         >>> cache = LookupCache(max_rows=2, ttl_s=60, missing=True)
@@ -46,7 +47,7 @@ class LookupCache:
         self._rows = 0
 
     def get(self, key: Hashable) -> Sequence[Any] | None:
-        """The rows of a key; None: it has to be looked up."""
+        """Cached rows of a key. None if the key must be looked up."""
         entry = self._found.get(key)
         if entry is None:
             return None
@@ -61,7 +62,7 @@ class LookupCache:
         return rows
 
     def put(self, key: Hashable, rows: Sequence[Any]) -> None:
-        """Keep what was found."""
+        """Cache the rows of a key."""
         if not rows and not self._missing:
             return
         if key in self._found:

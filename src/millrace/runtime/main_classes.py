@@ -1,4 +1,4 @@
-"""Classes of the program's main module, which workers must know under the same names."""
+"""Classes of the program's main module, which workers must find under the same names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ __all__ = ["install_main_classes", "main_classes"]
 
 
 def main_classes() -> dict[str, type]:
-    """The classes that the job file itself defines: records of them travel by name."""
+    """Classes that the job file itself defines. Records of these classes are pickled by class
+    name."""
     main = sys.modules.get("__main__")
     return {
         name: value
@@ -22,14 +23,15 @@ def main_classes() -> dict[str, type]:
 
 
 def install_main_classes(classes: Mapping[str, type]) -> None:
-    """Let this process's main module have these classes."""
+    """Add the classes to this process's main module."""
     main = sys.modules["__main__"]
     for name, kind in classes.items():
         setattr(main, name, kind)
 
 
 def _can_travel(kind: type) -> bool:
-    """A class that cannot be pickled is left out; if the program needs it, its operator says so."""
+    """Whether the class can be pickled. Other classes are left out; an operator that needs one
+    reports the error."""
     try:
         dump_code(kind, lambda: kind.__name__)
     except SerializationError:

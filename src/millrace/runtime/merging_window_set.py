@@ -1,4 +1,4 @@
-"""`MergingWindowSet`: the session windows of each key, and the state window of each.
+"""`MergingWindowSet`: the session windows of each key, and the state window of each session window.
 
 The state window is the namespace that holds a window's contents. It stays the same however often
 the window is merged into a bigger one, so that merging moves as little state as possible.
@@ -30,14 +30,15 @@ class _MergeGroups(MergingWindowAssigner.MergeCallback[Any]):
 
 
 class MergingWindowSet:
-    """The windows of all keys; a view of the table (key, window) -> state window."""
+    """Windows of all keys: a view of the table (key, window) -> state window."""
 
     def __init__(self, assigner: MergingWindowAssigner[Any, Any], table: NestedTable) -> None:
         self._assigner = assigner
         self._table = table
 
     def state_window(self, key: Any, window: Any) -> Any:
-        """Return the namespace of a window's contents; None if there is no such window."""
+        """State window of a window, under which its contents are stored. None if there is no
+        such window."""
         found = self._table.data.get(key, {}).get(namespace_of(window))
         return None if found is None else window_of(found)
 
@@ -46,7 +47,7 @@ class MergingWindowSet:
         self._table.remove(key, namespace_of(window))
 
     def add(self, key: Any, window: Any, on_merge: OnMerge) -> Any:
-        """Add a window, merging it with others where the assigner says so.
+        """Add a window, and merge it with others if the assigner says so.
 
         Returns the window that the new one is part of afterwards: itself or a bigger one.
         """
@@ -70,7 +71,8 @@ class MergingWindowSet:
         return result
 
     def _merge(self, key: Any, result: Any, old: list[Any], on_merge: OnMerge) -> None:
-        """Replace the windows ``old`` by ``result``, which gets the first one's state window."""
+        """Replace the windows ``old`` with ``result``, which gets the state window of the first
+        one."""
         states = [self.state_window(key, window) for window in old]
         if not states or old == [result]:
             return

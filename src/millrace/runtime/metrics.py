@@ -1,4 +1,4 @@
-"""Metrics that user functions register; each epoch's acknowledgement carries their values."""
+"""Metrics that user functions register. Each epoch's acknowledgement carries their values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from millrace.common.functions.metrics import Counter, Distribution, Meter, Metr
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The values that a distribution was given."""
+    """Summary of the values reported to a distribution."""
 
     count: int = 0
     sum: int = 0
@@ -19,7 +19,7 @@ class Summary:
     max: int | None = None
 
     def plus(self, other: Summary) -> Summary:
-        """Both together."""
+        """Summary of both together."""
         low = [value for value in (self.min, other.min) if value is not None]
         high = [value for value in (self.max, other.max) if value is not None]
         return Summary(
@@ -31,7 +31,7 @@ class Summary:
 
 
 class MetricDescription(NamedTuple):
-    """What a registered metric is; its values come without that."""
+    """Description of a registered metric. Its values are sent without the description."""
 
     kind: str
     """counter, gauge, meter or histogram (a distribution), as filters of reporters call them."""
@@ -86,15 +86,15 @@ class _Distribution(Distribution):
         self._high = value if self._high is None else max(self._high, value)
 
     def fresh(self) -> Summary:
-        """The metrics reported since `take` was last called."""
+        """Summary of the values reported since `take` was last called."""
         return Summary(self._count, self._total, self._low, self._high)
 
     def all(self) -> Summary:
-        """The metrics reported since the start."""
+        """Summary of the values reported since the start."""
         return self._before.plus(self.fresh())
 
     def take(self) -> Summary:
-        """Return the metrics reported since this was last called."""
+        """Summary of the values reported since the last call."""
         taken = self.fresh()
         self._before = self._before.plus(taken)
         self._forget()
@@ -102,7 +102,7 @@ class _Distribution(Distribution):
 
 
 class MetricRegistry:
-    """All the metrics of one operator in one subtask, by full name."""
+    """All metrics of one operator in one subtask, by full name."""
 
     def __init__(self) -> None:
         self.metrics: dict[str, Any] = {}
@@ -110,7 +110,7 @@ class MetricRegistry:
         self._new: dict[str, MetricDescription] = {}
 
     def register(self, path: str, metric: Any, name: str, variables: Mapping[str, str]) -> Any:
-        """Add a metric unless there is one of that full name; returns the one that there is."""
+        """Add a metric unless one with the same full name exists, and return the registered one."""
         if path not in self.metrics:
             self.metrics[path] = metric
             span = metric.span if isinstance(metric, _Meter) else 60
@@ -118,20 +118,20 @@ class MetricRegistry:
         return self.metrics[path]
 
     def descriptions(self) -> dict[str, MetricDescription]:
-        """Return what metrics are that have been registered since the last call."""
+        """Descriptions of the metrics that were registered since the last call."""
         new, self._new = self._new, {}
         return new
 
     def counts(self) -> dict[str, int]:
-        """Return what counters and meters have counted since the last call. The engine adds it up,
-        so that it does not matter which worker counted."""
+        """Increments of counters and meters since the last call. The engine adds them up, so
+        that they may come from any worker."""
         now = {n: m.count for n, m in self.metrics.items() if isinstance(m, (_Counter, _Meter))}
         counted = {name: count - self._told.get(name, 0) for name, count in now.items()}
         self._told = now
         return counted
 
     def values(self) -> dict[str, Any]:
-        """The present values of gauges and distributions as plain data."""
+        """Current values of gauges and distributions, as plain data."""
         return {
             name: asdict(metric.all()) if isinstance(metric, _Distribution) else metric()
             for name, metric in self.metrics.items()
@@ -139,8 +139,8 @@ class MetricRegistry:
         }
 
     def news(self) -> dict[str, Any]:
-        """The present values of gauges, and what distributions were given since this was last
-        asked: like counts it is added up by the engine."""
+        """Current values of gauges, and summaries of the values reported to distributions since
+        the last call. The engine adds the summaries up, like counts."""
         taken = {n: m.take() for n, m in self.metrics.items() if isinstance(m, _Distribution)}
         return {**self.values(), **taken}
 
@@ -154,7 +154,7 @@ def _kind(metric: Any) -> str:
 
 
 class RegisteredGroup(MetricGroup):
-    """A metric group that registers what is created in it."""
+    """A metric group that registers the metrics created in it."""
 
     def __init__(
         self,

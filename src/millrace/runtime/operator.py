@@ -1,4 +1,4 @@
-"""`Operator`: the base class of all operators, which process a batch of records at a time.
+"""`Operator`: the base class of all operators, which process records in batches.
 
 Flink's counterpart is ``StreamOperator``.
 """
@@ -22,12 +22,12 @@ from millrace.state.store import SubtaskState
 
 
 def wall_clock() -> int:
-    """Milliseconds since the epoch."""
+    """Current time in ms since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 class LoopTail(Protocol):
-    """The end of a loop, as a head in the same chain sees it."""
+    """The end of a loop, as used by a head in the same chain."""
 
     def take(self) -> list[tuple[list[Any], list[int] | None]]:
         """Take the records fed back so far in this epoch, with their event times."""
@@ -97,10 +97,12 @@ class Operator:
         self.watermark = MIN_WATERMARK
 
     def open(self) -> None:
-        """Create what the instance needs during its whole life, such as state objects."""
+        """Create the objects that the operator needs during its whole life, such as state
+        objects."""
 
     def restore(self) -> None:
-        """Refresh what the operator derives from its state: the tables were changed by a restore.
+        """Refresh everything that the operator derives from its state, after a restore has changed
+        the tables.
 
         Called before the first epoch too.
         """
@@ -113,18 +115,19 @@ class Operator:
         return input_idle
 
     def begin_epoch(self, epoch: EpochContext) -> None:
-        """Begin an epoch; the operators behind this one have begun it."""
+        """Begin an epoch. The operators downstream in the chain have already begun it."""
 
     def advance_processing_time(self, now: int) -> None:
-        """Fire processing-time timers up to ``now`` (ms since 1970); also called as an epoch
-        begins."""
+        """Fire processing-time timers up to ``now`` (ms since 1970). Also called at the
+        beginning of an epoch."""
 
     def read(self, plan: ReadPlan) -> Generator[None, None, ReadResult]:
-        """Read the input of a source stage; yields after each batch. Needed of its head only."""
+        """Read the input of a source stage, and yield after each batch. Only the head of a
+        source stage needs it."""
         raise NotImplementedError
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """The checkpoint of the state with which this epoch begins is complete."""
+        """Notifies that the checkpoint is complete whose state this epoch starts from."""
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Process a batch of rows.
@@ -134,11 +137,11 @@ class Operator:
         raise NotImplementedError
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
-        """Process a batch of rows from input ``number``; by default as `process` does."""
+        """Process a batch of rows from input ``number``. Calls `process` by default."""
         self.process(values, timestamps)
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
-        """Process a columnar batch from input ``number``; needed if `takes` includes columns."""
+        """Process a columnar batch from input ``number``. Needed if `takes` includes columns."""
         raise NotImplementedError
 
     def process_watermark(self, timestamp: int) -> None:
@@ -149,20 +152,23 @@ class Operator:
             side.emit_watermark(timestamp)
 
     def end_epoch(self, ended: bool) -> None:
-        """End an epoch: write buffered state to the tables. ``ended``: the input has ended."""
+        """End an epoch: write buffered state to the tables. ``ended`` says whether the input has
+        ended."""
 
     def contribute(self, ack: Ack) -> None:
         """Add this operator's reports (committables, metrics) to the subtask's acknowledgement."""
 
     def next_wakeup(self) -> int | None:
-        """The time (ms since 1970) at which an epoch must run even without input; None: no need."""
+        """Time (ms since 1970) at which an epoch must run even without input. None if there is
+        none."""
         return None
 
     def close(self) -> None:
         """Release all resources; must not raise."""
 
     def side_output(self, tag: OutputTag[Any]) -> Output:
-        """Return the output for this tag; if the program does not use it, records are discarded."""
+        """Output for this tag. If the program does not use the tag, the output discards its
+        records."""
         return self.side_outputs.get(tag) or _DISCARD
 
 

@@ -1,4 +1,4 @@
-"""Operator inputs: they give an operator its batches in the form that it takes.
+"""Operator inputs, which convert batches to the form that an operator takes.
 
 This is the one place where rows become columns and columns rows. Which of the inputs it is is
 decided when the chain is built.
@@ -20,19 +20,19 @@ class OperatorInput:
         """Taken in this epoch."""
 
     def emit(self, batch: Batch) -> None:
-        """Hand on a batch in the form that the operator takes."""
+        """Pass on a batch in the form that the operator takes."""
         raise NotImplementedError
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Hand the watermark to the operator."""
+        """Pass on the watermark to the operator."""
         self._operator.process_watermark(timestamp)
 
 
 class RowInput(OperatorInput):
-    """Gives the operator lists of records."""
+    """Passes lists of records to the operator."""
 
     def emit(self, batch: Batch) -> None:
-        """Hand on the batch, a columnar one as records."""
+        """Pass on the batch, after a conversion of columns to records."""
         rows = batch if isinstance(batch, RowBatch) else batch.to_rows()
         self.records += len(rows.values)
         self._operator.immutable_input = isinstance(rows, ImmutableRows)
@@ -40,20 +40,21 @@ class RowInput(OperatorInput):
 
 
 class ColumnInput(OperatorInput):
-    """Gives the operator columns."""
+    """Passes columns to the operator."""
 
     def emit(self, batch: Batch) -> None:
-        """Hand on the batch, records as columns; an empty list has none, and is dropped."""
+        """Pass on the batch, after a conversion of records to columns. An empty list is dropped,
+        as it has no columns."""
         if count := len(batch):
             self.records += count
             self._operator.process_columns(self._number, batch.to_columns())
 
 
 class EitherInput(OperatorInput):
-    """Gives the operator batches in the form that they come in."""
+    """Passes batches to the operator in their own form."""
 
     def emit(self, batch: Batch) -> None:
-        """Hand on the batch as it is."""
+        """Pass on the batch unchanged."""
         self.records += len(batch)
         if isinstance(batch, ColumnBatch):
             self._operator.process_columns(self._number, batch)
@@ -69,5 +70,5 @@ _INPUTS: dict[BatchForm, type[OperatorInput]] = {
 
 
 def operator_input(operator: Operator, number: int = 0) -> OperatorInput:
-    """The input of an operator with that number."""
+    """Input number ``number`` of an operator."""
     return _INPUTS[operator.takes](operator, number)

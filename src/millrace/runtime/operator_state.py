@@ -1,4 +1,4 @@
-"""Operator state as user functions see it: lists and maps of one subtask."""
+"""Operator state for user functions: lists and maps of one subtask."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class BroadcastMap(BroadcastState[Any, Any]):
 
 
 class ReadOnlyMap(BroadcastMap):
-    """The same for who may only read: values are not guarded against changes in place, which
-    makes looking through all of them for every record affordable."""
+    """A map for readers only. Its values are not guarded against changes in place, so that
+    iterating over all of them for every record is affordable."""
 
     def get(self, key: Any) -> Any:
         return self._table.data.get(key)
@@ -103,7 +103,7 @@ class ReadOnlyMap(BroadcastMap):
 
 
 class _OperatorList(ListState[Any]):
-    """The elements of a list, one to an entry, for they may be redistributed."""
+    """List with one table entry per element, since elements may be redistributed."""
 
     def __init__(self, table: FlatTable, subtask: int, check: StateCheck | None) -> None:
         self._check = check
@@ -140,7 +140,7 @@ class _OperatorList(ListState[Any]):
 
 
 class OperatorStates(OperatorStateStore):
-    """The operator state store of one operator: creates its states."""
+    """Operator state store of one operator. Creates its states."""
 
     def __init__(self, state: SubtaskState, uid: str, subtask: int) -> None:
         self._state = state
@@ -170,7 +170,7 @@ class OperatorStates(OperatorStateStore):
         return self._lists[descriptor.name]
 
     def table(self, descriptor: StateDescriptor, mode: RedistributionMode) -> FlatTable:
-        """The table of a descriptor; raises StateError when its name is used for another."""
+        """Table for a descriptor. Raises StateError if its name is used for another state."""
         known = self._known.setdefault(descriptor.name, (mode, descriptor))
         if known[0] is not mode or known[1].type_info != descriptor.type_info:
             raise StateError(
@@ -183,7 +183,7 @@ class OperatorStates(OperatorStateStore):
 
 
 class InitializationContext(FunctionInitializationContext):
-    """Given to ``CheckpointedFunction.initialize_state``."""
+    """Context of ``CheckpointedFunction.initialize_state``."""
 
     def __init__(self, context: OperatorContext, states: KeyedStates | None) -> None:
         self._restored = context.state.version != EMPTY
@@ -207,7 +207,7 @@ class InitializationContext(FunctionInitializationContext):
 
 
 class SnapshotContext(FunctionSnapshotContext):
-    """Given to ``CheckpointedFunction.snapshot_state``."""
+    """Context of ``CheckpointedFunction.snapshot_state``."""
 
     def __init__(self, epoch: int) -> None:
         self._epoch = epoch

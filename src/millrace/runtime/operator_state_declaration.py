@@ -1,4 +1,4 @@
-"""Declarations of operator state: the state that belongs to no key."""
+"""Declarations of operator state, the state without keys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TABLES = {kind.redistribution: kind for kind in (SPLIT_LIST, UNION_LIST, BROADC
 
 @dataclass(frozen=True, slots=True)
 class OperatorStateDeclaration:
-    """One operator state: its name, and how it is redistributed.
+    """An operator state: its name, and how it is redistributed.
 
     An operator lists its declarations in `Operator.operator_states`; states that are values are
     used through `DeclaredValue`, lists and maps through `declared_table`.
@@ -46,17 +46,17 @@ class OperatorStateDeclaration:
 
     @property
     def table_kind(self) -> TableKind:
-        """The kind of its table, if it is a list or a map."""
+        """Kind of the state's table, if it is a list or a map."""
         return kind_of(self.mode)
 
 
 def kind_of(mode: RedistributionMode) -> TableKind:
-    """The kind of the table of a list or map with that mode."""
+    """Kind of table of a list or map with this mode."""
     return _TABLES[mode]
 
 
 def check_declarations(operator: str, declarations: Iterable[OperatorStateDeclaration]) -> None:
-    """See to it that all states of an operator can be redistributed.
+    """Check that all states of an operator can be redistributed.
 
     Raises:
         JobDefinitionError: one cannot; the message names the operator and the state.

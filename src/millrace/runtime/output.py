@@ -1,4 +1,4 @@
-"""Outputs: where an operator's results go: the next operator of the chain, an exchange, or both."""
+"""Outputs of operators: the next operator of the chain, an exchange, or several of these."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Output(Protocol):
     """
 
     def emit(self, batch: Batch) -> None:
-        """Hand on a batch of either form."""
+        """Pass on a batch of rows or columns."""
 
     def emit_watermark(self, timestamp: int) -> None:
-        """No later record will have an event time at or below ``timestamp``."""
+        """Pass on the watermark: no later record has an event time at or below ``timestamp``."""
 
 
 class Discard:
-    """Drops everything: the output of an operator that nothing follows."""
+    """Output without a consumer, which drops all batches."""
 
     def emit(self, batch: Batch) -> None:
         """Drop the batch."""
@@ -32,25 +32,26 @@ class Discard:
 
 
 class FanOut:
-    """Gives the same batches to several outputs; none sees what another does to a record."""
+    """Passes the same batches to several outputs. Changes of a record by one of them are
+    invisible to the others."""
 
     def __init__(self, outputs: list[Output]) -> None:
         self._outputs = outputs
 
     def emit(self, batch: Batch) -> None:
-        """Hand the batch to each of the outputs."""
+        """Pass the batch to each of the outputs."""
         for output in self._outputs[:-1]:
             output.emit(detached_batch(batch))
         self._outputs[-1].emit(batch)
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Hand the watermark to each of the outputs."""
+        """Pass the watermark to each of the outputs."""
         for output in self._outputs:
             output.emit_watermark(timestamp)
 
 
 def combined(outputs: list[Output]) -> Output:
-    """One output that stands for all of them."""
+    """One output that passes on to all the outputs."""
     if len(outputs) == 1:
         return outputs[0]
     return FanOut(outputs) if outputs else Discard()

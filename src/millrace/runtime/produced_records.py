@@ -1,4 +1,4 @@
-"""Results of a call of a user function: records, and not one record taken for many."""
+"""Results of calls of user functions, checked to be series of records and not single records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _USUAL = frozenset((list, NoneType, GeneratorType))
 
 
 def producing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function itself if it yields; else one that refuses what is not a series of records.
+    """The function itself if it is a generator function, else a wrapper that refuses results that
+    are not series of records.
 
     A ``return record`` where ``yield record`` is meant would emit the keys of a dict, the letters
     of a text or the fields of a row.
@@ -37,7 +38,7 @@ def producing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def records_of(produced: Any, function: Callable[..., Any]) -> Iterator[Any]:
-    """The records that a function returned.
+    """Records that a function returned.
 
     Raises:
         JobExecutionError: it is a single record, or nothing to iterate over.

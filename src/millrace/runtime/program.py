@@ -1,4 +1,4 @@
-"""The program of a job as the workers see it: stages of chained operators, and edges between them.
+"""Program of a job for the workers: stages of chained operators, and the edges between them.
 
 Pure data, made by ``plan``, pickled once per job.
 """
@@ -19,7 +19,7 @@ from millrace.state.backend.state_backend import HashMapStateBackend, StateBacke
 
 
 class Exchange(Enum):
-    """How records are spread over the subtasks at the other end of an edge."""
+    """Way in which records are distributed among the subtasks at the other end of an edge."""
 
     KEYED = "KEYED"
     REBALANCE = "REBALANCE"
@@ -33,7 +33,7 @@ class Exchange(Enum):
 
 @dataclass(frozen=True)
 class Edge:
-    """A connection between two stages: one exchange."""
+    """A connection between two stages, with one exchange."""
 
     id: int
     source_stage: int
@@ -58,7 +58,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Route:
-    """Where results of a chained operator go: to an operator of the chain or along an edge."""
+    """Destination of a chained operator's results: another operator of the chain, or an edge."""
 
     tag: OutputTag[Any] | None
     node: int | None = None
@@ -80,7 +80,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Stage:
-    """Operators that run in one subtask; node 0 is the head."""
+    """Operators that run in one subtask. Node 0 is the head."""
 
     id: int
     uid: str
@@ -94,7 +94,8 @@ class Stage:
 
 @dataclass(frozen=True)
 class LoopEnds:
-    """Where a loop begins and ends: stages of the same parallelism, perhaps one and the same."""
+    """Stages in which a loop begins and ends. They have the same parallelism, and may be the
+    same stage."""
 
     loop: str
     head_stage: int
@@ -105,7 +106,7 @@ class LoopEnds:
 
 @dataclass(frozen=True)
 class Program:
-    """Everything a worker must know of a job."""
+    """Everything that a worker needs to know about a job."""
 
     run_id: str
     job_name: str
@@ -136,25 +137,25 @@ class Program:
 
     @property
     def levels(self) -> int:
-        """How many levels there are."""
+        """Number of levels."""
         return 1 + max(stage.level for stage in self.stages)
 
     def stages_at(self, level: int) -> list[Stage]:
-        """The stages of a level."""
+        """Stages of a level."""
         return [stage for stage in self.stages if stage.level == level]
 
     def width(self, level: int) -> int:
-        """How many tasks a level runs as: its stages share them."""
+        """Number of tasks of a level, which its stages share."""
         subtasks = max(stage.parallelism for stage in self.stages_at(level))
         return subtasks if self.tasks is None else min(self.tasks, subtasks)
 
     @property
     def max_width(self) -> int:
-        """How many tasks the widest level runs as."""
+        """Number of tasks of the widest level."""
         return max(self.width(level) for level in range(self.levels))
 
     def subtasks_of(self, stage: Stage, task: int) -> range:
-        """The indexes of a stage's subtasks that a task of its level carries.
+        """Indexes of a stage's subtasks that one task of its level runs.
 
         Subtask i belongs to task i modulo the tasks of the widest level, whatever its own level:
         subtasks with one index share a worker process at all levels, as both ends of a loop must.

@@ -1,4 +1,4 @@
-"""The end of an epoch's reading before its limit: somebody waits for the epoch to end.
+"""Early end of an epoch's reading, if something waits for the epoch to end.
 
 The driver cannot speak to a task that runs on Spark. So it makes a file whose name the epoch's plan
 has, and source subtasks look for that between two batches. Where the job's directory is in an
@@ -30,7 +30,7 @@ _BATCH = 0.1
 
 
 class ReadingEnd:
-    """Says whether an epoch is to end its reading now.
+    """Tells whether an epoch must end its reading now.
 
     Args:
         path: of the file; None: it never is.
@@ -61,7 +61,7 @@ class ReadingEnd:
         self._is_there = False
 
     def is_wanted(self) -> bool:
-        """Whether the file or the object is there; looks at most every `LOOK` seconds."""
+        """Whether the file or the object exists. Checks at most every `LOOK` seconds."""
         if self.path is None:
             return False
         now = self._clock()
@@ -87,7 +87,8 @@ class ReadingEnd:
 
 
 class BatchPace:
-    """Adapts the records of a batch to the time that a batch takes where records are dear.
+    """Adapts the number of records per batch to the time that a batch takes, if records are slow to
+    process.
 
     Example:
         >>> pace = BatchPace()
@@ -101,11 +102,11 @@ class BatchPace:
         """None: any batch is quick."""
 
     def limit(self, records: int) -> int:
-        """At most so many records for the next batch."""
+        """Maximum number of records for the next batch, at most ``records``."""
         return records if self._records is None else min(records, self._records)
 
     def observe(self, records: int, seconds: float) -> None:
-        """A batch of so many records took so long; one without records says nothing of them."""
+        """Record the time that a batch took. A batch without records is ignored."""
         if not records:
             return
         if seconds > _BATCH:

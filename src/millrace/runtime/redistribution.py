@@ -1,5 +1,5 @@
-"""Restores one subtask's state from that of other subtasks: of another parallelism, another chain
-or another job.
+"""Restores a subtask's state from the state of other subtasks, after a change of parallelism, of
+chains or of the job.
 
 What a subtask restores is a function of the state handles in its plan alone, so a worker that does
 it later than another comes to the same. Semantics: Flink docs, "Scaling and max parallelism" for
@@ -30,7 +30,7 @@ is a value per split."""
 
 @dataclass(frozen=True, slots=True)
 class RestoringSubtask:
-    """The subtask whose state is restored."""
+    """Subtask whose state is restored."""
 
     index: int
     parallelism: int
@@ -47,14 +47,14 @@ class RestoringSubtask:
 
 @dataclass(slots=True)
 class _Former:
-    """The values of one key that the subtasks of a former parallelism had."""
+    """Values of one key from the subtasks of a former parallelism."""
 
     parallelism: int
     values: list[Any] = field(default_factory=list)
 
 
 class Redistribution:
-    """Fills one subtask's state from the handles of others."""
+    """Fills a subtask's state from the handles of other subtasks."""
 
     def __init__(self, state: SubtaskState, subtask: RestoringSubtask, load: Loader) -> None:
         self._state = state
@@ -64,7 +64,7 @@ class Redistribution:
         self._is_ours = KeyGroupFilter(self._own, subtask.max_parallelism)
 
     def restore(self, assignment: RestoreAssignment, version: str) -> None:
-        """Replace the state by what ``assignment`` gives; it is then at ``version``.
+        """Replace the state with the state of ``assignment``, and set its version to ``version``.
 
         Raises:
             CheckpointError: there is state that an operator does not declare.
@@ -92,8 +92,9 @@ class Redistribution:
     def _take(
         self, handle: StateHandle, assignment: RestoreAssignment, to_split: set[TableId]
     ) -> dict[Key, Any]:
-        """Add the handle's tables, as far as they are ours; returns the declared values in it.
-        ``to_split``: gets the names of the lists of which only a part is ours."""
+        """Add the parts of the handle's tables that belong to this subtask, and return the
+        handle's declared values. ``to_split`` collects the lists of which only a part belongs to
+        this subtask."""
         theirs = self._keys_of(handle)
         overlaps = handle.divided or (
             theirs.start < self._own.stop and self._own.start < theirs.stop
@@ -123,7 +124,7 @@ class Redistribution:
         return handle.parallelism == self._subtask.parallelism
 
     def _wants(self, handle: StateHandle, mode: RedistributionMode) -> bool:
-        """Whether the list or map of a handle is for us."""
+        """Whether this subtask reads a list or map of the handle."""
         if mode is RedistributionMode.BROADCAST:  # all of them hold the same
             return handle.subtask == self._subtask.index % handle.parallelism
         if mode is RedistributionMode.SPLIT and self._same_parallelism(handle):
@@ -157,7 +158,7 @@ class Redistribution:
         return self._subtask.states[TableId(*key[:2])]
 
     def _unchanged(self, key: Key, value: Any, assignment: RestoreAssignment) -> Any:
-        """The value of a subtask that is one of as many as before."""
+        """Value of a subtask whose parallelism is the same as before."""
         declared = self._declared(key)
         if declared.of_inputs and not assignment.same_channels:
             assert declared.merge is not None
@@ -165,7 +166,7 @@ class Redistribution:
         return value
 
     def _redistributed(self, key: Key, former: _Former) -> dict[Key, Any]:
-        """Return the part of a former parallelism's values that belongs to this subtask."""
+        """This subtask's part of the values of a former parallelism."""
         declared, values = self._declared(key), former.values
         if declared.mode is RedistributionMode.SOURCE_SPLIT:
             return {key: values[0]} if key[-1] in self._subtask.splits else {}

@@ -1,4 +1,4 @@
-"""The runtime context that user functions get in `open`."""
+"""Runtime context that user functions get in `open`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ A = TypeVar("A", bound=Accumulator[Any, Any])
 
 
 class StreamRuntimeContext(RuntimeContext):
-    """Gives a function the facts of its subtask, and its state."""
+    """Gives a function information about its subtask, and access to state."""
 
     def __init__(self, context: OperatorContext, states: KeyedStates | None) -> None:
         self._context = context

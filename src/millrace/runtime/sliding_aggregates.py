@@ -1,4 +1,4 @@
-"""Accumulators of sliding windows, put together from those of their panes.
+"""Accumulators of sliding windows, merged from the accumulators of their panes.
 
 A firing costs about four merges per key, however many panes a window has: the panes before a
 boundary are kept merged from a pane up to the boundary, those behind it merged from the boundary
@@ -23,7 +23,7 @@ Merge = Callable[[Any, Any], Any]
 
 
 class SlidingAggregates:
-    """Merges the panes of one window after another, each of them a few times only."""
+    """Merges the panes of successive windows. Each pane is merged only a few times."""
 
     def __init__(self, panes: Callable[[int], Merged], step: int, slide: int, merge: Merge) -> None:
         self._panes = panes
@@ -35,7 +35,7 @@ class SlidingAggregates:
         self.forget()
 
     def forget(self) -> None:
-        """The panes are others now."""
+        """Drop all merged panes, after the panes have changed."""
         self._before: dict[int, Merged] = {}
         """By start of a pane before the boundary: all from there to the boundary."""
         self._behind: Merged = {}
@@ -43,8 +43,9 @@ class SlidingAggregates:
         self._first = self._boundary = self._end = 0
 
     def window(self, start: int, end: int) -> Merged:
-        """Per key, the accumulator of all panes from ``start`` to ``end``. To be read only, and at
-        once. Windows are asked for in the order of time."""
+        """For each key, the accumulator of all panes from ``start`` to ``end``. The result is
+        read-only and only valid until the next call. Windows must be requested in the order of
+        time."""
         if not self._first <= start < self._boundary:
             self._move_boundary(start, end)
         elif start not in self._before:
@@ -57,8 +58,8 @@ class SlidingAggregates:
         return self._joined(self._before[start], self._behind)
 
     def repair(self, keys: list[Any], starts: list[int]) -> None:
-        """Records were added to panes that may be merged already: merge those again for their
-        keys."""
+        """Merge panes again for some keys, after records were added to panes that may already be
+        merged."""
         if self._first == self._boundary:
             return
         late = {(key, start) for key, start in zip(keys, starts, strict=True) if start < self._end}
@@ -86,7 +87,7 @@ class SlidingAggregates:
                 self._before[panes[number]] = self._copied(merged)
 
     def _fill(self, start: int) -> None:
-        """Keep what the windows from ``start`` on need, up to the next that is kept."""
+        """Merge and keep the panes for the windows from ``start`` on, up to the next kept one."""
         following = min((pane for pane in self._before if pane > start), default=self._boundary)
         merged = self._copied(self._before.get(following, {}))
         for pane in range(following - self._step, start - 1, -self._step):
@@ -144,11 +145,13 @@ class SlidingAggregates:
         return dict(merged)
 
     def _merging(self, part: Merged) -> Merge:
-        """How to merge, now that accumulators like these have a part in it."""
+        """Merge function to use with the accumulators of ``part``: one that copies its arguments
+        if any accumulator is mutable."""
         if not self._mutable:
             self._mutable = not are_immutable(list(part.values()))
         return self._merge_copies if self._mutable else self._merge
 
     def _merge_copies(self, first: Any, second: Any) -> Any:
-        """A user's merge may change its arguments, which are still in use."""
+        """Merge copies of two accumulators. A user's merge may change its arguments, which are
+        still in use."""
         return self._merge(detached(first), detached(second))

@@ -1,4 +1,4 @@
-"""Rows grouped by slot in the order in which they came, and running values within the groups."""
+"""Rows grouped by slot in the order of arrival, and running values within groups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FEW = 64
 
 @dataclass(frozen=True)
 class StableGroups:
-    """Rows in the order of their slots; those of one slot as they came.
+    """Rows ordered by slot. Rows of one slot keep their order of arrival.
 
     Attributes:
         order: the rows' numbers.
@@ -32,7 +32,7 @@ class StableGroups:
 
     @staticmethod
     def of(slots: Positions) -> StableGroups:
-        """Group rows.
+        """Groups of rows by slot.
 
         >>> groups = StableGroups.of(np.array([7, 3, 7]))
         >>> groups.order.tolist(), groups.starts.tolist()
@@ -45,14 +45,14 @@ class StableGroups:
 
     @property
     def last(self) -> npt.NDArray[np.int64]:
-        """The number of the last row of each group."""
+        """Number of the last row of each group."""
         return self.order.take(self.starts + self.lengths - 1)
 
 
 def running(
     ufunc: np.ufunc, groups: StableGroups, begin: npt.NDArray[Any], values: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
-    """What each row's group has after this row.
+    """Running value of each row's group after this row.
 
     Args:
         ufunc: combines what a group has with the next value.
@@ -94,7 +94,8 @@ def _continue(
 
 
 def _order(slots: Positions) -> npt.NDArray[np.int64]:
-    """As a stable argsort. NumPy sorts 16 bits by radix, several times as fast as wider numbers."""
+    """Stable argsort of the slots. NumPy sorts 16-bit numbers with radix sort, several times as
+    fast as wider ones."""
     if not slots.size or int(slots.max()) >> 32:
         return np.argsort(slots, kind="stable")
     order = np.argsort(slots.astype(np.uint16), kind="stable")

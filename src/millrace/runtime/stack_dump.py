@@ -1,4 +1,4 @@
-"""Stack dumps of a worker process whose interpreter stands still.
+"""Stack dumps of a worker process whose interpreter hangs.
 
 A call into C that keeps Python's global lock, such as a regular expression that backtracks for
 ever, also stops the watchdog's thread. What still runs is a thread in C that Python's faulthandler
@@ -38,7 +38,7 @@ _WORKER = os.path.join("millrace", "runtime", "worker.py")
 
 
 class DumpedSubtask(msgspec.Struct, frozen=True):
-    """The subtask that a process was running when it stood still."""
+    """Subtask that a process was running when it hung."""
 
     run_id: str
     epoch: int
@@ -52,7 +52,8 @@ class DumpedSubtask(msgspec.Struct, frozen=True):
 
 
 class _DumpFile:
-    """A header that says what runs, behind which faulthandler writes."""
+    """A file with a header about the running subtask. faulthandler writes the stacks after the
+    header."""
 
     def __init__(self, path: str) -> None:
         with suppress(FileExistsError):
@@ -67,7 +68,7 @@ class _DumpFile:
         os.pwrite(self._fd, header.ljust(_HEADER), 0)
 
     def arm(self, seconds: float) -> None:
-        """Have the stacks written after so many seconds; what was written is out of date."""
+        """Delete the old stacks, and have new ones written after ``seconds`` seconds."""
         os.ftruncate(self._fd, _HEADER)
         os.lseek(self._fd, _HEADER, os.SEEK_SET)
         faulthandler.dump_traceback_later(seconds, file=self._fd)
@@ -77,7 +78,7 @@ class _DumpFile:
 
 
 class StackDumps:
-    """Has the stacks of this process written when its interpreter stands still.
+    """Has the stacks of this process written if its interpreter hangs.
 
     Args:
         after: seconds that it may stand still.
@@ -91,7 +92,7 @@ class StackDumps:
         self._lock = Lock()
 
     def begin(self, path: str, subtask: DumpedSubtask) -> None:
-        """A subtask begins; ``path`` is that of the file for its job."""
+        """Note the begin of a subtask. ``path`` is the path of the dump file of its job."""
         if not self._enabled:
             return
         with self._lock, suppress(OSError):  # then there is no file, and nobody to read it
@@ -106,13 +107,14 @@ class StackDumps:
                 self._armed = file
 
     def put_off(self) -> None:
-        """The interpreter runs: not now."""
+        """Postpone the dump, since the interpreter runs."""
         with self._lock, suppress(OSError):
             if self._armed is not None:
                 self._armed.arm(self._after)
 
     def close(self, unless: Callable[[], bool] = lambda: False) -> None:
-        """Nothing has run for a while, ``unless`` something has just begun."""
+        """Close the files after a while without a subtask, unless ``unless`` returns true
+        because one has just begun."""
         with self._lock:
             if not unless():
                 self._close_files()
@@ -127,8 +129,8 @@ class StackDumps:
 
 
 def read_dump(path: str) -> tuple[DumpedSubtask, float, str] | None:
-    """Read a stack dump: the subtask, for how many seconds it has been running, and the stack,
-    outermost call first. None: the process runs.
+    """Subtask, seconds that it has been running, and stack (outermost call first) of a stack dump.
+    None if the process has not hung.
 
     Raises:
         OSError: the file cannot be read.
@@ -143,7 +145,8 @@ def read_dump(path: str) -> tuple[DumpedSubtask, float, str] | None:
 
 
 def _stack(dump: str) -> str:
-    """That of the thread that runs subtasks, from where the worker begins to run its level."""
+    """Stack of the thread that runs subtasks, from the call at which the worker begins its
+    level."""
     threads = [_FRAME.findall(frames) for frames in _THREAD.findall(dump)]
     of_worker = [t for t in threads if any(file.endswith(_WORKER) for file, _, _ in t)]
     frames = (of_worker or threads[-1:] or [[]])[0]

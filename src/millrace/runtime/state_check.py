@@ -1,4 +1,4 @@
-"""Checks of the declared type where a value enters state."""
+"""Checks values against their declared type when they are written to state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NEVER = type("Never", (), {})
 
 
 class StateCheck:
-    """Refuses values that are not of the declared type of a state.
+    """Refuses values that do not have the declared type of a state.
 
     The one class that most values have, and the range of whole numbers, stand open, for a state
     that asks for every record and cannot afford a call.
@@ -54,7 +54,7 @@ class StateCheck:
         ]
 
     def __call__(self, value: Any) -> None:
-        """Raises SerializationError unless the value is of the type or None."""
+        """Raises SerializationError unless the value has the type or is None."""
         kind = type(value)
         if kind is self.cls and (self.low is None or self.low <= value <= self.high):
             return
@@ -68,8 +68,8 @@ class StateCheck:
             )
 
     def is_usual(self, value: tuple[Any, ...]) -> bool:
-        """Whether a tuple is declared, and this one has fields of exactly the usual classes, within
-        their ranges."""
+        """Whether the declared type is a tuple, and the fields of this one have exactly the
+        usual classes and are within their ranges."""
         if tuple(map(type, value)) != self._usual:
             return False
         return all(low <= value[index] <= high for index, low, high in self._ranges)
@@ -80,7 +80,7 @@ def _anything(values: Sequence[Any]) -> bool:
 
 
 def usual_class(type_info: TypeInformation[Any]) -> tuple[type, Any, Any]:
-    """The usual class of a plain type, and its range if it has one."""
+    """Usual class of a plain type, and its range if it has one."""
     if not isinstance(type_info, BasicTypeInfo):
         return NEVER, None, None
     kind = type_info.logical_type
@@ -91,8 +91,8 @@ def usual_class(type_info: TypeInformation[Any]) -> tuple[type, Any, Any]:
 def checked_update(
     table: FlatTable, current: CurrentKey, check: StateCheck
 ) -> Callable[[Any], None]:
-    """`ValueState.update` for one type whose values nobody can change in place: what a method would
-    look up for every record is known."""
+    """`ValueState.update` for a type of immutable values. It avoids the attribute lookups that a
+    method would need for every record."""
     put, remove = table.put_immutable, table.remove
 
     def update_other(value: Any) -> None:
@@ -109,17 +109,19 @@ def checked_update(
 
 
 def _as_tuple(value: Any) -> Any:
-    """Lists and rows pass for tuples, but could be changed in place, which nobody would notice."""
+    """The value with lists and rows converted to tuples. They are accepted as tuples, but a
+    change in place would go unnoticed."""
     return tuple(map(_as_tuple, value)) if type(value) in (tuple, list, Row) else value
 
 
 def value_check(descriptor: StateDescriptor) -> StateCheck | None:
-    """The check of the values of a value, reducing or aggregating state; None: there is none."""
+    """Check of the values of a value, reducing or aggregating state. None if there is none."""
     return _check(f"state '{descriptor.name}'", descriptor.type_info)
 
 
 def entry_check(descriptor: StateDescriptor) -> StateCheck | None:
-    """The check of the elements of a list state, or of the values of a map state."""
+    """Check of the elements of a list state, or of the values of a map state. None if there is
+    none."""
     kind = descriptor.type_info
     if isinstance(kind, MapTypeInfo):
         return _check(f"a value of state '{descriptor.name}'", kind.value_type)
@@ -129,7 +131,7 @@ def entry_check(descriptor: StateDescriptor) -> StateCheck | None:
 
 
 def key_check(descriptor: StateDescriptor) -> StateCheck | None:
-    """The check of the keys of a map state."""
+    """Check of the keys of a map state. None if there is none."""
     kind = descriptor.type_info
     if not isinstance(kind, MapTypeInfo):
         return None

@@ -1,4 +1,4 @@
-"""The facts about the operators of a stage that are needed to read and write their state."""
+"""Information about the operators of a stage that is needed to read and write their state."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from millrace.state.serialization.entry_types import StateOwner
 
 
 def owners_of(program: Program, stage: Stage) -> dict[str, StateOwner]:
-    """The operators of a stage by uid. The head's keys and records are those of the
-    stage's inputs."""
+    """Operators of a stage by uid. The head's keys and records are those of the stage's inputs."""
     key_type, record_types = _key_type(program, stage), _record_types(program, stage)
     return {
         node.uid: StateOwner(node.name, key_type, record_types)

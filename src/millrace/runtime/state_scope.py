@@ -1,4 +1,5 @@
-"""Whose keyed states of an operator: its function's, its windows' or their triggers'."""
+"""Scope of an operator's keyed states: the function's states, the windows' states, or the
+triggers' states."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ __all__ = ["FUNCTION", "TRIGGER", "WINDOW", "StateScope"]
 
 @dataclass(frozen=True, slots=True)
 class StateScope:
-    """Keeps states of one name apart that an operator has for different purposes."""
+    """Separates states of the same name that an operator has for different purposes."""
 
     place: str = ""
     """What the names of the tables begin with."""
@@ -21,11 +22,11 @@ class StateScope:
     """Whether states are kept per window and key."""
 
     def table(self, uid: str, name: str) -> TableId:
-        """The table of the state called ``name`` of operator ``uid``."""
+        """Table of the state ``name`` of operator ``uid``."""
         return TableId(uid, f"{self.place}{name}")
 
     def kind(self, kind: TableKind) -> TableKind:
-        """The kind of table that states of that kind have here."""
+        """Kind of table in this scope for states of a kind."""
         return _PER_WINDOW[kind] if self.windowed else kind
 
 

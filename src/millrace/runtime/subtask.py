@@ -1,4 +1,4 @@
-"""A subtask: one stage's operators at one index, as an executor drives them.
+"""A subtask: the operators of one stage at one index. An executor calls its methods.
 
 A subtask takes buffers and gives buffers. An executor brings and fetches them, and decides when an
 epoch counts: it calls `begin_epoch`, then `on_buffer`, `on_watermark`, `on_timer`, `read` and
@@ -91,19 +91,20 @@ class Subtask:
 
     @property
     def epoch(self) -> int:
-        """Number of the epoch that began last; negative: none has."""
+        """Number of the last epoch that began. Negative if there is none."""
         return self._epoch.number
 
     @property
     def chain(self) -> OperatorChain:
-        """The operators; from the first epoch on until the subtask is rolled back."""
+        """Operators of the subtask. They exist from the first epoch until the subtask is rolled
+        back."""
         assert self._chain is not None
         return self._chain
 
     # -- the state with which an epoch begins ------------------------------------------------
 
     def align(self, plan: SubtaskPlan, load: Loader) -> StateOrigin:
-        """Bring the state to the plan's version; returns how it was found.
+        """Bring the state to the plan's version, and return where the state came from.
 
         Raises:
             StateMissError: the worker has nothing that leads to it, and the plan not all of it.
@@ -174,11 +175,12 @@ class Subtask:
                 operator.notify_checkpoint_complete(epoch.completed_checkpoint)
 
     def on_active(self, channel: Channel) -> None:
-        """A channel is active: from now on its watermark holds the subtask's back."""
+        """Mark a channel as active. From now on its watermark holds back the subtask's
+        watermark."""
         self._valve.set_idle(channel, False)
 
     def on_buffer(self, channel: Channel, buffer: Buffer) -> None:
-        """Take a buffer of records, and the watermark that comes with it."""
+        """Process a buffer of records, and the watermark in it."""
         reader = self._readers.get(channel)
         if reader is None:
             reader = self._readers[channel] = ChannelReader()
@@ -191,19 +193,20 @@ class Subtask:
             self._pass_watermark()
 
     def on_watermark(self, channel: Channel, watermark: int, idle: bool) -> None:
-        """Take a channel's watermark, and whether the channel is idle after it."""
+        """Process a channel's watermark, and whether the channel is idle after it."""
         if self._valve.end(channel, watermark, idle):
             self._pass_watermark()
 
     def on_timer(self, now: int) -> None:
-        """Processing time is ``now`` (ms since the epoch): fire the timers up to it."""
+        """Fire the processing-time timers up to ``now`` (ms since the epoch)."""
         self._gathered.hand_on()  # what came before is of the time before
         self._now = now
         for operator in reversed(self.chain.operators):
             operator.advance_processing_time(now)
 
     def read(self, plan: ReadPlan) -> Iterator[None]:
-        """Read the input of a source stage; pauses after each batch, for `fetched`."""
+        """Read the input of a source stage. Pauses after each batch, so that the caller can send
+        the `fetched` buffers."""
         source = self.chain.head
         if not self.ended:
             result = yield from source.read(plan)
@@ -213,20 +216,20 @@ class Subtask:
             source.process_watermark(MAX_WATERMARK)
 
     def flush(self) -> None:
-        """Process and send at once what waits for more."""
+        """Process and send at once all records that wait to be joined to larger batches."""
         self._gathered.hand_on()
         for exchange in self.chain.exchanges.values():
             exchange.flush()
 
     def fetched(self) -> Iterator[Buffer]:
-        """The buffers that are ready to be sent; each is given once."""
+        """Buffers that are ready to be sent. Each is returned once."""
         for exchange in self.chain.exchanges.values():
             if exchange.full:
                 yield from exchange.full
                 exchange.full.clear()
 
     def on_barrier(self, epoch: int) -> None:
-        """End the open epoch ``epoch``: send what waits, the END buffers last."""
+        """End the open epoch ``epoch``: send the waiting records, and the END buffers last."""
         assert epoch == self._epoch.number
         chain, ack = self.chain, self._ack
         self._gathered.hand_on()
@@ -246,7 +249,7 @@ class Subtask:
     def snapshot(
         self, write_segment: SegmentWriter | None = None, divide_among: int | None = None
     ) -> Ack:
-        """The answer for the epoch that ended, with what it changed in the state.
+        """Acknowledgement of the epoch that ended, with the changes of the state.
 
         Args:
             write_segment: writes what is big; None: the answer has all of it.
@@ -270,12 +273,12 @@ class Subtask:
         return ack
 
     def commit(self, epoch: int) -> None:
-        """The last epoch, ``epoch``, counts: its changes are not taken back any more."""
+        """Accept the last epoch, ``epoch``. Its changes are not rolled back any more."""
         assert epoch == self._epoch.number
         self.state.commit()
 
     def roll_back(self) -> None:
-        """The last epoch does not count: take the state back and forget the operators."""
+        """Undo the last epoch: restore the former state, and drop the operators."""
         self.discard_operators()
         self.state.roll_back()
 
@@ -299,7 +302,7 @@ class Subtask:
         return self._chain
 
     def discard_operators(self) -> None:
-        """Close the operators: what user functions hold themselves is stale."""
+        """Close the operators. Data that user functions hold outside of state is stale."""
         if self._chain is not None:
             chain, self._chain = self._chain, None
             closings = [operator.close for operator in chain.operators]
@@ -308,14 +311,14 @@ class Subtask:
                     close()
 
     def update_program(self, program: Program) -> None:
-        """Replace the program of the job by one with another number of tasks: the state stays, the
-        operators are built anew, as their exchanges depend on that number."""
+        """Replace the program of the job with one that has another number of tasks. The state
+        stays, but the operators are created anew, as their exchanges depend on that number."""
         self.program = program
         self.discard_operators()
 
     def close(self) -> None:
-        """Close the operators and give the memory of the state back (frozen objects in reference
-        cycles are never collected); the subtask is not used again."""
+        """Close the operators and free the memory of the state (frozen objects in reference
+        cycles are never collected). The subtask is not used again."""
         self.discard_operators()
         self.state.close()
 
@@ -326,7 +329,8 @@ class Subtask:
         self.chain.head.process_watermark(self._valve.watermark)
 
     def _refresh(self, chain: OperatorChain) -> None:
-        """Watermarks are state: take them from the tables when those changed under the chain."""
+        """Read the watermarks from the tables if these were changed by something other than the
+        chain. Watermarks are state."""
         if self._valve_generation == self.state.generation:
             return
         self._valve_generation = self.state.generation
@@ -341,7 +345,7 @@ class Subtask:
         chain.restore(self._valve.watermark)
 
     def channels(self) -> list[Channel]:
-        """The input channels, by edge and producer."""
+        """Input channels, by edge and producer."""
         stages = {stage.id: stage for stage in self.program.stages}
         edges = {edge.id: edge for edge in self.program.edges}
         return [
@@ -361,7 +365,8 @@ class Subtask:
     def _divided(
         self, parallelism: int, write_segment: SegmentWriter | None
     ) -> tuple[StateDelta, ...]:
-        """Without parts the new subtasks read all deltas: it takes longer, that is all."""
+        """Parts of the state for the new subtasks. If there are none, the new subtasks read all
+        deltas, which only takes longer."""
         epoch = self._epoch
         division = Division(parallelism, self.program.max_parallelism)
         parts: list[StateDelta] = []
@@ -372,14 +377,15 @@ class Subtask:
         return tuple(parts) if len(parts) == parallelism else ()
 
     def _stateful(self) -> tuple[str, ...]:
-        """The operators with state."""
+        """Operators with state."""
         owners = {uid for uid, *_ in [*self.state.tables, *self.state.operator_table().data]}
         return tuple(node.uid for node in self.stage.nodes if node.uid in owners)
 
     def _placed(
         self, pieces: Iterator[Chunk], name: str, write_segment: SegmentWriter | None
     ) -> bytes | FileRef:
-        """A small payload goes into the acknowledgement, a big one into a file."""
+        """The payload itself if it is small, for the acknowledgement. A big one is written to a
+        file."""
         held: list[Chunk] = []
         size = 0
         for piece in pieces:
@@ -407,7 +413,7 @@ class Subtask:
 
 
 def _add_up(totals: Accumulators, added: Accumulators) -> None:
-    """Move what an operator's accumulators hold into the subtask's."""
+    """Add an operator's accumulators to the subtask's, and reset the operator's."""
     merge_all(totals, added)
     for accumulator in added.values():
         accumulator.reset_local()

@@ -1,4 +1,4 @@
-"""The input of a subtask in one epoch: complete, in order, and of one attempt of each producer."""
+"""Input of a subtask in one epoch: complete, in order, and of one attempt per producer."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from millrace.runtime.watermark_valve import Channel
 
 
 class IncompleteInputError(Exception):
-    """Buffers of an epoch are missing or mixed from several attempts: a producer failed, or Spark
+    """Buffers of an epoch are missing or come from several attempts: a producer failed, or Spark
     ran it twice. The epoch must run again."""
 
 
 @dataclass(frozen=True)
 class SubtaskInput:
-    """Buffers sorted by channel."""
+    """Buffers of a subtask, sorted by channel."""
 
     ends: list[tuple[Channel, Buffer]]
     """The END buffer of every channel, in the order in which channels are taken."""
@@ -29,7 +29,7 @@ class SubtaskInput:
     def sorted_out(
         cls, buffers: Iterable[Buffer], channels: Sequence[Channel], position: int
     ) -> SubtaskInput:
-        """The input of subtask number ``position`` of its task, from buffers in any order.
+        """Input of subtask number ``position`` of its task, from buffers in any order.
 
         Raises IncompleteInputError unless just the buffers of one attempt of every producer are
         there.
@@ -69,7 +69,7 @@ def _sequence(buffer: Buffer) -> int:
 
 
 def by_lane(buffers: Iterable[Buffer]) -> dict[int, list[memoryview]]:
-    """The payloads by lane, in the order of partitions and of the pieces of each.
+    """Payloads by lane, ordered by partition and piece.
 
     Raises:
         IncompleteInputError: pieces of a partition are missing, or of two attempts: when it is

@@ -1,4 +1,5 @@
-"""Timers: state that fires. Event-time timers with the watermark, others with the clock.
+"""Timers, which are state. Event-time timers fire with the watermark, processing-time timers with
+the clock.
 
 A timer is an entry of a nested table: timestamp, then (key, namespace). The heap of timestamps is
 derived from the table and made again whenever the table changed under it.
@@ -20,14 +21,14 @@ OnTimer = Callable[[int, Any, Any], None]
 
 
 class TimerQueue:
-    """The timers of one operator in one time domain."""
+    """Timers of one operator in one time domain."""
 
     def __init__(self, state: SubtaskState, name: TableId, kind: TableKind) -> None:
         self._table: NestedTable = state.table(name, kind)
         self._heap: list[int] = []
 
     def register(self, timestamp: int, key: Any, namespace: Any = None) -> None:
-        """Set a timer; setting the same one again does nothing."""
+        """Set a timer. Setting the same timer again has no effect."""
         if timestamp not in self._table.data:
             heappush(self._heap, timestamp)
         self._table.put(timestamp, (key, namespace), True)
@@ -37,8 +38,8 @@ class TimerQueue:
         self._table.remove(timestamp, (key, namespace))
 
     def fire(self, until: int, on_timer: OnTimer) -> None:
-        """Fire all timers up to and including ``until``, earliest first, also those that the
-        firing sets."""
+        """Fire all timers up to and including ``until``, the earliest first, including timers
+        that are set meanwhile."""
         heap = self._heap
         while heap and heap[0] <= until:
             timestamp = heappop(heap)
@@ -46,13 +47,13 @@ class TimerQueue:
                 on_timer(timestamp, key, namespace)
 
     def earliest(self) -> int | None:
-        """When the next timer is due, or None."""
+        """Time of the next timer. None if there is no timer."""
         heap, data = self._heap, self._table.data
         while heap and heap[0] not in data:
             heappop(heap)
         return heap[0] if heap else None
 
     def refresh(self) -> None:
-        """Rebuild the heap: the table was restored, replayed or rolled back."""
+        """Rebuild the heap after the table was restored, replayed or rolled back."""
         self._heap = list(self._table.data)
         heapify(self._heap)

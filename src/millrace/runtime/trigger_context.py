@@ -24,7 +24,7 @@ from millrace.runtime.window_logic import namespace_of
 
 
 class WindowTriggerContext(Trigger.OnMergeContext, Evictor.EvictorContext):
-    """One per operator; `enter` makes a key and window the current ones."""
+    """Context of an operator's triggers and evictors. `enter` sets the current key and window."""
 
     def __init__(self, operator: Operator, event: TimerQueue, processing: TimerQueue) -> None:
         context = operator.context
@@ -39,7 +39,8 @@ class WindowTriggerContext(Trigger.OnMergeContext, Evictor.EvictorContext):
         self._merged: list[Any] = []
 
     def enter(self, key: Any, window: Any, merged: list[Any] | None = None) -> None:
-        """Make key and window the current ones; ``merged`` are those that became ``window``."""
+        """Set the current key and window. ``merged`` are the windows that were merged into
+        ``window``."""
         self._key = key
         self._namespace = namespace_of(window)
         self._windowed.key = (self._namespace, key)

@@ -1,4 +1,4 @@
-"""The cleanup of expired state that is not read any more.
+"""Cleanup of expired state that is no longer read.
 
 Semantics: Flink docs, "Working with State", Cleanup of Expired State. In memory a few entries are
 looked at with each access. A table on disk is gone through a little in each epoch that changes it.
@@ -26,7 +26,7 @@ Stamped = tuple[Any, int]
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """Time to live of a state and how expired entries are cleaned up, from its configuration."""
+    """Time to live of a state, and the cleanup of its expired entries, from its configuration."""
 
     ttl: int
     renewed_by_reading: bool
@@ -43,7 +43,7 @@ class Lifetime:
 
     @staticmethod
     def of(config: StateTtlConfig, clock: Callable[[], int]) -> Lifetime:
-        """The lifetime that a descriptor asks for."""
+        """Lifetime for a descriptor's configuration."""
         cleanup = config.cleanup
         compacts = cleanup.in_rocksdb_compact_filter()
         return Lifetime(
@@ -58,16 +58,16 @@ class Lifetime:
         )
 
     def expired(self, stamped: Stamped) -> bool:
-        """Whether a value's time is over."""
+        """Whether a value has expired."""
         return stamped[1] + self.ttl <= self.clock()
 
     def deadline(self) -> int:
-        """The latest stamp that has expired."""
+        """Latest time stamp that has expired."""
         return self.clock() - self.ttl
 
 
 class Cleanup:
-    """Looks through one table for what has expired.
+    """Looks through one table for expired entries.
 
     Args:
         table: a FlatTable, ListTable or NestedTable of stamped values.
@@ -86,7 +86,7 @@ class Cleanup:
         self._cursor: Any = None
 
     def accessed(self, times: int = 1) -> None:
-        """Look at the next few keys."""
+        """Check the next few keys."""
         for _ in range(times * self._size):
             if not self._ahead:
                 if not self._data:
@@ -95,14 +95,15 @@ class Cleanup:
             self._sweep(self._ahead.pop())
 
     def end_epoch(self, records: int) -> None:
-        """The epoch had so many records; look at what belongs to its end."""
+        """Do the cleanup of the epoch's end. ``records`` is the number of records of the epoch."""
         if self.lifetime.cleanup_per_record:
             self.accessed(records)
         if self._compacts:
             self._compact()
 
     def _compact(self) -> None:
-        """Go on through the table, about as far as the incremental compaction of the state does."""
+        """Continue through the table, about as far as the incremental compaction of the state
+        does."""
         changed = self._table.change_count()
         left = max(MINIMUM_ENTRIES, changed) if changed else 0
         deadline = self.lifetime.deadline()
@@ -116,7 +117,7 @@ class Cleanup:
 
 
 def _oldest(value: Any) -> int:
-    """The earliest stamp in a value, list or map of stamped ones."""
+    """Earliest time stamp in a value, list or map."""
     if type(value) is tuple:
         return int(value[1])
     stamped: Iterable[Stamped] = value.values() if isinstance(value, dict) else value
@@ -124,7 +125,7 @@ def _oldest(value: Any) -> int:
 
 
 def without_expired(stamps: Stamps, lifetime: Lifetime) -> Callable[[TableDelta], TableDelta]:
-    """Leaves out of a copy of a table what has expired."""
+    """Function that removes expired entries from a copy of a table."""
     alive = stamps.alive
 
     def leave_out(table_delta: TableDelta) -> TableDelta:

@@ -1,4 +1,4 @@
-"""Keyed state that expires: every value, list element and map entry with the time of its last use.
+"""Keyed state that expires. Every value, list element and map entry has the time of its last use.
 
 Semantics: Flink docs, "Working with State", State Time-To-Live. The time is processing time, which
 is one instant per epoch.
@@ -31,7 +31,7 @@ TableT = TypeVar("TableT", FlatTable, ListTable, NestedTable)
 
 
 class _Expiring(ABC, Generic[TableT]):
-    """State in a table whose values are stamped, and checked where they enter it."""
+    """State in a table of time-stamped values, which are checked when they are written."""
 
     def __init__(
         self,
@@ -48,11 +48,11 @@ class _Expiring(ABC, Generic[TableT]):
 
     @abstractmethod
     def _sweep(self, key: Any) -> None:
-        """Delete what has expired of a key."""
+        """Delete the expired entries of a key."""
 
 
 class _Flat(_Expiring[FlatTable]):
-    """One stamped value per key."""
+    """One time-stamped value per key."""
 
     def _sweep(self, key: Any) -> None:
         stamped = self._table.data.get(key)
@@ -76,7 +76,7 @@ class _Flat(_Expiring[FlatTable]):
         return found
 
     def living(self) -> Any:
-        """The value to go on from, which must not have expired, or None."""
+        """Current value to update. None if there is none or it has expired."""
         stamped = self._table.get(self._current.key)
         return None if stamped is None or self._lifetime.expired(stamped) else stamped[0]
 
@@ -107,7 +107,7 @@ class TtlValueState(_Flat, ValueState[Any]):
 
 
 class TtlReducingState(_Flat, ReducingState[Any]):
-    """A reduced value that expires; each addition counts as a write."""
+    """A reduced value that expires. Each addition counts as a write."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class TtlReducingState(_Flat, ReducingState[Any]):
 
 
 class TtlAggregatingState(_Flat, AggregatingState[Any, Any]):
-    """An accumulator that expires; each addition counts as a write."""
+    """An accumulator that expires. Each addition counts as a write."""
 
     def __init__(
         self,
@@ -271,7 +271,7 @@ class TtlMapState(_Expiring[NestedTable], MapState[Any, Any]):
         self._table.drop(self._current.key)
 
     def _living(self) -> list[Any]:
-        """The keys that can be seen."""
+        """Keys of the entries that are visible."""
         entries = self._table.data.get(self._current.key, {})
         if self._lifetime.shows_expired:
             return list(entries)
@@ -279,7 +279,7 @@ class TtlMapState(_Expiring[NestedTable], MapState[Any, Any]):
 
 
 def check_expires_alike(name: str, written: TableKind, declared: TableKind) -> None:
-    """Raises StateMigrationError when only one of two kinds of tables is of state that expires."""
+    """Raises StateMigrationError if only one of two kinds of tables is for state that expires."""
     if written.layout is not declared.layout or written.windowed or declared.windowed:
         return
     if written.expires and not declared.expires:

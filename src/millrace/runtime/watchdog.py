@@ -1,4 +1,4 @@
-"""The watchdog of a worker process: reports subtasks that have been running for long.
+"""Watchdog of a worker process: reports subtasks that run for a long time.
 
 A subtask that runs for less than `FIRST` seconds costs a few microseconds. Once one runs longer, a
 thread writes about every second what it is in, with its Python stack, to a file in the job's
@@ -46,7 +46,7 @@ _MAX_BYTES = 64 * 1024
 
 
 class SubtaskReport(msgspec.Struct, frozen=True):
-    """A subtask that has been running for long; the content of a report's file."""
+    """Report of a subtask that has been running for a long time; the content of a report file."""
 
     run_id: str
     epoch: int
@@ -68,7 +68,7 @@ class SubtaskReport(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Watched:
-    """The stage and subtasks that a thread runs."""
+    """Stage and subtasks that a thread runs."""
 
     job_dir: str
     run_id: str
@@ -81,7 +81,7 @@ class _Watched:
 
 
 class Watchdog:
-    """Knows what the threads of this process run, and reports what takes long.
+    """Tracks the subtasks that the threads of this process run, and reports slow ones.
 
     Args:
         first: seconds that a subtask may run unnoticed.
@@ -114,8 +114,8 @@ class Watchdog:
         left: tuple[tuple[int, int], ...],
         stage_name: str,
     ) -> None:
-        """A subtask begins in this thread, the first of those ``left`` to its task; ``epoch`` is
-        its number and attempt."""
+        """Note that this thread begins a subtask: the first of the task's remaining subtasks
+        ``left``. ``epoch`` is the epoch's number and attempt."""
         if job_dir is None or not is_local(job_dir):
             return
         watched = _Watched(job_dir, run_id, *epoch, left, stage_name, time.monotonic())
@@ -132,7 +132,7 @@ class Watchdog:
                     self._thread.start()
 
     def end(self) -> None:
-        """This thread runs no subtask any more."""
+        """Note that this thread no longer runs a subtask."""
         watched = self._watched.pop(get_ident(), None)
         if watched is not None and watched.is_reported:
             delete_quietly(self._path(watched.job_dir, get_ident()))
@@ -163,7 +163,7 @@ class Watchdog:
                         self._report(thread, watched)
 
     def _rest(self) -> None:
-        """Until the next subtask begins."""
+        """Close the dump files, and wait until the next subtask begins."""
         if self._dumps is not None:
             self._dumps.close(unless=self._busy.is_set)
         self._busy.wait()
@@ -195,8 +195,8 @@ class Watchdog:
 
 
 def stack_of(frame: FrameType) -> str:
-    """A stack as tracebacks show it, from where a worker begins to run its level; cut to
-    `STACK_BYTES`."""
+    """A stack in the form of tracebacks, from the call at which a worker begins its level. Cut
+    to `STACK_BYTES`."""
     lines = traceback.StackSummary.extract(traceback.walk_stack(frame), limit=None)
     lines.reverse()
     worker = os.path.join("millrace", "runtime", "worker.py")
@@ -206,15 +206,15 @@ def stack_of(frame: FrameType) -> str:
 
 
 def shortened_stack(text: str) -> str:
-    """A stack cut to `STACK_BYTES`: the innermost calls are kept."""
+    """A stack cut to `STACK_BYTES`. The innermost calls are kept."""
     data = text.encode(errors="replace")
     cut = "  ...\n" if len(data) > STACK_BYTES else ""
     return cut + data[-STACK_BYTES:].decode(errors="replace")
 
 
 def reports_in(job_dir: str) -> Iterator[SubtaskReport]:
-    """The reports that there are; some may be of epochs, or runs, that are over. Of a process that
-    stands still, what it stands still in."""
+    """Existing reports. Some may belong to past epochs or runs. A report about a hung process
+    has the stack in which it hangs."""
     directory = os.path.join(job_dir, REPORTS)
     try:
         names = sorted(os.listdir(directory))
@@ -230,7 +230,8 @@ def reports_in(job_dir: str) -> Iterator[SubtaskReport]:
 
 
 def clear_reports(job_dir: str) -> None:
-    """Delete what workers have left there; the caller holds the job's lease."""
+    """Delete the files that workers have left in the reports directory. The caller holds the
+    job's lease."""
     directory = os.path.join(job_dir, REPORTS)
     with suppress(OSError):
         for name in os.listdir(directory):

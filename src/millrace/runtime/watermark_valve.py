@@ -1,4 +1,4 @@
-"""The watermark valve: a subtask's watermark is the minimum over its active input channels.
+"""Watermark valve: a subtask's watermark is the minimum over its active input channels.
 
 Semantics: Flink docs, "Generating Watermarks" (idle channels are left out; when all are idle, the
 highest watermark goes through, as in Flink's class ``StatusWatermarkValve``).
@@ -17,8 +17,8 @@ ValveSnapshot = tuple[list[tuple[int, bool]], int]
 
 
 def _merged(valves: list[tuple[ValveSnapshot, bool]]) -> tuple[ValveSnapshot, bool]:
-    """No channel is known any more, but time does not go back: what all had reached still counts.
-    The channels report their watermarks again in every epoch."""
+    """Merged snapshot of several valves: the lowest watermark, so that time does not go back,
+    and no channels. The channels report their watermarks again in every epoch."""
     reached = min(snapshot[1] for snapshot, _ in valves)
     return ([], reached), all(ended for _, ended in valves)
 
@@ -28,14 +28,14 @@ VALVE_STATE = OperatorStateDeclaration(VALVE[1], RedistributionMode.MERGE, _merg
 
 
 def reopened(snapshot: ValveSnapshot) -> ValveSnapshot:
-    """A valve's snapshot from the end of a job that goes on after all: event time starts over."""
+    """Snapshot of a valve for a job that continues after its end. Event time starts over."""
     rows, watermark = snapshot
     begun = {MAX_WATERMARK: MIN_WATERMARK}
     return [(begun.get(mark, mark), idle) for mark, idle in rows], begun.get(watermark, watermark)
 
 
 class WatermarkValve:
-    """Holds the watermark and status of each channel (edge, producer subtask)."""
+    """Watermark and status of each channel (edge, producer subtask)."""
 
     def __init__(self, channels: list[Channel]) -> None:
         self._watermarks = dict.fromkeys(channels, MIN_WATERMARK)
@@ -46,7 +46,7 @@ class WatermarkValve:
         """What has been let through so far; never goes back."""
 
     def advance(self, channel: Channel, watermark: int) -> bool:
-        """A channel's watermark has come; True when the subtask's own advances with it."""
+        """Take a channel's watermark, and return whether the subtask's watermark advances."""
         before = self._watermarks[channel]
         if watermark <= before:
             return False
@@ -58,7 +58,7 @@ class WatermarkValve:
         return self._behind <= 0 and self._let_through()
 
     def set_idle(self, channel: Channel, idle: bool) -> bool:
-        """A channel became idle or active; True when the subtask's watermark advances."""
+        """Set whether a channel is idle, and return whether the subtask's watermark advances."""
         if idle == (channel in self._idle):
             return False
         self._behind = None
@@ -69,18 +69,19 @@ class WatermarkValve:
         return self._let_through()
 
     def end(self, channel: Channel, watermark: int, idle: bool) -> bool:
-        """A channel's last watermark in an epoch; True when the subtask's watermark advances."""
+        """Take a channel's last watermark in an epoch, and return whether the subtask's
+        watermark advances."""
         changed = self.set_idle(channel, idle)
         return self.advance(channel, watermark) or changed
 
     @property
     def idle(self) -> bool:
-        """Whether all the channels are idle."""
+        """Whether all channels are idle."""
         return len(self._idle) == len(self._watermarks)
 
     @property
     def ended(self) -> bool:
-        """Whether all the channels have ended: an idle one may still go on."""
+        """Whether all channels have ended. An idle channel may still continue."""
         return all(mark == MAX_WATERMARK for mark in self._watermarks.values())
 
     def _let_through(self) -> bool:
@@ -95,7 +96,8 @@ class WatermarkValve:
         return let_through
 
     def _highest(self) -> int:
-        """With all channels idle there is nobody to wait for: the furthest of them counts."""
+        """Highest watermark of the channels. It counts if all channels are idle, so that there
+        is none to wait for."""
         marks = [mark for mark in self._watermarks.values() if mark < MAX_WATERMARK]
         return max(marks, default=MIN_WATERMARK)
 
@@ -105,7 +107,8 @@ class WatermarkValve:
         return rows, self.watermark
 
     def restore(self, snapshot: ValveSnapshot) -> None:
-        """Take over what `snapshot` gave; of the channels only if they are as many as then."""
+        """Restore the valve from `snapshot`. Channels are restored only if their number is the
+        same."""
         rows, self.watermark = snapshot
         self._behind = None
         if len(rows) != len(self._watermarks):

@@ -1,4 +1,4 @@
-"""Contents of windows per key: accumulators, elements, or elements with their event times.
+"""Contents of windows per key: accumulators, elements, or elements with event times.
 
 Entries are kept under (namespace of the window, key).
 """
@@ -39,18 +39,18 @@ class AccumulatorContents:
         data[place] = self._add(value, data[place]) if place in data else self._create(value)
 
     def get(self, key: Any, window: Any) -> list[Any] | None:
-        """Return the window function's input, or None if the window is empty."""
+        """Input of the window function. None if the window is empty."""
         place = (namespace_of(window), key)
         if place not in self._table.data:
             return None
         return [detached(self._result(self._table.get(place)))]
 
     def clear(self, key: Any, window: Any) -> None:
-        """Delete what the window holds."""
+        """Delete the contents of the window."""
         self._table.remove((namespace_of(window), key))
 
     def merge(self, key: Any, into: Any, others: list[Any]) -> None:
-        """Move what ``others`` hold to ``into``."""
+        """Move the contents of the windows ``others`` to ``into``."""
         target = (namespace_of(into), key)
         for other in others:
             place = (namespace_of(other), key)
@@ -64,7 +64,7 @@ class AccumulatorContents:
 
 
 class ElementContents:
-    """The elements of each key and window, in the order they came."""
+    """Elements of each key and window, in the order of arrival."""
 
     name = ELEMENTS
 
@@ -81,16 +81,16 @@ class ElementContents:
         self._table.append((namespace_of(window), key), value)
 
     def get(self, key: Any, window: Any) -> list[Any] | None:
-        """Return the window function's input, or None if the window is empty."""
+        """Input of the window function. None if the window is empty."""
         found = self._table.data.get((namespace_of(window), key))
         return None if found is None else [detached(value) for value in found]
 
     def clear(self, key: Any, window: Any) -> None:
-        """Delete what the window holds."""
+        """Delete the contents of the window."""
         self._table.remove((namespace_of(window), key))
 
     def merge(self, key: Any, into: Any, others: list[Any]) -> None:
-        """Move what ``others`` hold to ``into``."""
+        """Move the contents of the windows ``others`` to ``into``."""
         target = (namespace_of(into), key)
         for other in others:
             place = (namespace_of(other), key)
@@ -100,7 +100,7 @@ class ElementContents:
 
 
 class EvictableContents(ElementContents):
-    """The elements with their event times, for an evictor to choose from."""
+    """Elements with their event times, so that an evictor can choose among them."""
 
     name = TIMED_ELEMENTS
 
@@ -111,12 +111,12 @@ class EvictableContents(ElementContents):
         self._table.append((namespace_of(window), key), (value, timestamp))
 
     def elements(self, key: Any, window: Any) -> list[TimestampedValue] | None:
-        """The elements, or None if the window is empty."""
+        """Elements of the window. None if the window is empty."""
         found = self.get(key, window)
         return None if found is None else [TimestampedValue(*pair) for pair in found]
 
     def replace(self, key: Any, window: Any, elements: list[TimestampedValue]) -> None:
-        """Keep only these."""
+        """Replace the elements of the window."""
         place = (namespace_of(window), key)
         if elements:
             self._table.put(place, [tuple(element) for element in elements])

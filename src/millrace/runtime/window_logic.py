@@ -1,4 +1,4 @@
-"""The aggregate and the window function of a window operator, and the calls of the latter."""
+"""Aggregate and window function of a window operator, and the calls of the window function."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Namespace = Any
 
 @dataclass(frozen=True)
 class WindowLogic:
-    """The computation per window: an incremental aggregate, a window function over its result or
+    """Computation per window: an incremental aggregate, a window function over its result or
     over the elements, or both."""
 
     aggregate: AggregateFunction[Any, Any, Any] | None = None
@@ -51,11 +51,11 @@ class WindowLogic:
         return self.aggregate is not None or self.reduce is not None
 
     def functions(self) -> list[Any]:
-        """The user's functions, to open and close."""
+        """User functions to open and close."""
         return [f for f in (self.aggregate, self.reduce, self.window_function) if f is not None]
 
     def accumulate_functions(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """The functions (value, accumulator) -> accumulator and first value -> accumulator."""
+        """Functions (value, accumulator) -> accumulator and first value -> accumulator."""
         aggregate = self.aggregate
         if aggregate is not None:
             add, create = aggregate.add, aggregate.create_accumulator
@@ -64,7 +64,7 @@ class WindowLogic:
         return (lambda value, so_far: reduce(so_far, value)), lambda value: value
 
     def merge_function(self) -> Callable[[Any, Any], Any]:
-        """The function (accumulator, accumulator) -> accumulator."""
+        """Function (accumulator, accumulator) -> accumulator."""
         if self.aggregate is not None:
             return self.aggregate.merge
         return as_callable(self.reduce, "reduce")
@@ -84,7 +84,7 @@ class WindowLogic:
         return function in _MERGEABLE or getattr(function, "mergeable", False) is True
 
     def result_function(self) -> Callable[[Any], Any]:
-        """The function accumulator -> result."""
+        """Function accumulator -> result."""
         return self.aggregate.get_result if self.aggregate is not None else _same
 
 
@@ -93,17 +93,17 @@ def _same(accumulator: Any) -> Any:
 
 
 def namespace_of(window: Window) -> Namespace:
-    """The namespace under which the state of a window is kept."""
+    """Namespace under which the state of a window is stored."""
     return (window.start, window.end) if type(window) is TimeWindow else window
 
 
 def window_of(namespace: Namespace) -> Any:
-    """The window of a namespace; the inverse of `namespace_of`."""
+    """Window of a namespace; the inverse of `namespace_of`."""
     return TimeWindow(*namespace) if type(namespace) is tuple else namespace
 
 
 class ProcessContext(ProcessWindowFunction.Context[Any]):
-    """The context of a process window function; also holds the current key and window."""
+    """Context of a process window function. Also holds the current key and window."""
 
     def __init__(
         self, operator: Operator, current: CurrentKey, states: KeyedStates, merging: bool
@@ -118,7 +118,7 @@ class ProcessContext(ProcessWindowFunction.Context[Any]):
         self._window: Any = None
 
     def enter(self, key: Any, window: Any) -> None:
-        """Make ``key`` and ``window`` the current ones."""
+        """Set the current key and window."""
         self.current.key = key
         self.windowed.key = (namespace_of(window), key)
         self._window = window
@@ -145,7 +145,7 @@ class ProcessContext(ProcessWindowFunction.Context[Any]):
 
 
 class AssignerContext(WindowAssigner.WindowAssignerContext):
-    """The clock and the runtime context, for a window assigner."""
+    """Clock and runtime context of a window assigner."""
 
     def __init__(self, operator: Operator, runtime_context: RuntimeContext) -> None:
         self._operator = operator
@@ -159,7 +159,7 @@ class AssignerContext(WindowAssigner.WindowAssignerContext):
 
 
 class WindowEvaluation:
-    """Calls the window function of one operator, and holds the contexts it is called with."""
+    """Calls the window function of one operator, and holds its contexts."""
 
     def __init__(
         self, operator: FunctionOperator, logic: WindowLogic, merging: bool = False
@@ -187,11 +187,12 @@ class WindowEvaluation:
 
     @property
     def emits_aggregates(self) -> bool:
-        """Whether there is no window function: the aggregate's results are emitted as they are."""
+        """Whether there is no window function. The aggregate's results are then emitted
+        unchanged."""
         return self._logic.window_function is None
 
     def evaluate(self, key: Any, window: Any, elements: list[Any], results: list[Any]) -> None:
-        """Append the results of the window of a key to ``results``; ``elements`` holds its
+        """Append the results of a key's window to ``results``. ``elements`` has the window's
         elements, or the aggregate's one result."""
         if self._call is None:
             results.extend(elements)
@@ -207,12 +208,12 @@ class WindowEvaluation:
 
     @property
     def _shared(self) -> bool:
-        """Whether the function may hold mutable objects that are in state, too; then results are
+        """Whether the function may hold mutable objects that are also in state. Results are then
         copied before they are emitted."""
         return self.current.shared or self.context.windowed.shared
 
     def clear(self, key: Any, window: Any) -> None:
-        """Call ``clear`` of the process window function, when the window is purged."""
+        """Call ``clear`` of the process window function when the window is purged."""
         if self.has_clear:
             self.context.enter(key, window)
             self._logic.window_function.clear(self.context)

@@ -1,4 +1,4 @@
-"""The tables that windows are kept in: each kind of window operator has its own."""
+"""Tables of windows. Each kind of window operator has its own."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ TABLES = (
 
 
 def refuse_other_windows(context: OperatorContext, own: str, merging: bool = False) -> None:
-    """See to it that no windows are in tables other than ``own``: they would never fire.
-    ``merging``: windows merge, and which ones there are is in a table too.
+    """Check that there are no windows in tables other than ``own``, where they would never fire.
+    ``merging`` says whether windows merge, with their set in a table of its own.
 
     Raises:
         CheckpointError: the job was changed and goes on from a checkpoint of its old version.
@@ -51,7 +51,7 @@ def _holds(context: OperatorContext, name: str) -> bool:
 
 
 def other_windows(operator: str) -> CheckpointError:
-    """Make the error about a checkpoint with windows that the operator cannot go on with."""
+    """Error about a checkpoint whose windows the operator cannot continue."""
     return CheckpointError(
         f"the checkpoint has windows of operator '{operator}' in a form that the job no longer "
         "keeps them in: their assigner, aggregation, trigger, evictor, allowed lateness or "

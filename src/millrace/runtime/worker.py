@@ -33,7 +33,7 @@ _watchdog = Watchdog()
 
 
 class Worker:
-    """Holds and runs the subtasks of this process, ordered from the least recently used.
+    """Holds and runs the subtasks of this process, ordered from the least recently used one.
 
     Args:
         source_clock: the clock of source readers.
@@ -68,8 +68,8 @@ class Worker:
         load: Loader,
         write_segment: SegmentWriter | None = None,
     ) -> Iterator[Element]:
-        """Run the subtasks of one task of a level, one after the other; buffers for later levels
-        and the driver are passed on."""
+        """Run the subtasks of one task of a level, one after the other. Buffers for later levels
+        and for the driver are passed on."""
         router = _Router(program, level)
         carried = [
             (stage, index)
@@ -108,8 +108,8 @@ class Worker:
             enter_place(before)
 
     def _change_width(self, program: Program, task: int) -> None:
-        """When the number of tasks has changed: drop subtasks that belong to other tasks now, and
-        give those that stay the new program."""
+        """If the number of tasks has changed, drop subtasks that now belong to other tasks, and
+        pass the new program to the others."""
         width = program.max_width
         if self._widths.setdefault(program.run_id, width) == width:
             return
@@ -135,8 +135,8 @@ class Worker:
         return subtask
 
     def _is_short_of_memory(self, program: Program, epoch: int) -> bool:
-        """Whether the process exceeds the job's memory limit even after dropping subtasks that run
-        elsewhere now and those of other jobs.
+        """Whether the process exceeds the job's memory limit even after dropping subtasks of other
+        jobs and subtasks that now run elsewhere.
 
         If so, the subtask that has just run is evicted: each runs once per epoch, so the least
         recently used one will be needed first.
@@ -150,13 +150,13 @@ class Worker:
         return False
 
     def forget(self, run_id: str) -> None:
-        """Drop all the subtasks of a run."""
+        """Drop all subtasks of a run."""
         self._widths.pop(run_id, None)
         for key in [key for key in self._subtasks if key[0] == run_id]:
             self._subtasks.pop(key).subtask.close()
 
     def close_ended(self) -> None:
-        """Close the subtasks whose input has ended: no other process goes on with what they have
+        """Close the subtasks whose input has ended. No other process continues with their state
         on this host."""
         for held in self._subtasks.values():
             if held.subtask.ended:
@@ -165,7 +165,7 @@ class Worker:
 
 
 class _Router:
-    """Routes buffers from one level: to a stage of it, or to a task of the next level."""
+    """Routes buffers of one level: to a stage of this level, or to a task of the next level."""
 
     def __init__(self, program: Program, level: int) -> None:
         stages = {stage.id: stage for stage in program.stages}
@@ -176,18 +176,18 @@ class _Router:
         self._width = program.max_width
 
     def stage_of(self, buffer: Buffer) -> Stage | None:
-        """The stage that a buffer is for; None: it is an acknowledgement, for the driver."""
+        """Stage that a buffer is for. None if it is an acknowledgement, which is for the driver."""
         if buffer.kind == BufferKind.DELIVERED:
             return self._stages[buffer.edge]
         return None if buffer.kind == BufferKind.ACK else self._targets[buffer.edge]
 
     def next_task(self, buffer: Buffer) -> int:
-        """The task of the next level to send it to; a later level sends it on from there."""
+        """Task of the next level to send a buffer to. A later level forwards it from there."""
         return buffer.target % self._width % self._next
 
 
 def resident_bytes() -> int:
-    """The memory this process holds now (Linux), or its peak elsewhere."""
+    """Bytes of memory that this process holds now (Linux), or its peak elsewhere."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * resource.getpagesize()

@@ -1,1 +1,1 @@
-"""Logging in functions: which job, operator and subtask a record is of, and how it gets out."""
+"""Logging in functions: the job, operator and subtask of each record, and its way to the log."""

@@ -11,7 +11,8 @@ __all__ = ["LogFile"]
 
 
 class LogFile(logging.Handler):
-    """Appends records to a file that others append to as well, or empty when it is too long."""
+    """Appends records to a file that other processes append to as well, or empty if it is too
+    long."""
 
     def __init__(self, path: str | Path) -> None:
         super().__init__()
@@ -24,7 +25,7 @@ class LogFile(logging.Handler):
         self.append_record(record)
 
     def append_record(self, record: logging.LogRecord) -> bool:
-        """Append a record; False: it cannot be told, which has been said."""
+        """Append a record. False if it cannot be formatted; that error has then been reported."""
         try:
             text = self.format(record)
         except Exception:  # arguments that do not fit the message are no reason to fail
@@ -34,7 +35,8 @@ class LogFile(logging.Handler):
         return True
 
     def append(self, line: str) -> None:
-        """Append a line; nothing if the disk is full, as there is nowhere to say so."""
+        """Append a line. If the disk is full, the line is lost, as there is no place for a
+        report."""
         with suppress(OSError):
             os.write(self._descriptor, f"{line}\n".encode(errors="backslashreplace"))
 

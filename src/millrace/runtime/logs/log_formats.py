@@ -1,4 +1,4 @@
-"""The formats of the log: lines for people, and JSON for machines."""
+"""Formats of the log: text lines for people, and JSON for machines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT = "%(asctime)s %(levelname)s %(name)s: "
 
 
 class TextLogFormat(logging.Formatter):
-    """A line for people, with the operator and subtask before what it says.
+    """Text lines for people. The operator and subtask come before the message.
 
     Example:
         >>> record = logging.makeLogRecord(
@@ -30,7 +30,7 @@ class TextLogFormat(logging.Formatter):
         super().__init__(TEXT + "%(place)s%(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text; tracebacks follow on lines of their own."""
+        """The record as text. Tracebacks follow on lines of their own."""
         operator = getattr(record, "operator", None)
         record.place = "" if operator is None else f"[{operator} {getattr(record, 'subtask')}] "  # noqa: B009
         return super().format(record)
@@ -66,27 +66,27 @@ class JsonLogFormat(logging.Formatter):
 
 
 def log_format(as_json: bool) -> logging.Formatter:
-    """The formatter of one of both."""
+    """Formatter for JSON or for text."""
     return JsonLogFormat() if as_json else TextLogFormat()
 
 
 def use_format(as_json: bool, logger: str = "millrace") -> None:
-    """Let the handlers of a logger that have one of these formats take this one, and the handler of
-    last resort, if it has one."""
+    """Set the format of those handlers of a logger that have one of these formats, and of the
+    handler of last resort if it has one."""
     for handler in (*logging.getLogger(logger).handlers, logging.lastResort):
         if handler and isinstance(handler.formatter, TextLogFormat | JsonLogFormat):
             handler.setFormatter(log_format(as_json))
 
 
 def placed(handler: logging.Handler, as_json: bool = False) -> logging.Handler:
-    """The handler, with a format and the place of each record."""
+    """The handler, with a format and a filter that adds the place to each record."""
     handler.setFormatter(log_format(as_json))
     handler.addFilter(PlaceFilter())
     return handler
 
 
 def readable(text: str) -> str:
-    """Lines of a log for people: of those that are JSON what they say.
+    """Lines of a log for people. JSON lines are replaced by their messages.
 
     Example:
         >>> print(readable('begun\\n{"message": "no price", "exception": "KeyError: 3"}\\n{3'))

@@ -1,4 +1,4 @@
-"""A log record as it travels from a worker to the driver."""
+"""A log record in the form in which it travels from a worker to the driver."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["LogLine"]
 
 
 class LogLine(NamedTuple):
-    """What a worker has logged or printed."""
+    """A log record or printed line of a worker."""
 
     created: float
     """Seconds since the epoch of Unix."""

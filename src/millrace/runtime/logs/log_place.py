@@ -1,4 +1,4 @@
-"""The place that a log record comes from: its job, operator and subtask.
+"""Place of origin of a log record: its job, operator and subtask.
 
 Nothing is noted down while records are processed: the operator is looked for among the calls that
 lead to the logger when something is logged.
@@ -20,7 +20,7 @@ __all__ = ["LogPlace", "PlaceFilter", "at_place", "current_place", "enter_place"
 
 
 class LogPlace(NamedTuple):
-    """Where in a job something was logged; what is not known is None."""
+    """Place in a job at which a record was logged. Unknown parts are None."""
 
     job: str | None = None
     operator: str | None = None
@@ -33,13 +33,13 @@ _current = threading.local()
 
 
 def enter_place(place: LogPlace) -> None:
-    """This thread runs something of a job from now on."""
+    """Set the place of this thread from now on."""
     _current.place = place
 
 
 @contextmanager
 def at_place(place: LogPlace) -> Iterator[None]:
-    """In the meantime, this thread runs something of a job."""
+    """Context manager that sets the place of this thread."""
     before = current_place()
     enter_place(place)
     try:
@@ -49,13 +49,13 @@ def at_place(place: LogPlace) -> Iterator[None]:
 
 
 def current_place() -> LogPlace:
-    """What `enter_place` was last told in this thread."""
+    """Place last set in this thread by `enter_place`."""
     place: LogPlace = getattr(_current, "place", _NOWHERE)
     return place
 
 
 def log_place() -> LogPlace:
-    """Where the calling thread is, down to the operator."""
+    """Place of the calling thread, down to the operator."""
     known = current_place()
     owner = owner_of(sys._getframe(1))
     context = getattr(owner, "context", None)  # it has none until it is part of a chain
@@ -65,7 +65,7 @@ def log_place() -> LogPlace:
 
 
 class PlaceFilter(logging.Filter):
-    """Gives every record the attributes ``job``, ``operator`` and ``subtask``; drops none.
+    """Adds the attributes ``job``, ``operator`` and ``subtask`` to every record. Drops none.
 
     Example:
         >>> record = logging.makeLogRecord({"msg": "hello"})
@@ -74,7 +74,7 @@ class PlaceFilter(logging.Filter):
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Complete the record, unless somebody has."""
+        """Add the attributes to the record, unless it already has them."""
         if not hasattr(record, "subtask"):
             record.job, record.operator, record.subtask = log_place()
         return True

@@ -1,4 +1,4 @@
-"""What a job says about logging."""
+"""Log settings of a job."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LogSettings:
 
     @staticmethod
     def of(configuration: Configuration) -> LogSettings:
-        """What a configuration says.
+        """Log settings of a configuration.
 
         Raises:
             ConfigurationError: a level is not one.
@@ -55,7 +55,7 @@ class LogSettings:
         )
 
     def apply_levels(self) -> None:
-        """Set the levels of the loggers that are named."""
+        """Set the levels of the loggers that the settings name."""
         for name, level in self.levels.items():
             logging.getLogger(name).setLevel(level)
 

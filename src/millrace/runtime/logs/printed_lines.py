@@ -1,5 +1,5 @@
-"""What a process prints, line by line: `print` writes the pieces of a line one after the other, and
-who else writes to the same log would get in between."""
+"""Printed output as whole lines. `print` writes a line in pieces, and other writers of the same
+log could write between the pieces."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STDOUT, STDERR = "stdout", "stderr"
 
 
 class PrintedLines(io.TextIOBase):
-    """Stands for standard output or standard error, and hands on whole lines.
+    """Replaces standard output or standard error, and passes on whole lines.
 
     Args:
         stream: what it stands for.
@@ -39,7 +39,7 @@ class PrintedLines(io.TextIOBase):
         """What had been begun when `finish` was last called."""
 
     def write(self, text: str) -> int:
-        """Hand on the lines that are complete; each thread has its own that are not."""
+        """Pass on the complete lines. Each thread has its own incomplete line."""
         writer = self._writer()
         if writer.hands_on:
             with suppress(OSError, ValueError):  # it is broken or closed: nowhere to say so
@@ -62,8 +62,8 @@ class PrintedLines(io.TextIOBase):
             self._hand_on(line)
 
     def finish(self, everything: bool = False) -> None:
-        """Hand on what nobody is going to end: what this thread has begun, threads that are no
-        more, and those that have not gone on since the last call.
+        """Pass on the incomplete lines that will not be completed: of this thread, of ended
+        threads, and lines that have not grown since the last call.
 
         Args:
             everything: also what other threads have only just begun.
@@ -97,11 +97,11 @@ class PrintedLines(io.TextIOBase):
         return writer
 
     def flush(self) -> None:
-        """Of the stream; a line that is not complete waits for its end."""
+        """Flush the stream. Incomplete lines wait for their end."""
         self.stream.flush()
 
     def fileno(self) -> int:
-        """Of the stream, for processes that a function starts."""
+        """File descriptor of the stream, for processes that a function starts."""
         return self.stream.fileno()
 
     def isatty(self) -> bool:
@@ -110,12 +110,12 @@ class PrintedLines(io.TextIOBase):
 
     @property
     def encoding(self) -> str:  # type: ignore[override]
-        """Of the stream."""
+        """Encoding of the stream."""
         return self.stream.encoding
 
     @property
     def errors(self) -> str | None:  # type: ignore[override]
-        """How the stream treats what it cannot encode."""
+        """Error handling of the stream's encoding."""
         return self.stream.errors
 
     def __getattr__(self, name: str) -> Any:
@@ -134,7 +134,7 @@ class _Writer:
 
 
 def log_printed(handler: logging.Handler | None, name: str, stream: TextIO, line: str) -> None:
-    """Log a line that was printed the way of the records: as one of them if these are JSON.
+    """Log a printed line like the records: as a record if the format is JSON, else as the line.
 
     Args:
         handler: what writes the records; None: there is no log yet.
@@ -150,7 +150,7 @@ def log_printed(handler: logging.Handler | None, name: str, stream: TextIO, line
 
 
 def printed_record(name: str, line: str) -> logging.LogRecord:
-    """A line that was printed, as a record.
+    """A log record with a printed line.
 
     Args:
         name: `STDOUT` or `STDERR`.

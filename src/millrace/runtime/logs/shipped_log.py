@@ -1,4 +1,5 @@
-"""The shipped log: what workers on other machines log and print goes to the driver with answers."""
+"""Shipped log: records and printed lines of workers on other machines, which travel to the
+driver with answers."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ MOST_LINES = 1_000
 
 
 class ShippedLog(logging.Handler):
-    """Keeps records until the next answer takes them along; there is one in a worker."""
+    """Keeps records for the next answer to the driver. A worker has one such handler."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +49,7 @@ class ShippedLog(logging.Handler):
         self._lines.append(LogLine(created, level, logger, text[:MOST_CHARACTERS], *place))
 
     def take(self) -> list[LogLine]:
-        """What has been logged since the last call."""
+        """Lines logged since the last call."""
         if not self._lines:
             return []
         taken = [self._lines.popleft() for _ in range(len(self._lines))]
@@ -59,8 +60,8 @@ class ShippedLog(logging.Handler):
         return taken
 
     def printed(self, name: str, line: str) -> None:
-        """Keep a line that was printed by what calls this; a long one in pieces. Not what another
-        handler prints of a record that is kept anyway."""
+        """Keep a printed line; a long line is kept in pieces. A line that another handler prints
+        of a record kept here is dropped."""
         if self._keeps_record_of(sys._getframe(1)):
             return
         created, place = time.time(), log_place()
@@ -69,8 +70,8 @@ class ShippedLog(logging.Handler):
             self.add(created, logging.INFO, name, piece, place)
 
     def _keeps_record_of(self, frame: FrameType | None) -> bool:
-        """Whether the call comes from a handler that has been given a record as this one is; and
-        prints that, no complaint about it. By names: libraries wrap these methods."""
+        """Whether a log handler prints the line, of a record that this handler has kept as well,
+        and not as a complaint. Compares function names, since libraries wrap these methods."""
         while frame is not None and frame.f_code.co_name != "handleError":
             if frame.f_code.co_name == "callHandlers":
                 logger = frame.f_locals.get("self")
@@ -86,7 +87,7 @@ class ShippedLog(logging.Handler):
 
 
 def replay(lines: Iterable[LogLine]) -> None:
-    """Log here, in the driver, what was logged in a worker: under ``millrace.worker``."""
+    """Log the lines of a worker in the driver, under ``millrace.worker``."""
     for line in lines:
         name = f"millrace.worker.{line.logger}"
         record = logging.makeLogRecord(

@@ -1,4 +1,4 @@
-"""The log of a worker that has no file: its standard error."""
+"""Standard error as the log of a worker without a log file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["StandardErrorHandler"]
 
 
 class StandardErrorHandler(logging.StreamHandler[TextIO]):
-    """Writes records to what is standard error; that may be broken, full or closed."""
+    """Writes records to standard error, which may be broken, full or closed."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Complain, unless it is for want of the stream: there is nowhere to say so."""
+        """Report an error, except one of the stream itself: then there is no place for a report."""
         if not isinstance(sys.exception(), OSError) and not self.stream.closed:
             super().handleError(record)

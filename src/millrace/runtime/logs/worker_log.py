@@ -1,4 +1,4 @@
-"""Sets up logging in a worker process, before the first function runs in it."""
+"""Log of a worker process, set up before the first function runs in the process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _shipped = ShippedLog()
 
 
 class _WorkerLog:
-    """Where a worker's records and prints go: as the newest of its jobs wants it."""
+    """Destination of a worker's records and prints, by the settings of its newest job."""
 
     def __init__(self) -> None:
         self.settings = LogSettings()
@@ -39,7 +39,7 @@ class _WorkerLog:
         self._printed_lines: dict[str, PrintedLines] = {}
 
     def use(self, settings: LogSettings) -> str | None:
-        """Let all that is said go where these settings want it.
+        """Send all records and prints to the destination of these settings.
 
         Returns:
             What is wrong with the job's log, if it goes to standard error instead.
@@ -62,7 +62,7 @@ class _WorkerLog:
         return found
 
     def take_prints(self) -> None:
-        """Take what is printed from now on, if it is to go the way of the records."""
+        """Capture printed lines from now on, if they belong in the same log as the records."""
         if not (self.settings.ships or self.settings.json or self.settings.file):
             return
         for name in (STDOUT, STDERR):
@@ -73,7 +73,7 @@ class _WorkerLog:
                 setattr(sys, name, lines)
 
     def finish_prints(self) -> None:
-        """Take what is printed and will not be ended."""
+        """Pass on the incomplete lines that will not be completed."""
         for lines in self._printed_lines.values():
             lines.finish()
 
@@ -87,8 +87,8 @@ _log = _WorkerLog()
 
 
 def set_up_worker_log(settings: LogSettings) -> None:
-    """Let the root logger write to the job's log, and to the driver if that is on another machine.
-    Handlers that the job's modules have set up stay. What is printed goes the same way."""
+    """Let the root logger, and prints, write to the job's log, and to the driver if it is on
+    another machine. Handlers that the job's modules have set up stay."""
     root = logging.getLogger()
     root.setLevel(settings.level or logging.WARNING)
     settings.apply_levels()
@@ -110,12 +110,12 @@ def set_up_worker_log(settings: LogSettings) -> None:
 
 
 def finish_prints() -> None:
-    """Let what functions have printed without an end of line be in the log."""
+    """Write incomplete printed lines of functions to the log."""
     _log.finish_prints()
 
 
 def take_shipped() -> list[LogLine]:
-    """What the driver has yet to log; lines that a function has begun and not ended are taken."""
+    """Lines for the driver to log. Incomplete lines that functions have printed are included."""
     finish_prints()
     return _shipped.take()
 

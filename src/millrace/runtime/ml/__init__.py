@@ -1,1 +1,1 @@
-"""Fitted models as NumPy evaluates them: a batch of rows at a time, without a JVM."""
+"""Fitted models evaluated with NumPy, batch by batch, without a JVM."""

@@ -1,4 +1,4 @@
-"""Stages that make features: what Spark ML's fitted transformers compute, in NumPy."""
+"""Feature stages: the computations of Spark ML's fitted transformers, in NumPy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class AssembledVector(ModelStage):
-    """Numbers and vectors side by side.
+    """Numbers and vectors concatenated to one vector.
 
     Attributes:
         keep_missing: whether a missing number stays one (NaN), or is refused.
@@ -52,7 +52,7 @@ class AssembledVector(ModelStage):
 
 @dataclass(frozen=True)
 class ScaledVector(ModelStage):
-    """``(x - shift) * scale + offset``, and a constant where there is nothing to scale.
+    """``(x - shift) * scale + offset``, and a constant for features that cannot be scaled.
 
     Attributes:
         constants: NaN where there is none.
@@ -75,7 +75,7 @@ class ScaledVector(ModelStage):
 
 @dataclass(frozen=True)
 class UnitVector(ModelStage):
-    """Vectors of length 1 in a norm; a vector of zeros stays one."""
+    """Vectors scaled to length 1 in a norm. Zero vectors stay zero."""
 
     input: str
     output: str
@@ -91,7 +91,7 @@ class UnitVector(ModelStage):
 
 @dataclass(frozen=True)
 class PrincipalComponents(ModelStage):
-    """Vectors in the axes of a matrix."""
+    """Vectors projected on the axes of a matrix."""
 
     input: str
     output: str
@@ -103,7 +103,7 @@ class PrincipalComponents(ModelStage):
 
 @dataclass(frozen=True)
 class IndexedLabels(ModelStage):
-    """Texts as the numbers of known labels.
+    """Texts as the indices of known labels.
 
     Attributes:
         labels: of each column.
@@ -147,7 +147,7 @@ class IndexedLabels(ModelStage):
 
 @dataclass(frozen=True)
 class LabelsOfIndices(ModelStage):
-    """Numbers as the labels that they stand for."""
+    """Indices as the labels that they stand for."""
 
     input: str
     output: str
@@ -160,7 +160,7 @@ class LabelsOfIndices(ModelStage):
 
 @dataclass(frozen=True)
 class OneHotVectors(ModelStage):
-    """Numbers of categories as vectors with a 1 at the category's place.
+    """Category indices as vectors with a 1 at the category's position.
 
     Attributes:
         sizes: numbers of the categories of each column.
@@ -195,7 +195,7 @@ class OneHotVectors(ModelStage):
 
 @dataclass(frozen=True)
 class Buckets(ModelStage):
-    """Numbers of the ranges in which values lie; the last range has its end.
+    """Numbers of the ranges that values lie in. The last range includes its end.
 
     Attributes:
         keep_missing: whether NaN and NULL have the number behind the last, or are refused.
@@ -230,7 +230,7 @@ class Buckets(ModelStage):
 
 @dataclass(frozen=True)
 class FilledColumns(ModelStage):
-    """Values in place of those that are missing.
+    """Columns with replacements for missing values.
 
     Attributes:
         missing: the value that counts as missing, beside NULL; NaN or a number.
@@ -251,7 +251,7 @@ class FilledColumns(ModelStage):
 
 @dataclass(frozen=True)
 class IndexedCategories(ModelStage):
-    """Vectors, some of whose features are numbers of categories instead of values.
+    """Vectors in which some features are replaced by category indices.
 
     Attributes:
         values: per such feature its known values, whose places are the numbers.
@@ -282,7 +282,7 @@ class IndexedCategories(ModelStage):
 
 @dataclass(frozen=True)
 class BinaryThreshold(ModelStage):
-    """1 where a number is larger than a threshold, else 0."""
+    """1 if a number is greater than a threshold, else 0."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]

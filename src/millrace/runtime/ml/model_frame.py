@@ -1,4 +1,4 @@
-"""`ModelFrame`: the columns that stages of a model read and add; `ModelStage`, a stage.
+"""`ModelFrame`: the columns that a model's stages read and add. `ModelStage`: a stage.
 
 A column of numbers is a NumPy array of doubles, NaN where there is none; one of vectors has two
 dimensions; one of texts is an array of objects, None where there is none.
@@ -22,14 +22,14 @@ Doubles = npt.NDArray[np.float64]
 
 
 class ModelFrame:
-    """Columns of equally many rows, by name."""
+    """Columns of equal length, by name."""
 
     def __init__(self, columns: Mapping[str, Column], rows: int) -> None:
         self.columns = dict(columns)
         self.rows = rows
 
     def column(self, name: str) -> Column:
-        """A column as it is.
+        """A column, unconverted.
 
         Raises:
             JobExecutionError: there is none of this name.
@@ -52,14 +52,14 @@ class ModelFrame:
         return found
 
     def vectors(self, name: str) -> Doubles:
-        """A column of vectors: one of numbers is of vectors of one."""
+        """A column of vectors. Numbers become vectors of length one."""
         found = self.numbers(name)
         return found[:, None] if found.ndim == 1 else found
 
 
 class ModelStage(ABC):
-    """A stage of a model, with what it has learnt. Stages are data classes of plain values and
-    arrays, which are what the model's version is made of."""
+    """A stage of a model, with its learnt values. Stages are data classes of plain values and
+    arrays, from which the model's version is computed."""
 
     @abstractmethod
     def apply(self, frame: ModelFrame) -> None:

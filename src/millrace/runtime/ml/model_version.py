@@ -1,4 +1,4 @@
-"""`model_version`: a short text that is the same for models of the same content."""
+"""`model_version`: a short text that is equal for models with equal content."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def _parts(value: Any) -> Iterator[bytes]:
 
 
 def _pickled(value: Any) -> bytes:
-    """Pickled twice: which of its parts are one object depends on how it was made."""
+    """Pickled bytes of a value. It is pickled twice, since the first result depends on which
+    parts happen to be the same object."""
     once: bytes = cloudpickle.dumps(value)
     twice: bytes = cloudpickle.dumps(pickle.loads(once), protocol=5)
     return twice

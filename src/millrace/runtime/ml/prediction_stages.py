@@ -1,4 +1,4 @@
-"""Stages that predict: what Spark ML's fitted models compute, in NumPy."""
+"""Prediction stages: the computations of Spark ML's fitted models, in NumPy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAF = -1
 
 @dataclass(frozen=True)
 class ClassColumns:
-    """Names of the columns that a classifier adds; empty: it adds none.
+    """Names of the columns that a classifier adds. An empty name adds no column.
 
     Attributes:
         thresholds: per class; of the classes the one with the largest quotient of probability and
@@ -38,7 +38,7 @@ class ClassColumns:
     thresholds: Doubles | None = None
 
     def add(self, frame: ModelFrame, raw: Doubles, probability: Doubles | None) -> None:
-        """Add them."""
+        """Add the columns to the frame."""
         if self.raw:
             frame.columns[self.raw] = raw
         if self.probability and probability is not None:
@@ -92,7 +92,8 @@ _LINKS: dict[str, Callable[[Doubles], Doubles]] = {
 
 @dataclass(frozen=True)
 class LinearClasses(ModelStage):
-    """A linear classifier: of two classes with one row of coefficients, of more with one each.
+    """A linear classifier, with one row of coefficients for two classes and one row per class for
+    more.
 
     Attributes:
         threshold: of two classes: from where on the second is predicted; of the probability, or of
@@ -125,7 +126,7 @@ class LinearClasses(ModelStage):
 
 @dataclass(frozen=True)
 class Forest:
-    """Decision trees in arrays, one node after the other; roots come first in each tree.
+    """Decision trees as arrays of nodes, tree after tree. The root is the first node of each tree.
 
     Attributes:
         roots: the node with which each tree begins.
@@ -144,7 +145,7 @@ class Forest:
     values: Doubles
 
     def leaves(self, root: int, vectors: Doubles) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """The leaf that each row comes to: all rows go down a level at a time."""
+        """Leaf that each row reaches. All rows go down one level at a time."""
         at = np.full(len(vectors), root, np.int64)
         rows = np.flatnonzero(self.features[at] != _LEAF)
         while rows.size:
@@ -161,7 +162,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class ForestNumbers(ModelStage):
-    """A number from trees: the weighted sum of theirs."""
+    """A number from trees: the weighted sum of their numbers."""
 
     features: str
     prediction: str
@@ -175,7 +176,7 @@ class ForestNumbers(ModelStage):
 
 
 def summed(forest: Forest, weights: tuple[float, ...], vectors: Doubles) -> Doubles:
-    """The weighted sum of the numbers of trees."""
+    """Weighted sum of the trees' numbers."""
     total = np.zeros(len(vectors), np.float64)
     for root, weight in zip(forest.roots, weights, strict=True):
         total += weight * forest.values[forest.leaves(root, vectors)]
@@ -218,7 +219,7 @@ class ForestClasses(ModelStage):
 
 @dataclass(frozen=True)
 class NearestCentre(ModelStage):
-    """The number of the nearest of some centres.
+    """Index of the nearest cluster centre.
 
     Attributes:
         cosine: whether nearness is of directions, not of places.

@@ -1,4 +1,4 @@
-"""`Scorer`: what a job calls with a batch of a model's input columns."""
+"""`Scorer`: the object that a job calls with a batch of a model's input columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMATS = ("pandas", "arrow", "numpy", "polars")
 
 
 class Scorer(ABC):
-    """A model in a job: it goes to the workers with the operator that calls it.
+    """A model in a job. It is shipped to the workers with the operator that calls it.
 
     Attributes:
         version: of the model, as it stands in savepoints.
@@ -34,7 +34,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def score(self, batch: pyarrow.RecordBatch) -> list[pyarrow.Array]:
-        """The output columns for a batch of the input columns.
+        """Output columns for a batch of input columns.
 
         Raises:
             JobExecutionError: the model does not take a value, or gives what it should not.
@@ -42,7 +42,7 @@ class Scorer(ABC):
 
 
 class StagedScorer(Scorer):
-    """Stages in NumPy, one after the other.
+    """NumPy stages, applied one after the other.
 
     Args:
         stages: of the model.
@@ -68,7 +68,8 @@ class StagedScorer(Scorer):
             self._try_nothing()
 
     def _try_nothing(self) -> None:
-        """No rows tell already whether the columns are those that the stages read and give."""
+        """Score a batch without rows, to check that the declared columns are the ones that the
+        stages read and add."""
         import pyarrow as pa
 
         arrays = [pa.array([], arrow_type(field.type)) for field in self._input.fields]
@@ -91,7 +92,7 @@ class StagedScorer(Scorer):
 
 
 class PredictScorer(Scorer):
-    """Any object with a method that takes a batch, such as those of scikit-learn.
+    """Any object with a method that takes a batch, such as a model of scikit-learn.
 
     Args:
         model: the object; it is pickled, by value where its class is of the program.
@@ -213,7 +214,7 @@ def _plain(column: Any) -> Any:
 
 
 def _as_numpy(field: RowField, column: Any) -> Any:
-    """Numbers as doubles, arrays as vectors, texts as objects."""
+    """A column in NumPy: numbers as doubles, arrays as vectors, texts as objects."""
     import numpy as np
     import pyarrow as pa
 

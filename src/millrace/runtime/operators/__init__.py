@@ -1,1 +1,1 @@
-"""The operators, one module each."""
+"""Operators, one per module."""

@@ -1,4 +1,4 @@
-"""The operator of asynchronous I/O: many requests in flight at once, also across epochs.
+"""Operator of asynchronous I/O: many concurrent requests, which may continue across epochs.
 
 Requests that are in flight when an epoch ends are part of the checkpoint, with the watermarks that
 are queued behind them; a subtask that restores them starts them again. If the parallelism has
@@ -38,7 +38,7 @@ WAKE_UP_INTERVAL_MS = 10
 
 @dataclass
 class _QueueEntry:
-    """A record whose request is in flight or done, or a watermark behind such records."""
+    """A record whose request is in flight or done, or a watermark after such records."""
 
     number: int
     value: Any = None
@@ -50,13 +50,13 @@ class _QueueEntry:
 
     @property
     def is_watermark(self) -> bool:
-        """Whether it is a watermark."""
+        """Whether the entry is a watermark."""
         return self.watermark is not None
 
 
 @dataclass(frozen=True)
 class AsyncSpec:
-    """The settings of asynchronous requests: timeout, capacity, order of results, retries."""
+    """Settings of asynchronous requests: timeout, capacity, order of results, retries."""
 
     timeout_ms: int
     capacity: int
@@ -73,8 +73,8 @@ _BEHIND_ALL = 1 << 62
 def _merged_watermarks(
     restored: list[tuple[int, list[tuple[int, int]]]],
 ) -> tuple[int, list[tuple[int, int]]]:
-    """The watermarks after requests were redistributed: the smallest one emitted, and the smallest
-    one received, which is queued behind all requests."""
+    """Watermarks after a redistribution of requests: the smallest one emitted, and the smallest
+    one received, which is queued after all requests."""
     emitted = min(watermark for watermark, _ in restored)
     received = min(queued[-1][1] if queued else watermark for watermark, queued in restored)
     return emitted, [(_BEHIND_ALL, received)] if received > emitted else []
@@ -125,7 +125,7 @@ class AsyncWaitOperator(FunctionOperator):
         self._start([queued for queued in self._queue if not queued.is_watermark])
 
     def _restored(self, watermarks: Sequence[tuple[int, int]]) -> list[_QueueEntry]:
-        """The queue as it was at the checkpoint."""
+        """The queue from the checkpoint."""
         entries = self._table.data.items()
         records = [_QueueEntry(key[1], entry[0], entry[1], entry=entry) for key, entry in entries]
         behind = [_QueueEntry(number, watermark=watermark) for number, watermark in watermarks]
@@ -183,7 +183,8 @@ class AsyncWaitOperator(FunctionOperator):
         super().end_epoch(ended)
 
     def output_idle(self, input_idle: bool) -> bool:
-        """Whether the output is idle: not while the queue holds results or watermarks back."""
+        """Whether the output is idle. It is not while the queue holds back results or
+        watermarks."""
         return input_idle and not self._queue
 
     def next_wakeup(self) -> int | None:
@@ -210,8 +211,8 @@ class AsyncWaitOperator(FunctionOperator):
             self._collect(None)
 
     def _collect(self, wait: float | None) -> None:
-        """Take the results of requests that have ended, and emit those that are next; ``wait``:
-        seconds to wait for one, None: without limit."""
+        """Take the results of ended requests, and emit the ones whose turn it is. ``wait`` is
+        the time in seconds to wait for a result, None for no limit."""
         assert self._requests is not None
         for done in self._requests.ended(wait):
             queued = self._in_flight.pop(done.number)
@@ -222,7 +223,7 @@ class AsyncWaitOperator(FunctionOperator):
             self._emit_unordered()
 
     def _results(self, value: Any, done: Done) -> list[Any]:
-        """The results of a request; raises the error it failed with."""
+        """Results of a request. Raises the request's error if it failed."""
         # `describe_failure` finds the record of an error in the variable `value` of the traceback
         if done.error is not None:
             raise done.error
@@ -248,7 +249,7 @@ class AsyncWaitOperator(FunctionOperator):
         self._emit_batch(batch)
 
     def _emit_unordered(self) -> None:
-        """Records may overtake records, but not watermarks."""
+        """Emit all available results. Records may overtake records, but not watermarks."""
         while self._queue:
             ended: list[_QueueEntry] = []
             in_flight: list[_QueueEntry] = []
@@ -276,7 +277,7 @@ class AsyncWaitOperator(FunctionOperator):
         super().process_watermark(queued.watermark)
 
     def _snapshot(self) -> None:
-        """Write the queue to the operator state: only what differs from the epoch before."""
+        """Write the changes of the queue since the last epoch to the operator state."""
         index, table = self.context.subtask_index, self._table
         records = {(index, q.number): q for q in self._queue if not q.is_watermark}
         for key in [key for key in table.data if key not in records]:

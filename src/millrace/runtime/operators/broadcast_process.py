@@ -1,4 +1,5 @@
-"""The broadcast state pattern: one stream's records rule how another's are handled.
+"""Broadcast state pattern: the records of one stream control how records of another stream are
+processed.
 
 Input 0 is the stream that is not broadcast, input 1 the broadcast one.
 """
@@ -35,7 +36,7 @@ def _declared(descriptors: Descriptors) -> tuple[OperatorStateDeclaration, ...]:
 
 
 class _BroadcastStates:
-    """The maps that the program declared, to read and to write."""
+    """The maps that the program declared, for writing and for reading."""
 
     def __init__(self, operator: Operator, descriptors: Descriptors) -> None:
         context = operator.context
@@ -48,24 +49,24 @@ class _BroadcastStates:
         """What `hold_mutable` has found; None: it must look again."""
 
     def writable(self, descriptor: MapStateDescriptor[Any, Any]) -> BroadcastMap:
-        """The map of a descriptor."""
+        """Writable map for a descriptor."""
         found: BroadcastMap = self._found(self._writable, descriptor)
         return found
 
     def readable(self, descriptor: MapStateDescriptor[Any, Any]) -> ReadOnlyMap:
-        """The same, to be read only."""
+        """Read-only map for a descriptor."""
         found: ReadOnlyMap = self._found(self._readable, descriptor)
         return found
 
     def hold_mutable(self) -> bool:
-        """Whether user code may have got an object that is in state and can be changed in place."""
+        """Whether user code may hold an object that is in state and can be changed in place."""
         if self._mutable is None:
             maps = [state for _, state in self._readable.values()]
             self._mutable = not all(are_immutable(list(state.values())) for state in maps)
         return self._mutable
 
     def changed(self) -> None:
-        """Something may have been written."""
+        """Note that user code may have written to the maps."""
         self._mutable = None
 
     def _found(self, among: dict[str, tuple[Any, Any]], descriptor: StateDescriptor) -> Any:
@@ -137,7 +138,8 @@ class BroadcastProcessOperator(FunctionOperator):
 
 
 class _KeyedReadOnly(_ReadOnly, KeyedBroadcastProcessFunction.OnTimerContext):
-    """Given to the keyed side and to timers; finds keys and timers in the operator's context."""
+    """Context of the keyed side and of timers. It takes keys and timers from the operator's
+    context."""
 
     def __init__(self, operator: KeyedBroadcastProcessOperator, states: _BroadcastStates) -> None:
         super().__init__(operator, states)
@@ -175,7 +177,7 @@ class _KeyedWriting(_Writing, KeyedBroadcastProcessFunction.Context):
 
 
 class _NoKey:
-    """The current key while a record of the broadcast stream is in hand: there is none."""
+    """The current key while a record of the broadcast stream is processed: there is none."""
 
     def __hash__(self) -> int:
         raise StateError(
@@ -206,7 +208,7 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
         self._broadcast = producing(function.process_broadcast_element)
 
     def leave_key(self) -> None:
-        """No key is the current one."""
+        """Unset the current key."""
         self.current.key = NO_KEY
 
     def process_input(self, number: int, values: list[Any], timestamps: list[int] | None) -> None:
@@ -234,7 +236,8 @@ def _process(
     values: list[Any],
     timestamps: list[int] | None,
 ) -> None:
-    """Call a function with every record and emit what it yields; copies if state may share it."""
+    """Call a function with every record and emit the results. With ``shared`` the results are
+    copied, since state may hold the same objects."""
     results: list[Any] = []
     times: list[int] = []
     for index, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""Finds the matches of a pattern in the events of each key, in the order of their times.
+"""Finds the matches of a pattern in the events of each key, in the order of event times.
 
 Semantics: Flink docs, "FlinkCEP"; class ``CepOperator``. Events wait until the watermark has passed
 them. Whether a match can begin with an event is found out for whole batches; only keys where one
@@ -74,7 +74,7 @@ class CepOperator(PatternOperator):
     # -- matching ----------------------------------------------------------------------------------
 
     def _matched(self, batch: Batch) -> Results:
-        """Return the times and results of new events. Only events of keys looked at are sorted."""
+        """Times and results of new events. Only events of keys that need processing are sorted."""
         results: Results = []
         keys, values, times = batch
         if not values:
@@ -114,14 +114,14 @@ class CepOperator(PatternOperator):
         self._leave(key, live)
 
     def _leave(self, key: Any, live: KeyMatches) -> None:
-        """Done with a key for now."""
+        """Set the next deadline of a key, and drop the key if it has no matches."""
         deadline = self._matcher.next_deadline(live.of(ONLY))
         if deadline is not None:
             self._deadlines.set(key, deadline)
         self._buffer.drop_if_empty(key, live)
 
     def _advanced(self, time: int) -> Results:
-        """Return the times and results of the passing of time."""
+        """Times and results caused by the passing of time."""
         results: Results = []
         due = self._deadlines.take_due(time)
         self._buffer.prefetch(due)

@@ -10,7 +10,7 @@ from millrace.runtime.produced_records import producing
 
 
 class CoMapOperator(MapOperator):
-    """Applies the one or the other method of a `CoMapFunction` to every record."""
+    """Applies the method of a `CoMapFunction` for the record's input."""
 
     def open(self) -> None:
         self.open_function(None)
@@ -22,7 +22,7 @@ class CoMapOperator(MapOperator):
 
 
 class CoFlatMapOperator(FlatMapOperator):
-    """Applies the one or the other method of a `CoFlatMapFunction` to every record."""
+    """Applies the method of a `CoFlatMapFunction` for the record's input."""
 
     def open(self) -> None:
         self.open_function(None)

@@ -1,5 +1,5 @@
-"""CoProcess functions: two inputs, with event times and side outputs, and with keys state and
-timers."""
+"""CoProcess functions: two inputs with event times and side outputs, and on keyed streams state
+and timers."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ class KeyedCoProcessOperator(KeyedProcessOperator):
 
 
 def _ignore_timer(timestamp: int, ctx: Any) -> None:
-    """For functions without timers."""
+    """Timer callback of functions without timers."""
 
 
 class KeyedCoMap(Adapter):
     """A `CoMapFunction` on keyed streams."""
 
     def process_element1(self, value: Any, ctx: Any) -> Any:
-        """A record of the first stream."""
+        """Map a record of the first stream."""
         return (self.wrapped.map1(value),)
 
     def process_element2(self, value: Any, ctx: Any) -> Any:
-        """A record of the second stream."""
+        """Map a record of the second stream."""
         return (self.wrapped.map2(value),)
 
 
@@ -65,9 +65,9 @@ class KeyedCoFlatMap(Adapter):
     """A `CoFlatMapFunction` on keyed streams."""
 
     def process_element1(self, value: Any, ctx: Any) -> Any:
-        """A record of the first stream."""
+        """Map a record of the first stream."""
         return self.wrapped.flat_map1(value)
 
     def process_element2(self, value: Any, ctx: Any) -> Any:
-        """A record of the second stream."""
+        """Map a record of the second stream."""
         return self.wrapped.flat_map2(value)

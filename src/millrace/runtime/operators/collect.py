@@ -1,4 +1,4 @@
-"""Collect: hands records to the client with the acknowledgement of the epoch."""
+"""Collect sink: sends records to the client with the acknowledgement of the epoch."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millrace.state.serialization.payload import encode
 
 
 class CollectOperator(Operator):
-    """The end of a stream whose records the client (or `print`) wants."""
+    """Sink of a stream whose records the client or `print` reads."""
 
     def open(self) -> None:
         self._values: list[Any] = []

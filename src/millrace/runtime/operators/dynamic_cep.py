@@ -1,4 +1,5 @@
-"""Finds the matches of many patterns, which come and go while it runs, in the events of each key.
+"""Finds the matches of many patterns in the events of each key. Patterns may be added and removed
+while the job runs.
 
 Input 0 are the events, input 1 the rules; those are broadcast. For a batch of events it is found
 out first which rules' matches may begin with which event. Only keys where one may, or has begun,
@@ -176,7 +177,7 @@ class DynamicCepOperator(PatternOperator):
         self._leave(key, live, seen)
 
     def _woken(self, live: KeyMatches, value: Any) -> list[ActiveRule]:
-        """The rules that may do something with an event other than begin with it."""
+        """Rules whose partial matches an event may change."""
         active = self._rules.active
         woken: list[ActiveRule] = []
         for id, matches in live.matches.items():
@@ -202,7 +203,7 @@ class DynamicCepOperator(PatternOperator):
         starts: bool,
         results: Results,
     ) -> Matches:
-        """Let a rule take an event."""
+        """Process an event for a rule."""
         matches = live.of(rule.id)
         self._advance(key, rule, matches, event.order[0], results)
         try:
@@ -222,7 +223,7 @@ class DynamicCepOperator(PatternOperator):
     def _begin(
         self, key: Any, live: KeyMatches, rule: ActiveRule, event: BufferedEvent, results: Results
     ) -> Matches:
-        """Let a rule take an event that concerns none of its partial matches."""
+        """Process an event for a rule none of whose partial matches it changes."""
         if rule.begins is None:
             return self._process(key, live, rule, event, True, results)
         matches = live.of(rule.id)
@@ -245,7 +246,8 @@ class DynamicCepOperator(PatternOperator):
         return matches
 
     def _leave(self, key: Any, live: KeyMatches, seen: Iterable[Matches]) -> None:
-        """Done with a key for now; of matches not seen it is known when to look at them."""
+        """Set the next deadline of a key, and drop the key if it has no matches. Only the
+        matches ``seen`` may have a new deadline."""
         deadline = _earliest(seen)
         if deadline is not None:
             self._deadlines.set(key, deadline)
@@ -266,7 +268,7 @@ class DynamicCepOperator(PatternOperator):
         return results
 
     def _due(self, live: KeyMatches, time: int) -> list[ActiveRule]:
-        """The rules of which time has ended something, in the order of their numbers."""
+        """Rules with a deadline that has passed, in the order of their numbers."""
         active = self._rules.active
         due = [
             active[id]
@@ -279,7 +281,7 @@ class DynamicCepOperator(PatternOperator):
     def _advance(
         self, key: Any, rule: ActiveRule, matches: Matches, time: int, results: Results
     ) -> None:
-        """Let time end what a rule has."""
+        """End the matches and transitions of a rule that are due."""
         if matches.deadline is not None and matches.deadline <= time:
             found, timed_out = rule.matcher.advance_time(matches, time)
             if found or self._process_timed_out is not None:
@@ -305,7 +307,7 @@ class DynamicCepOperator(PatternOperator):
 
 
 def _earliest(all_matches: Iterable[Matches]) -> int | None:
-    """When time next ends something."""
+    """Earliest deadline of all matches."""
     deadlines = [matches.deadline for matches in all_matches if matches.deadline is not None]
     return min(deadlines, default=None)
 

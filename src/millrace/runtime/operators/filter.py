@@ -1,4 +1,4 @@
-"""The filter operator: emits the records for which a predicate is true."""
+"""Filter operator: emits the records for which a predicate is true."""
 
 from __future__ import annotations
 

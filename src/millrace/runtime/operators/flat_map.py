@@ -1,4 +1,4 @@
-"""Flat map: one record in, any number out."""
+"""Flat map: one record in, any number of records out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millrace.runtime.produced_records import producing
 
 
 class FlatMapOperator(FunctionOperator):
-    """Emits all that the function returns or yields per record; None counts as nothing."""
+    """Emits all records that the function returns or yields. None stands for no records."""
 
     def open(self) -> None:
         super().open()

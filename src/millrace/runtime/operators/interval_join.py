@@ -1,4 +1,4 @@
-"""Interval join: pairs of records of one key whose event times are close enough.
+"""Interval join: pairs of records of one key whose event times are within an interval.
 
 Each side keeps its records per key until no later record of the other can match them. A derived
 index, sorted by time, finds the matches. Semantics: Flink docs, "Joining", Interval Join; class
@@ -33,7 +33,7 @@ Place = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Interval:
-    """right.time - left.time lies within these, ms, both inclusive."""
+    """Bounds of right.time - left.time in ms, both inclusive."""
 
     lower: int
     upper: int
@@ -56,7 +56,7 @@ class _JoinContext(ProcessJoinFunction.Context):
 
 
 class _Side:
-    """The records of one side that may still be matched."""
+    """Records of one side that may still be matched."""
 
     def __init__(self, table: NestedTable, lower: int, upper: int, keep: int) -> None:
         self.table = table
@@ -66,7 +66,7 @@ class _Side:
         self.forget()
 
     def forget(self) -> None:
-        """Make everything derived anew from the table."""
+        """Drop everything that is derived from the table."""
         self._index: dict[Any, list[Place]] = {}
         self._expiring: dict[int, list[tuple[Any, Place]]] = {}
         """By event time of records: where they are."""
@@ -81,7 +81,7 @@ class _Side:
         heapify(self._times)
 
     def add(self, key: Any, place: Place, value: Any) -> None:
-        """Keep a record."""
+        """Add a record."""
         index = self._index.get(key)
         if index is not None:
             insort(index, place)
@@ -108,7 +108,7 @@ class _Side:
         return [(place[0], entries[place]) for place in index[start:end]]
 
     def expire(self, watermark: int) -> None:
-        """Delete what no record after the watermark can match."""
+        """Delete the records that no record after the watermark can match."""
         last = watermark - self._keep
         while self._times and self._times[0] <= last:
             for key, place in self._expiring.pop(heappop(self._times)):

@@ -1,4 +1,5 @@
-"""Both ends of a loop: the tail collects what is fed back, the head emits it in the next epoch.
+"""Both ends of a loop: the tail collects the records to feed back, the head emits them in the next
+epoch.
 
 What the tail takes in epoch n is its operator state, so it is part of every checkpoint and is
 redistributed like any state. In epoch n + 1 the head of the same index reads it there: both are in
@@ -24,7 +25,8 @@ from millrace.state.table_id import TableId
 
 
 def _least_ended(kept: list[tuple[str, int]]) -> tuple[str, int]:
-    """The loop is over when it is over for all."""
+    """Ending state of a loop after a rescaling: the loop has ended only if it has ended in all
+    former subtasks."""
     return min(kept, key=lambda ending: (ending[0] == "released", ending[1]))
 
 
@@ -44,13 +46,13 @@ Taken = list[tuple[list[Any], list[int] | None]]
 
 
 def fed_back(state: SubtaskState, tail: str) -> list[bytes]:
-    """Read the records fed back in the epoch before from the state of the tail with that uid."""
+    """Records fed back in the epoch before, from the state of the tail with this uid."""
     table = state.table(TableId(tail, _FEEDBACK.name), _FEEDBACK.table_kind)
     return [table.data[place] for place in sorted(table.data)]
 
 
 class IterationHeadOperator(Operator):
-    """Emits its input, and what was fed back in the epoch before."""
+    """Emits its input, and the records fed back in the epoch before."""
 
     operator_states = (_ENDING,)
 
@@ -113,7 +115,7 @@ class IterationHeadOperator(Operator):
 
 
 class IterationTailOperator(Operator):
-    """Takes what is to be fed back, and keeps it as operator state until the next epoch."""
+    """Collects the records to feed back, and keeps them as operator state until the next epoch."""
 
     operator_states = (_FEEDBACK,)
 
@@ -136,7 +138,7 @@ class IterationTailOperator(Operator):
         self._taken.append((values, timestamps))
 
     def take(self) -> Taken:
-        """Take the records fed back so far in this epoch, to be emitted at once."""
+        """Take the records fed back so far in this epoch, to emit them at once."""
         taken, self._taken = self._taken, []
         return taken
 

@@ -1,4 +1,4 @@
-"""Map, flat map and filter functions that use keyed state, run as keyed process functions.
+"""Map, flat map and filter functions with keyed state, run as keyed process functions.
 
 Semantics: Flink docs, "Working with State": any rich function on a keyed stream has keyed state.
 """
@@ -35,7 +35,7 @@ class _Filter(Adapter, KeyedProcessFunction[Any, Any, Any]):
 
 
 def with_keyed_state(function: Function) -> KeyedProcessFunction[Any, Any, Any]:
-    """The function as a keyed process function, so that its `open` can get keyed state."""
+    """The function as a keyed process function, so that `open` can use keyed state."""
     if isinstance(function, MapFunction):
         return _Map(function)
     if isinstance(function, FlatMapFunction):

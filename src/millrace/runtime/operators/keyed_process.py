@@ -86,7 +86,7 @@ class KeyedProcessOperator(FunctionOperator):
         self.bind()
 
     def bind(self) -> None:
-        """Find the user's methods."""
+        """Look up the user's methods."""
         self._element = producing(self.function.process_element)
         self._on_timer = producing(self.function.on_timer)
 
@@ -138,7 +138,7 @@ class KeyedProcessOperator(FunctionOperator):
         self.emit_results(results, times)
 
     def _take(self, produced: Iterable[Any], results: list[Any]) -> None:
-        """Add what a call produced; copies of objects that are in state too."""
+        """Add the results of a call. Objects that are also in state are copied."""
         shared = self.current.shared
         results.extend(map(detached, produced) if shared else produced)
         if self.current.shared and not shared:  # earlier results may be in state since this call

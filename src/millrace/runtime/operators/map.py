@@ -1,4 +1,4 @@
-"""Map: one record in, one out."""
+"""Map: one record in, one record out."""
 
 from __future__ import annotations
 

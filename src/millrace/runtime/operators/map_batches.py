@@ -1,4 +1,4 @@
-"""Vectorised functions: whole batches as Arrow record batches, pandas or Polars frames."""
+"""Vectorised functions: whole batches as Arrow record batches, or as pandas or Polars frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class BatchSpec:
 
 
 class MapBatchesOperator(FunctionOperator):
-    """Calls a function with every batch, in columns."""
+    """Calls a function with every batch, in form of columns."""
 
     takes = BatchForm.COLUMNS
     method = "map_batch"
@@ -44,7 +44,7 @@ class MapBatchesOperator(FunctionOperator):
         self.emit_batches(batch, self._map)
 
     def emit_batches(self, batch: ColumnBatch, function: Callable[[Any], Any]) -> None:
-        """Emit what a function makes of a batch, in the format of the program."""
+        """Call a function with a batch in the program's format, and emit its results."""
         data: Any = batch.data
         column = self._spec.timestamp_column
         if column is not None:
@@ -64,7 +64,7 @@ class MapBatchesOperator(FunctionOperator):
         return data.append_column(column, times)
 
     def _times_of(self, column: Any) -> Any:
-        """The event times that a function gave; None if there are none."""
+        """Event times in a column of the function's result. None if there are none."""
         if column.null_count == len(column):
             return None
         if column.null_count or not _is_number(column.type):
@@ -111,7 +111,7 @@ def _is_number(kind: Any) -> bool:
 
 
 def _batches(result: Any, unwrap: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
-    """The record batches of what a function returned: one frame, several, or None."""
+    """Record batches of a function's result, which may be one frame, several frames, or None."""
     if result is None:
         return
     if isinstance(result, Iterator):
@@ -125,7 +125,7 @@ Conversions = tuple[Callable[[Any], Any], Callable[[Any], Iterable[Any]]]
 
 
 def _conversions(batch_format: str) -> Conversions:
-    """(record batch -> frame, frame -> record batches)."""
+    """Functions (record batch -> frame) and (frame -> record batches)."""
     if batch_format == "pandas":
         return pandas_frame, _from_pandas
     if batch_format == "polars":
@@ -148,8 +148,8 @@ def _from_arrow(result: Any) -> list[Any]:
 
 
 def pandas_frame(batch: Any, **options: Any) -> Any:
-    """A batch or table as a frame. Integers of which some are missing stay integers: in a column of
-    NumPy they would be floats, and large ones other numbers.
+    """A batch or table as a pandas frame. Integers with missing values stay integers; NumPy would
+    make them floats, and change large ones.
 
     Args:
         options: of pyarrow's `to_pandas`.
@@ -174,7 +174,8 @@ def _misses_integers(column: Any) -> bool:
 
 
 def _nullable_dtype(kind: Any) -> Any:
-    """pandas' own dtype of integers with missing ones; what has integers inside stays Arrow's."""
+    """pandas' own dtype for integers with missing values. Nested types with integers inside stay
+    Arrow types."""
     from pyarrow import types
 
     pandas = import_module("pandas")
@@ -202,7 +203,7 @@ def _from_polars(result: Any) -> list[Any]:
 
 
 def checked_batches(method: str, spec: BatchSpec) -> BatchSpec:
-    """The format of batches; raises JobDefinitionError unless it is known and its library
+    """The format of batches. Raises JobDefinitionError if it is unknown or its library is not
     installed."""
     if spec.records not in FORMS:
         raise JobDefinitionError(f"records is one of {', '.join(FORMS)}, got {spec.records!r}")

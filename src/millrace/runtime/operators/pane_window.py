@@ -1,4 +1,4 @@
-"""Windows of event time with the plain trigger: whole panes of accumulators or of elements.
+"""Event-time windows with the default trigger: whole panes of accumulators or elements.
 
 A pane holds what one window has of every key of this subtask, so a window fires and is purged as a
 whole. Semantics: Flink docs, "Windows" (event-time trigger; a record is late when the watermark has
@@ -37,7 +37,7 @@ KeyBatch = Callable[[list[Any]], list[Any]]
 
 
 class PaneWindowOperator(FunctionOperator):
-    """Assigns records to windows, keeps their panes, fires them with the watermark."""
+    """Assigns records to windows, keeps their panes, and fires windows with the watermark."""
 
     tables = PANE_ACCUMULATORS, PANE_ELEMENTS
     kinds = PANES, table_kinds.PANE_ELEMENTS
@@ -104,14 +104,15 @@ class PaneWindowOperator(FunctionOperator):
             self._late.take(self._late_tag, late, values, timestamps)
 
     def _add_batch(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
-        """Add each record to its pane; gives the positions of those that are too late."""
+        """Add each record to its pane, and return the positions of the late records."""
         if self._table.spills and self._logic.incremental:
             self._prefetch(keys, panes)
         add = self._add_incremental if self._logic.incremental else self._add_elements
         return add(keys, values, panes)
 
     def _add_assigned(self, keys: list[Any], values: list[Any], timestamps: list[int]) -> list[int]:
-        """Several windows per record: each (record, window) is added; late if all of them are."""
+        """Add each record to all its windows, and return the positions of the late records. A
+        record is late if all its windows are."""
         assign, context = self._assigner.assign_windows, self._evaluation.assigner_context
         places: list[int] = []
         panes: list[Pane] = []
@@ -129,11 +130,11 @@ class PaneWindowOperator(FunctionOperator):
         return sorted(missed)
 
     def _over(self) -> int:
-        """Windows that end by then have fired, ms since the epoch."""
+        """Time in ms since the epoch up to which all windows that end have fired."""
         return self.watermark
 
     def _last_moment(self, pane: Pane) -> int:
-        """When the last window with this pane fires, ms since the epoch."""
+        """Time at which the last window with this pane fires, in ms since the epoch."""
         return pane[1] - 1
 
     def _add_incremental(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
@@ -141,14 +142,15 @@ class PaneWindowOperator(FunctionOperator):
         return self._table.upsert_many(batch, self._add, self._create, self._admitting())
 
     def _add_elements(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
-        """Elements are kept per key and epoch, so an epoch's delta holds only its own."""
+        """Add elements, stored per key and epoch, so that an epoch's delta holds only its own
+        elements."""
         epoch = self._epoch
         places = [(key, epoch) for key in keys]
         return self._table.append_many((panes, places, values), self._admitting())
 
     def _admitting(self) -> Callable[[Pane], bool]:
-        """Whether a pane may be added to: not all its windows have fired. A new one is
-        scheduled."""
+        """Function that tells whether records may be added to a pane: not if all its windows
+        have fired. A new pane is scheduled."""
         over, data = self._over(), self._table.data
 
         def admits(pane: Pane) -> bool:
@@ -168,7 +170,7 @@ class PaneWindowOperator(FunctionOperator):
             self._table.prefetch_inner(pane, found)
 
     def _schedule(self, pane: Pane) -> None:
-        """A new pane: its windows will have to fire."""
+        """Schedule the windows of a new pane."""
         heappush(self._ends, (pane[1] - 1, pane))
 
     def process_watermark(self, timestamp: int) -> None:
@@ -181,7 +183,7 @@ class PaneWindowOperator(FunctionOperator):
         super().process_watermark(timestamp)
 
     def _fire(self, window: TimeWindow, contents: list[tuple[Any, Any]]) -> None:
-        """Emit what the window of each key gives."""
+        """Emit the results of a window for each key."""
         evaluation, incremental = self._evaluation, self._logic.incremental
         if evaluation.emits_aggregates:
             results = [value for _, value in contents]
@@ -193,7 +195,7 @@ class PaneWindowOperator(FunctionOperator):
         self.emit_results(results, [window.max_timestamp()] * len(results))
 
     def _contents(self, entries: dict[Any, Any]) -> list[tuple[Any, Any]]:
-        """Per key, what the window has: the aggregate's result, or the list of elements."""
+        """Contents of the window for each key: the aggregate's result, or the list of elements."""
         if self._logic.incremental:
             result = self._result
             return [(key, result(accumulator)) for key, accumulator in entries.items()]
@@ -205,7 +207,7 @@ class PaneWindowOperator(FunctionOperator):
 
 
 def panes_of(values: list[Any], timestamps: list[int], size: int, offset: int) -> list[Pane]:
-    """The pane of each event time; equal panes are one object.
+    """Pane of each event time. Equal panes are the same object.
 
     Raises:
         JobExecutionError: a record has no event time.

@@ -1,4 +1,4 @@
-"""Base of operators that find patterns: events in order, time, and results of matches.
+"""Base of operators that find patterns: order of events, time, and results of matches.
 
 Semantics: Flink docs, "FlinkCEP"; class ``CepOperator``. Events wait until the watermark has passed
 them; what comes out is in the order of time over all keys.
@@ -67,7 +67,7 @@ class _MatchContext(PatternProcessFunction.Context):
 
 
 class PatternOperator(FunctionOperator):
-    """Runs a `PatternProcessFunction` on what is found.
+    """Runs a `PatternProcessFunction` on the matches found.
 
     Args:
         key_batch: extracts the keys of a batch.
@@ -100,15 +100,15 @@ class PatternOperator(FunctionOperator):
 
     @abstractmethod
     def make_buffer(self) -> SharedBuffer:
-        """Where partial matches are kept."""
+        """Buffer for partial matches."""
 
     @abstractmethod
     def _matched(self, batch: Batch) -> Results:
-        """Return the results of events that time has reached."""
+        """Results of events that time has reached."""
 
     @abstractmethod
     def _advanced(self, time: int) -> Results:
-        """Return the results of the passing of time."""
+        """Results of the passing of time."""
 
     def open(self) -> None:
         super().open()
@@ -161,8 +161,8 @@ class PatternOperator(FunctionOperator):
         )
 
     def _process_at_once(self, batch: Batch) -> None:
-        """Take events in processing time. An epoch is one instant: what a comparator is to order
-        are all events of the epoch, however they are cut into batches."""
+        """Process events in processing time. An epoch is one instant: a comparator orders all
+        events of the epoch, in whatever batches they come."""
         if self._by_rank is None:
             self._emit(self._matched(batch))
         else:
@@ -170,7 +170,7 @@ class PatternOperator(FunctionOperator):
                 column += more
 
     def _end_instant(self) -> None:
-        """No event of this epoch comes any more."""
+        """Process the events of this epoch, after the last one has come."""
         arrived, self._arrived = self._arrived, Batch([], [], [])
         if arrived.values:
             self._emit(self._matched(arrived))
@@ -195,8 +195,8 @@ class PatternOperator(FunctionOperator):
         super().end_epoch(ended)
 
     def _is_past(self, live: KeyMatches, value: Any, time: int) -> bool:
-        """Whether an event is earlier than what its partial matches have taken: it is late, though
-        the watermark does not say so, for that began anew."""
+        """Whether an event is earlier than the events that the key's partial matches have taken.
+        It is then late, even if the watermark has started over and does not tell."""
         if time >= live.time or not live:
             return False
         self._late.take(self._late_tag, [0], [value], [time])
@@ -205,7 +205,7 @@ class PatternOperator(FunctionOperator):
     # -- for those who find matches ----------------------------------------------------------------
 
     def _by_key(self, batch: Batch, hot: set[Any]) -> Iterator[tuple[Any, list[int]]]:
-        """Where the events of the keys ``hot`` are, in the order in which they are taken."""
+        """Positions of the events of the keys ``hot``, in the order of processing."""
         keys, values, times = batch
         events_of: dict[Any, list[int]] = {}
         for index in compress(range(len(keys)), map(hot.__contains__, keys)):
@@ -224,7 +224,7 @@ class PatternOperator(FunctionOperator):
             yield key, indices
 
     def _bound(self, key: Any, matches: Matches, rule: str = "") -> None:
-        """Keep the partial matches of a key within the limit there is."""
+        """Enforce the limit of the partial matches of a key, if there is one."""
         assert self._limit is not None
         self._dropped.inc(self._limit.enforce(matches, self.context.name, key, rule))
 
@@ -235,7 +235,7 @@ class PatternOperator(FunctionOperator):
         timed_out: list[FoundMatch],
         results: Results,
     ) -> None:
-        """Let the user's function make records."""
+        """Call the user's function with the matches, and add its results."""
         self._context.key = key if self._keyed else None
         if found:
             self._call(self._process_match, found, results)
@@ -255,7 +255,7 @@ class PatternOperator(FunctionOperator):
                 results.extend((time, result) for result in records_of(produced, function))
 
     def _match(self, events: dict[str, list[Any]]) -> dict[str, list[Any]]:
-        """Make the user function's argument from a match."""
+        """Argument of the user's function for a match."""
         return events
 
     def _emit(self, results: Results) -> None:
@@ -270,7 +270,7 @@ def _time(result: tuple[int, Any]) -> int:
 
 
 def rich_conditions(automaton: Automaton) -> list[Function]:
-    """The conditions of a pattern that want to be opened and closed, each once."""
+    """Conditions of a pattern that need to be opened and closed, without duplicates."""
     sources = {id(leaf.source): leaf.source for leaf in automaton.pattern.conditions()}
     return [source for source in sources.values() if isinstance(source, Function)]
 
@@ -282,7 +282,7 @@ def open_conditions(automaton: Automaton, runtime_context: RuntimeContext) -> No
 
 
 def close_conditions(automaton: Automaton) -> None:
-    """Close the conditions of a pattern, whatever they say to that."""
+    """Close the conditions of a pattern, ignoring errors."""
     for condition in rich_conditions(automaton):
         with suppress(Exception):
             condition.close()

@@ -1,4 +1,4 @@
-"""Process function on a plain stream: like flat map, with event times and side outputs."""
+"""Process function on a stream without keys: like flat map, with event times and side outputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from millrace.runtime.produced_records import producing
 
 
 class _TimeOnly(TimerService):
-    """Tells the time; timers need a key."""
+    """Timer service that only gives the time. Timers need a key."""
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator
@@ -65,7 +65,7 @@ class ProcessOperator(FunctionOperator):
         self.bind()
 
     def bind(self) -> None:
-        """Find the user's methods."""
+        """Look up the user's methods."""
         self._element = producing(self.function.process_element)
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:

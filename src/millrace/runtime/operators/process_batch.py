@@ -33,7 +33,7 @@ TIMESTAMP = "timestamp"
 
 
 def key_fields(selector: Any) -> tuple[KeyField, ...]:
-    """The columns of the key.
+    """Fields of the key.
 
     Raises:
         JobDefinitionError: the selector is a function, or names a column within a list of one.
@@ -186,7 +186,7 @@ class ProcessBatchOperator(MapBatchesOperator):
             state.attach(keys, count)
 
     def last_rows(self) -> pa.Array:
-        """The last rows of keys, in ascending order."""
+        """Positions of the last row of each key, in ascending order."""
         index = KeyColumns([key.type for key in self.keys])
         _, numbers = first_rows(index.words(self.keys, self.count))
         return pa.array(np.sort(StableGroups.of(numbers).last))
@@ -257,7 +257,7 @@ class ProcessBatchOperator(MapBatchesOperator):
 
 
 def _key_type(kind: pa.DataType) -> pa.DataType | None:
-    """What keys of a type are kept as; None: they cannot be in columns."""
+    """Type in which keys of a type are stored. None if such keys cannot be in columns."""
     types = pa.types
     if types.is_dictionary(kind):
         return _key_type(kind.value_type)
@@ -271,7 +271,7 @@ def _key_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def _restored_types(table: SlotTable, parts: int, inner: bool) -> tuple[pa.DataType, ...] | None:
-    """The types of keys of a table that was restored; None: it is empty.
+    """Types of the keys of a restored table. None if the table is empty.
 
     A canonical savepoint gives Python objects. ``inner``: entries have a key of their own, too.
     """

@@ -1,4 +1,4 @@
-"""The queryable state sink: keeps a stream as queryable state, without a user function.
+"""Queryable state sink: keeps a stream as queryable state, without a user function.
 
 Semantics: Flink docs, "Queryable State", Queryable State Stream.
 """
@@ -15,7 +15,7 @@ __all__ = ["QueryableSink"]
 
 
 class QueryableSink(KeyedProcessFunction[Any, Any, Any]):
-    """Keeps the last record of each key, or all of them reduced to one."""
+    """Keeps the last record of each key, or all records of the key reduced to one."""
 
     def __init__(
         self, descriptor: ValueStateDescriptor[Any] | ReducingStateDescriptor[Any]

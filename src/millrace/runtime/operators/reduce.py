@@ -1,4 +1,4 @@
-"""The operator of rolling aggregations on a keyed stream: reduce, sum, min, max and the like.
+"""Operator of rolling aggregations on a keyed stream: reduce, sum, min, max and others.
 
 In streaming mode it emits the new aggregate for every record, in batch mode only the last one of
 each key, at the end of the input (Flink docs, "Execution Mode").
@@ -63,7 +63,8 @@ class ReduceOperator(FunctionOperator):
     def _with_current_key(
         self, keys: list[Any], pairs: Iterable[tuple[Any, Any]]
     ) -> Iterator[tuple[Any, Any]]:
-        """The pairs; before each is given, its key becomes the current one of keyed states."""
+        """The pairs. Before each pair is yielded, its key becomes the current key of keyed
+        states."""
         self._states.records += len(keys)
         self._states.prefetch(keys)
         for pair in pairs:

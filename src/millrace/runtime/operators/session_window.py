@@ -1,4 +1,4 @@
-"""Sessions of event time with an incremental aggregate and the plain trigger.
+"""Event-time sessions with an incremental aggregate and the default trigger.
 
 The sessions of a key are one small tuple, so a record costs a look-up and an addition. When a key's
 next session ends is looked up lazily: a session that was extended is found not to be due yet and
@@ -36,7 +36,7 @@ Sessions = tuple[Session, ...]
 
 
 class SessionWindowOperator(FunctionOperator):
-    """Keeps the open sessions of each key, fires them with the watermark."""
+    """Keeps the open sessions of each key, and fires them with the watermark."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class SessionWindowOperator(FunctionOperator):
         return ends
 
     def _join(self, key: Any, value: Any, start: int, end: int, sessions: Sessions) -> bool:
-        """Add a record to the sessions it belongs to, or open one; False if it is too late. The key
+        """Add a record to its sessions, or open a new one. False if the record is late. The key
         is writable."""
         checked_timestamp(value, start)
         joined = [s for s in sessions if s[0] <= end and start <= s[1]]
@@ -159,7 +159,7 @@ class SessionWindowOperator(FunctionOperator):
         super().process_watermark(timestamp)
 
     def _fire_ended(self, key: Any, time: int, results: list[Any]) -> None:
-        """Fire the sessions of a key that end at ``time``, keep the others."""
+        """Fire the sessions of a key that end at ``time``. The others stay."""
         sessions: Sessions = self._table.data.get(key, ())
         ended = [session for session in sessions if session[1] - 1 <= time]
         if ended:

@@ -1,4 +1,4 @@
-"""The sink operator: it drives a writer through epochs and hands committables to the engine."""
+"""Sink operator: drives a writer through epochs, and sends its committables to the engine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ written and not committed stays the parent's."""
 
 
 class SinkOperator(Operator):
-    """Writes through a `Sink`'s writer and hands its committables over."""
+    """Writes with a `Sink`'s writer, and passes on its committables."""
 
     operator_states = (_WRITERS,)
 
@@ -84,7 +84,8 @@ class SinkOperator(Operator):
         self._completed = checkpoint_id
 
     def _commit(self, commits: Sequence[CommitPlan]) -> Uncommitted | None:
-        """Commit what the plan says; returns what is to be tried again."""
+        """Commit the committables of the plan, and return the ones to retry. None if there are
+        none."""
         requests = [CommitRequest(decode(item.committable)[1], item.retries) for item in commits]
         committing = self._committing or self._create_committing()
         left = committing.attempt(requests)
@@ -111,7 +112,7 @@ class SinkOperator(Operator):
         return self._committing
 
     def _merge_states(self) -> None:
-        """Of writers of a former parallelism there may be several states."""
+        """Merge the writer states of a former parallelism, of which a subtask may get several."""
         table = self._table()
         places = sorted(table.data) if table is not None else []
         if table is not None and places not in ([], [self._place]):
@@ -121,7 +122,7 @@ class SinkOperator(Operator):
             table.put(self._place, self._sink.merge_writer_states(states))
 
     def _table(self, made: bool = False) -> OperatorTable | None:
-        """Where the state is kept; a sink whose writers have none has no table."""
+        """Table of the writer state. None if the sink's writers have no state."""
         known = TableId(self.context.uid, _WRITERS.name) in self.context.state.tables
         return declared_table(self, _WRITERS) if known or made else None
 
@@ -153,7 +154,7 @@ class SinkOperator(Operator):
         return self._writer
 
     def _begin_writing(self) -> SinkWriter[Any]:
-        """The writer, told that an epoch has something for it."""
+        """The writer, after its `begin_epoch` for the current epoch was called."""
         writer = self._writing = self._writer or self._create_writer()
         epoch = self._epoch
         attempt = f"{epoch.attempt}-{self.context.place}"
@@ -186,8 +187,8 @@ class SinkOperator(Operator):
         self._writing = None
 
     def _require_new(self, committables: Sequence[Any], writer: SinkWriter[Any]) -> None:
-        """Refuse what was handed over before: a writer that was made for one epoch only, and goes
-        on adding to its list, would have its records committed again and again."""
+        """Refuse committables that were already handed over. A writer that keeps adding to one
+        list would have its records committed again in every epoch."""
         before, self._returned = self._returned, committables
         if not committables or not before:
             return
@@ -228,8 +229,8 @@ class SinkOperator(Operator):
             table.put(self._place, decode(encoded))
 
     def _wanted(self, ended: bool) -> bool:
-        """Whether a writer has something to do although no record came: it is due, the stream
-        ends, or its state was restored and when it is due is not known yet."""
+        """Whether the writer must run without new records: it is due, the stream ends, or its
+        state was restored and its due time is unknown."""
         due = self._wakeup is not None and self._wakeup <= self._epoch.now
         has_state = self._state() is not None
         return due or (has_state and (ended or not self._asked))

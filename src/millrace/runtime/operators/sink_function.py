@@ -1,4 +1,4 @@
-"""Sink function: a call per record, at least once."""
+"""Sink function: one call per record, at least once."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class _SinkContext(SinkFunction.Context):
 
 
 class SinkFunctionOperator(FunctionOperator):
-    """Calls a `SinkFunction`, or a plain callable, for every record. What it does is not taken
-    back when an epoch is repeated."""
+    """Calls a `SinkFunction`, or a plain callable, for every record. A repeated epoch repeats
+    the calls."""
 
     def open(self) -> None:
         super().open()

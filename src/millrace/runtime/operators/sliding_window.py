@@ -1,4 +1,4 @@
-"""Sliding windows of event time whose panes are shared.
+"""Sliding event-time windows that share their panes.
 
 A record is added to one pane, whatever the number of windows it belongs to; a window is put
 together from its panes when it fires (see `SlidingAggregates`). Values that are merged so are
@@ -34,7 +34,8 @@ _PASSED = OperatorStateDeclaration(PASSED, RedistributionMode.UNION)
 
 
 class SlidingWindowOperator(PaneWindowOperator):
-    """One pane per slide (or per greatest common divisor of size and slide)."""
+    """Sliding windows with one pane per slide (or per greatest common divisor of size and
+    slide)."""
 
     operator_states = (_PASSED,)
     tables = SLICE_ACCUMULATORS, SLICE_ELEMENTS
@@ -113,7 +114,7 @@ class SlidingWindowOperator(PaneWindowOperator):
         return pane[0] - (pane[0] - self._offset) % self._slide
 
     def _add_elements(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
-        """Elements are numbered, for a window wants them in the order they came."""
+        """Add elements with a number, since a window needs them in the order of arrival."""
         numbered = list(enumerate(values, self._sequence))
         self._sequence += len(values)
         return super()._add_elements(keys, numbered, panes)

@@ -1,4 +1,4 @@
-"""The source operator: reads splits, assigns event times, and emits watermarks per split."""
+"""Source operator: reads splits, assigns event times, and emits watermarks per split."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from millrace.state.redistribution_mode import RedistributionMode
 
 @dataclass
 class ActiveSplit:
-    """A split that this subtask reads, and how far it is in this epoch."""
+    """A split that this subtask reads, and its progress in this epoch."""
 
     split_id: str
     tracker: WatermarkTracker
@@ -130,8 +130,8 @@ class SourceOperator(Operator):
     def _assign(
         self, plans: Sequence[SplitPlan], events: Sequence[SourceEvent], max_watermark: int | None
     ) -> None:
-        """Set the splits of this epoch; the reader of the last epoch goes on if it is at the
-        positions of the plan, otherwise a new one is created."""
+        """Set the splits of this epoch. The reader of the last epoch continues if it is at the
+        positions of the plan; else a new one is created."""
         if not self._reader_fits(plans):
             self._close_reader()
         reader = self._reader or self._create_reader()
@@ -152,7 +152,7 @@ class SourceOperator(Operator):
         self._align_watermarks()
 
     def _reader_fits(self, plans: Sequence[SplitPlan]) -> bool:
-        """Whether the splits that the reader has are at the positions of the plan."""
+        """Whether the reader's splits are at the positions of the plan."""
         positions = {plan.split.split_id: plan.position for plan in plans}
         return all(
             split_id in positions and positions[split_id] == active.position
@@ -183,8 +183,9 @@ class SourceOperator(Operator):
         self._completed_checkpoint = checkpoint_id
 
     def _read_batches(self, plan: ReadPlan) -> Iterator[None]:
-        """Read until the reader has no more records, the epoch's limit is reached or its end is
-        wanted. What was delivered with this epoch is read whole: the next has nothing of it."""
+        """Read until the reader has no more records, the epoch's limit is reached, or the epoch
+        is asked to end. Data delivered with this epoch is read completely, as the next epoch
+        does not have it."""
         reader = self._reader
         assert reader is not None
         delivered, batch_records = plan.delivered, plan.batch_records
@@ -232,7 +233,8 @@ class SourceOperator(Operator):
             self.side_output(tag).emit(RowBatch(values))
 
     def _align_watermarks(self) -> None:
-        """Pause splits that are too far ahead of the alignment group's slowest, resume others."""
+        """Pause splits that are too far ahead of the slowest in their alignment group, and
+        resume the others."""
         limit = self._max_watermark
         if limit is None and not any(split.paused for split in self._active.values()):
             return
@@ -246,15 +248,15 @@ class SourceOperator(Operator):
             self._reader.pause_or_resume_splits(pause, resume)
 
     def emit_batch(self, split: ActiveSplit, batch: Batch) -> None:
-        """Emit records of a split, and the watermarks that they bring."""
+        """Emit records of a split, and the watermarks that they cause."""
         for piece in split.tracker.pieces(batch, self._now):
             if len(piece):
                 self.output.emit(piece)
             self._advance()
 
     def _advance(self) -> None:
-        """Emit the minimum of the watermarks of splits that are neither finished nor idle. A split
-        that gave records in this epoch is not idle."""
+        """Emit the minimum of the watermarks of splits that are neither finished nor idle. A
+        split with records in this epoch is not idle."""
         watermarks = [
             split.tracker.watermark
             for split in self._active.values()
@@ -264,7 +266,7 @@ class SourceOperator(Operator):
             self.process_watermark(lowest)
 
     def _finish_input(self, no_more_splits: bool) -> bool:
-        """Finish reading for this epoch; returns whether the input of this subtask has ended."""
+        """Finish reading for this epoch, and return whether the input of this subtask has ended."""
         for split in self._active.values():
             split.tracker.tick(self._now)
         self._advance()
@@ -283,13 +285,13 @@ class SourceOperator(Operator):
         return ended
 
     def _reach_newest(self) -> None:
-        """Emit the highest watermark of the splits, all of which are finished: what the last of
-        them had to say must not be lost only because another has ended after it."""
+        """Emit the highest watermark of the splits, which are all finished. Without this, a
+        split that ended early with a higher watermark would be ignored."""
         if self._newest > self.watermark:
             self.process_watermark(self._newest)
 
     def _all_idle(self, unfinished: list[ActiveSplit]) -> bool:
-        """Whether the subtask is idle: all its splits are. One that waits for its next split is
+        """Whether all splits of the subtask are idle. A subtask that waits for its next split is
         idle after the timeout, one that never had a split at once."""
         if unfinished:
             return all(self._is_idle(split) for split in unfinished)
@@ -297,11 +299,11 @@ class SourceOperator(Operator):
         return self.watermark == MIN_WATERMARK or (idle_at is not None and idle_at <= self._now)
 
     def _is_idle(self, split: ActiveSplit) -> bool:
-        """Whether a split is idle; not while it is paused, as it could not give records."""
+        """Whether a split is idle. A paused split is not, as it was not read."""
         return not split.paused and split.tracker.idle(self._now)
 
     def _idle_without_split(self) -> int | None:
-        """The time at which a subtask without unfinished splits becomes idle; None: never."""
+        """Time at which a subtask without unfinished splits becomes idle. None if never."""
         timeout = self._strategy.idle_timeout_ms
         return None if timeout is None else self._last_read + timeout
 
@@ -316,7 +318,7 @@ class SourceOperator(Operator):
             self._close_reader()
 
     def _progress_of(self, split: ActiveSplit, positions: Mapping[str, Any]) -> SplitProgress:
-        """The split's progress for the acknowledgement; also writes its watermark state."""
+        """Progress of a split for the acknowledgement. Also writes the split's watermark state."""
         if split.finished:
             split.position = None
             self._trackers.remove(split.split_id)
@@ -354,7 +356,7 @@ class SourceOperator(Operator):
         return min(times, default=None)
 
     def _reader_wakeup(self) -> int:
-        """The time at which the reader is to be polled again."""
+        """Time of the reader's next poll."""
         now = self.context.source_clock()
         if self._remaining_records <= 0:
             return self._now

@@ -1,4 +1,5 @@
-"""A stream without event time: it does not hold back the watermark of streams it is joined with."""
+"""A stream without event time, which does not hold back the watermark of streams that it is
+joined with."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from millrace.runtime.operator import Operator
 
 
 class TimelessOperator(Operator):
-    """Hands records on without event times, and is always idle: nobody waits for it.
+    """Passes on records without event times. It is always idle, so that no operator waits for its
+    watermark.
 
     Only its end counts (see Flink docs, "Generating Watermarks", Dealing With Idle Sources).
     """

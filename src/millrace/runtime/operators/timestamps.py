@@ -1,4 +1,4 @@
-"""Assigns event times and generates watermarks in the middle of a stream or at a source."""
+"""Assigns event times and generates watermarks, at a source or in mid-stream."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _in_range(times: list[int]) -> bool:
 
 
 def _event_time(value: Any, time: Any) -> int:
-    """The event time as a plain whole number; numpy's are turned into one."""
+    """The event time as a plain integer. NumPy integers are converted."""
     try:
         exact = whole(time)
     except TypeError:
@@ -47,7 +47,7 @@ def _event_time(value: Any, time: Any) -> int:
 
 
 def _highest(timestamps: Any) -> int:
-    """The latest of some event times."""
+    """Latest of some event times."""
     if isinstance(timestamps, list):
         return int(max(timestamps))
     from pyarrow.compute import max as highest
@@ -57,12 +57,13 @@ def _highest(timestamps: Any) -> int:
 
 
 def _wants_only_the_highest(generator: WatermarkGenerator[Any]) -> bool:
-    """A user's subclass may look at each event."""
+    """Whether the generator needs only the highest event time. A user's subclass may need each
+    event."""
     return type(generator).on_event is BoundedOutOfOrdernessGenerator.on_event
 
 
 class _Emitted:
-    """Collects what a watermark generator emits."""
+    """Collects the output of a watermark generator."""
 
     def __init__(self) -> None:
         self.watermark = MIN_WATERMARK
@@ -80,7 +81,7 @@ class _Emitted:
 
 
 class WatermarkTracker:
-    """One generator at work: for one split of a source, or for one subtask in mid-stream.
+    """A running watermark generator, for one split of a source or for one subtask in mid-stream.
 
     In batch mode there is none: nothing is late, event time ends with the input (Flink docs,
     "Execution Mode").
@@ -102,8 +103,8 @@ class WatermarkTracker:
         """Later timestamps do not move the watermark."""
 
     def pieces(self, batch: Batch, now: int) -> Iterator[Batch]:
-        """The batch with its event times, piece by piece: `watermark` is as it is behind the piece
-        and not yet further.
+        """The batch with its event times, piece by piece. After each piece `watermark` is the
+        watermark right after that piece.
 
         A generator that emits on events cuts the batch after each event that moved the watermark.
         """
@@ -116,7 +117,8 @@ class WatermarkTracker:
             start = end
 
     def _limited(self, batch: Batch, limit: ClockLimit, now: int) -> Batch:
-        """The batch, its timestamps capped if they are to be; notes up to where they count."""
+        """The batch, with its timestamps capped if the limit says so. Also records the highest
+        time that counts for watermarks."""
         self._believed = latest = now + limit.max_ahead
         times = batch.timestamps
         if times is None or not len(batch) or _highest(times) <= latest:
@@ -138,7 +140,8 @@ class WatermarkTracker:
         return batch if times is batch.timestamps else RowBatch(batch.values, times)
 
     def _timed_columns(self, batch: ColumnBatch) -> ColumnBatch:
-        """An assigner wants records; the columns stay what they are."""
+        """The columns with assigned event times. The assigner gets the records, but the batch
+        stays columnar."""
         if self._assign is None:
             return batch
         import pyarrow as pa
@@ -147,7 +150,7 @@ class WatermarkTracker:
         return replace(batch, timestamps=pa.array(times, pa.int64()))
 
     def _timestamps(self, values: list[Any], timestamps: list[int] | None) -> list[int] | None:
-        """The event times of a batch: assigned, or as they came."""
+        """Event times of a batch: assigned, or the existing ones."""
         assign = self._assign
         if assign is None:
             times = timestamps
@@ -160,7 +163,7 @@ class WatermarkTracker:
         return [_event_time(value, time) for value, time in zip(values, times, strict=True)]
 
     def _ends(self, batch: Batch, now: int) -> Iterator[int]:
-        """Note a batch piece by piece: yields the end of each piece."""
+        """Pass a batch to the generator piece by piece, and yield the end of each piece."""
         self._last_record = now
         generator, timestamps = self._generator, batch.timestamps
         if generator is None:
@@ -189,7 +192,8 @@ class WatermarkTracker:
         yield len(batch)
 
     def _highest_believed(self, timestamps: Any) -> list[int]:
-        """All that a generator which only wants the highest event time must see."""
+        """Event times for a generator that needs only the highest one, without times beyond the
+        clock limit."""
         if not len(timestamps):
             return []
         highest = _highest(timestamps)
@@ -199,24 +203,25 @@ class WatermarkTracker:
         return [highest]
 
     def tick(self, now: int) -> None:
-        """An epoch ends: a generator may emit by the clock."""
+        """End an epoch: a generator may emit by the clock."""
         if self._generator is not None:
             self._generator.on_periodic_emit(self._emitted)
         if self._last_record is None:
             self._last_record = now
 
     def hold(self, elapsed: int) -> None:
-        """No record could come for so many ms: they do not count towards the idle timeout."""
+        """Exclude ``elapsed`` ms, in which no record could come, from the idle timeout."""
         if self._last_record is not None:
             self._last_record += elapsed
 
     @property
     def watermark(self) -> int:
-        """The last watermark (ms since the epoch)."""
+        """Last watermark in ms since the epoch."""
         return self._emitted.watermark
 
     def idle(self, now: int) -> bool:
-        """Whether no record came for the strategy's idle timeout, or the generator says so."""
+        """Whether no record has come for the strategy's idle timeout, or the generator has
+        declared itself idle."""
         if self._emitted.idle:
             return True
         timeout = self._idle_timeout
@@ -225,17 +230,18 @@ class WatermarkTracker:
         return now - self._last_record >= timeout
 
     def idle_at(self) -> int | None:
-        """When it will become idle if nothing comes (ms since the epoch)."""
+        """Time in ms since the epoch at which the tracker becomes idle if no record comes. None
+        if never."""
         if self._idle_timeout is None or self._last_record is None:
             return None
         return self._last_record + self._idle_timeout
 
     def snapshot(self) -> tuple[int, int | None]:
-        """Plain data, part of every checkpoint."""
+        """The tracker as plain data, part of every checkpoint."""
         return self.watermark, self._last_record
 
     def restore(self, snapshot: tuple[int, int | None]) -> None:
-        """Take over what `snapshot` gave. Watermarks never go back."""
+        """Restore the state from `snapshot`. Watermarks never go back."""
         self._emitted.watermark, self._last_record = snapshot
 
 

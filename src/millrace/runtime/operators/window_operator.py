@@ -1,4 +1,4 @@
-"""Windows of every kind on a keyed stream: any assigner, trigger, evictor and lateness.
+"""Windows of every kind on a keyed stream, with any assigner, trigger, evictor and lateness.
 
 Semantics: Flink docs, "Windows"; per key and window, exactly what Flink's ``WindowOperator`` does.
 Where neither trigger, evictor, lateness nor merging is asked for, `PaneWindowOperator` does the
@@ -38,7 +38,7 @@ from millrace.state.table_kinds import EVENT_TIMER_QUEUE, MAP, PROCESSING_TIMER_
 
 @dataclass(frozen=True)
 class WindowSpec:
-    """How a stream is cut into windows, and when they emit."""
+    """Settings of windows: assigner, trigger, evictor and lateness."""
 
     assigner: WindowAssigner[Any, Any]
     trigger: Trigger[Any, Any]
@@ -51,7 +51,7 @@ class WindowSpec:
 
 
 class WindowOperator(FunctionOperator):
-    """Record by record, window by window."""
+    """Processes windows record by record."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class WindowOperator(FunctionOperator):
             self._late.take(self._spec.late_tag, late, values, timestamps)
 
     def _take(self, key: Any, value: Any, time: int | None, windows: Any) -> bool:
-        """Add a record to its windows; False if there is none it can be added to."""
+        """Add a record to its windows. False if all of them are late."""
         taken = False
         for window in windows:
             if self._is_window_late(window):
@@ -274,7 +274,8 @@ class WindowOperator(FunctionOperator):
             contents.replace(key, state_window, [TimestampedValue(*element) for element in kept])
 
     def _aggregated(self, values: list[Any]) -> list[Any]:
-        """Aggregate the values at once: no aggregate can be kept where elements may go."""
+        """Aggregate of all values. It cannot be kept incrementally, since an evictor may remove
+        elements."""
         if not self._logic.incremental:
             return values
         if not values:
@@ -299,7 +300,7 @@ class WindowOperator(FunctionOperator):
     # -- late --------------------------------------------------------------------------
 
     def _cleanup_time(self, window: Any) -> int:
-        """When the window is deleted, ms since the epoch."""
+        """Time at which the window is deleted, in ms since the epoch."""
         end: int = window.max_timestamp()
         if self._event_time:
             end = min(end + self._spec.allowed_lateness, MAX_WATERMARK)
@@ -332,13 +333,14 @@ def _kept(
     window: Any,
     context: WindowTriggerContext,
 ) -> list[TimestampedValue]:
-    """Evict; returns the elements left: the function's result, or the list that it changed."""
+    """Call the evictor, and return the elements left: the function's result, or the list that it
+    changed."""
     left = evict(elements, len(elements), window, context)
     return elements if left is None else list(left)
 
 
 def missing_event_time(name: str) -> JobExecutionError:
-    """Make the error about records without event times in an event-time window."""
+    """Error about records without event times in an event-time window."""
     return JobExecutionError(
         f"operator '{name}' is an event-time window but its records carry no event time; call "
         "assign_timestamps_and_watermarks with a timestamp assigner before it"
