@@ -68,7 +68,7 @@ class _NumberReader(IndexRangeReader[int]):
 
 
 class _Numbers(RowBatch[int]):
-    """Consecutive numbers: their column is counted out, not made of the records."""
+    """Consecutive numbers, whose column is generated instead of built from the records."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Finding the hidden files that failed attempts of file sinks have left."""
+"""Detection of hidden files that failed attempts of file sinks have left."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["sweep_orphans", "work_files_in_use"]
 
 
 def work_files_in_use(states: Iterable[Any], committables: Iterable[Any]) -> set[str]:
-    """The paths that a checkpoint's writer states and committables refer to."""
+    """Paths that a checkpoint's writer states and committables refer to."""
     parts = [part for s in states if isinstance(s, FileWriterState) for part in s.parts]
     used = {chunk.path for part in parts for chunk in part.chunks}
     return used | {item.pending for item in committables if isinstance(item, PartCommittable)}
@@ -35,14 +35,14 @@ def sweep_orphans(
     now: int | None = None,
     run_ids: Collection[str] | None = None,
 ) -> list[str]:
-    """Delete chunks and pending parts below a sink's path that nothing refers to.
+    """Delete unreferenced chunks and pending parts below a sink's path.
 
     Args:
         base_path: of the file sink.
         older_than_ms: leave files that were written to within this time: their attempt may run.
         keep: paths in use by any checkpoint that may be restored (`work_files_in_use`).
         now: ms since the epoch; None asks the clock.
-        run_ids: delete only what these runs have made; None: whoever made it.
+        run_ids: delete only the files of these runs; None means of all runs.
 
     Returns:
         What was deleted, paths and tokens of uploads, sorted.
@@ -70,7 +70,7 @@ def sweep_orphans(
 
 
 def _files_below(files: FileSystem, base: str) -> Iterator[FileStatus]:
-    """The files that can be seen: some directory below, such as lost+found, may be nobody's."""
+    """Readable files below a directory; unreadable directories, such as lost+found, are skipped."""
     if not files.has_directories:
         yield from files.list(base, recursive=True)
         return

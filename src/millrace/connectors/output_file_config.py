@@ -1,4 +1,4 @@
-"""How part files are called. Flink docs: "FileSystem", Part file configuration."""
+"""Names of part files. Flink docs: "FileSystem", Part file configuration."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["OutputFileConfig", "OutputFileConfigBuilder"]
 
 
 class OutputFileConfigBuilder:
-    """Collects prefix and suffix."""
+    """Collects the prefix and suffix of part files."""
 
     def __init__(self) -> None:
         self._config = OutputFileConfig()
 
     def with_part_prefix(self, prefix: str) -> OutputFileConfigBuilder:
-        """Begin part files with ``prefix``."""
+        """Set the prefix of part file names."""
         self._config = replace(self._config, part_prefix=prefix)
         return self
 
     def with_part_suffix(self, suffix: str) -> OutputFileConfigBuilder:
-        """End part files with ``suffix``, for example ``.csv``."""
+        """Set the suffix of part file names, for example ``.csv``."""
         self._config = replace(self._config, part_suffix=suffix)
         return self
 
@@ -59,11 +59,11 @@ class OutputFileConfig:
         return OutputFileConfigBuilder()
 
     def get_part_prefix(self) -> str:
-        """Prefix of the names."""
+        """Prefix of the names of part files."""
         return self.part_prefix
 
     def get_part_suffix(self) -> str:
-        """Suffix of the names."""
+        """Suffix of the names of part files."""
         return self.part_suffix
 
     OutputFileConfigBuilder: ClassVar = OutputFileConfigBuilder

@@ -1,4 +1,4 @@
-"""The part files of a file sink: their names, their chunks, and the state of parts in progress.
+"""Part files of a file sink: names, chunks, and the state of open parts.
 
 A *part* is a file that readers see in the end. While it grows it is a list of *chunks*, one for
 each epoch that wrote to it, because no attempt may append to a file of another one: a zombie
@@ -37,7 +37,7 @@ _PART_FILE = re.compile(r"[^._].*-\d+-\d+.*", re.DOTALL)
 
 
 def is_work_file(name: str) -> bool:
-    """Whether a file of this name is a chunk of some file sink.
+    """Whether a file with this name is a chunk of a file sink.
 
     >>> is_work_file(".part-0-7.inprogress.run-3"), is_work_file(".bashrc")
     (True, False)
@@ -46,7 +46,7 @@ def is_work_file(name: str) -> bool:
 
 
 def is_made_by(name: str, run_ids: Collection[str]) -> bool:
-    """Whether one of these runs made the chunk of this name.
+    """Whether one of these runs made the chunk with this name.
 
     >>> is_made_by(".part-0-7.inprogress.3f2-12-0-5-1-0", ["3f2"])
     True
@@ -59,7 +59,7 @@ def is_made_by(name: str, run_ids: Collection[str]) -> bool:
 
 
 def is_part_of(name: str, run_ids: Collection[str] | None) -> bool:
-    """Whether a part of this name was made by some file sink, in one of these runs.
+    """Whether a part with this name was made by a file sink, in one of these runs if any are given.
 
     >>> is_part_of("part-3f2-0-7.csv", ["3f2"]), is_part_of("part-3f2-0-7.csv", ["3f"])
     (True, False)
@@ -70,7 +70,7 @@ def is_part_of(name: str, run_ids: Collection[str] | None) -> bool:
 
 
 def require_work_files(paths: Iterable[str], base_path: str) -> None:
-    """Refuse paths that are no chunks or pending parts of a sink to ``base_path``: restored state
+    """Refuse paths that are not chunks or pending parts of a sink to ``base_path``. Restored state
     may have been tampered with, and the files that it names are moved and deleted.
 
     Raises:
@@ -80,7 +80,8 @@ def require_work_files(paths: Iterable[str], base_path: str) -> None:
 
 
 def require_part_files(paths: Iterable[str], base_path: str) -> None:
-    """Refuse paths that are no finished parts of a sink to ``base_path``, as `require_work_files`.
+    """Refuse paths that are not finished parts of a sink to ``base_path``, as in
+    `require_work_files`.
 
     Raises:
         PartFileError: one is not such a name, or not below ``base_path``.
@@ -114,7 +115,7 @@ def _foreign(path: str, base_path: str) -> PartFileError:
 
 @dataclass(frozen=True, slots=True)
 class PartNames:
-    """Makes the names of one subtask's files in one attempt of an epoch."""
+    """Names of one subtask's files in one attempt of an epoch."""
 
     config: OutputFileConfig
     run_id: str
@@ -122,19 +123,20 @@ class PartNames:
     attempt: str
 
     def final(self, part: OpenPart) -> str:
-        """The name that readers see."""
+        """Final name of a part, which readers see."""
         prefix, suffix = self.config.part_prefix, self.config.part_suffix
         return f"{prefix}-{self.run_id}-{part.subtask}-{part.counter}{suffix}"
 
     def work(self, part: OpenPart, kind: str) -> str:
-        """A hidden name; ``kind`` is inprogress, pending or merged."""
+        """Hidden name of a part; ``kind`` is inprogress, pending or merged."""
         attempt = self.attempt.replace("/", "-")
         return f".{self.config.part_prefix}-{part.subtask}-{part.counter}.{kind}.{attempt}"
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The piece of a part that one epoch wrote, or several merged; ``level``: how often merged."""
+    """The piece of a part that one epoch wrote, or a merge of several; ``level`` is the number
+    of merges."""
 
     path: str
     length: int
@@ -144,7 +146,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class OpenPart:
-    """A part that is not finished; times in ms since the epoch.
+    """An unfinished part; times are in ms since the epoch.
 
     It keeps the index of the subtask that began it, so that its name stays unique when another
     subtask goes on with it.
@@ -170,8 +172,8 @@ class FileWriterState:
 
 @dataclass(frozen=True, slots=True)
 class PartCommittable:
-    """A finished part to make visible, then ``obsolete`` chunks are deleted; ``pending`` is the
-    token of its upload."""
+    """A finished part to make visible, after which the ``obsolete`` chunks are deleted;
+    ``pending`` is the token of its upload."""
 
     pending: str
     final: str
@@ -180,12 +182,12 @@ class PartCommittable:
 
     @property
     def upload(self) -> PendingUpload:
-        """The pending upload of the part, to be committed."""
+        """Pending upload of the part, to be committed."""
         return PendingUpload(self.final, self.pending, self.length)
 
 
 @dataclass(frozen=True, slots=True)
 class ObsoleteChunks:
-    """Chunks that were merged into another one and are to be deleted."""
+    """Chunks to delete, because they were merged into another one."""
 
     paths: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The writer of one part file in one epoch: adds a chunk to those of earlier epochs."""
+"""Writer of one part file in one epoch: adds a chunk to the chunks of earlier epochs."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ _MERGE_WIDTH = 32
 
 
 class PartFormat(Protocol):
-    """Opens the writer of an epoch's chunk."""
+    """Makes writers for the chunks of parts, and joins chunks."""
 
     @property
     def takes(self) -> BatchForm:
-        """The form in which its writers get batches."""
+        """The form of batches that the format's writers accept."""
         ...
 
     def create(self, stream: BinaryIO, first_chunk: bool) -> BulkWriter[Any]:
-        """A writer into ``stream``; only the first chunk of a part gets a header."""
+        """A writer to ``stream``; only the first chunk of a part gets a header."""
         ...
 
     def join(self, chunks: Sequence[Chunk], target: ChunkFile) -> None:
-        """Write what several chunks of a part have into a new file."""
+        """Write the contents of several chunks of a part to a new file."""
         ...
 
 
@@ -79,8 +79,8 @@ class RowParts:
 
 @dataclass(frozen=True, slots=True)
 class BulkParts:
-    """Parts of a bulk format, such as Parquet, whose chunks are complete files: a part that goes on
-    over several epochs is written again of their records when it ends."""
+    """Parts of a bulk format, such as Parquet, whose chunks are complete files. If a part spans
+    several epochs, its records are written to a new file when it ends."""
 
     factory: BulkWriterFactory[Any]
 
@@ -97,7 +97,8 @@ class BulkParts:
 
 
 class PartWriter:
-    """Adds records to a part, and closes it at the end of the epoch: finished or to go on."""
+    """Adds records to a part, and closes it at the end of the epoch: finished, or to be
+    continued."""
 
     def __init__(
         self,
@@ -123,7 +124,7 @@ class PartWriter:
 
     @property
     def info(self) -> PartFileInfo:
-        """The part's size and times, for the rolling policy."""
+        """Size and times of the part, for the rolling policy."""
         part = self._part
         size = sum(chunk.length for chunk in part.chunks)
         size += self._file.length if self._file else 0
@@ -135,7 +136,7 @@ class PartWriter:
         self._part = replace(self._part, checkpoints=self._part.checkpoints + 1)
 
     def write(self, batch: Batch, now: int) -> None:
-        """Add records."""
+        """Add records to the part."""
         writer = self._writer or self._open()
         batch = in_form(batch, self._format.takes)
         with self._naming_the_file():
@@ -154,7 +155,7 @@ class PartWriter:
         return PartCommittable(upload.token, upload.location, upload.length, obsolete)
 
     def _pending_upload(self) -> tuple[PendingUpload, tuple[str, ...]]:
-        """The upload of the part, and the chunks that are not needed after its commit."""
+        """Upload of the part, and the chunks that are obsolete after its commit."""
         final = self._final_path()
         file = self._finished()
         if file is not None and self._direct:
@@ -170,8 +171,8 @@ class PartWriter:
         return upload, tuple(chunk.path for chunk in earlier)
 
     def persist(self) -> tuple[OpenPart, ObsoleteChunks | None]:
-        """Close the chunk; returns the part for the next epoch's writer, and chunks that were
-        merged and are not needed any more."""
+        """Close the chunk. Returns the part for the next epoch's writer, and the chunks that are
+        obsolete after a merge."""
         file = self._finished()
         chunks = self._part.chunks if file is None else (*self._part.chunks, self._sealed(file))
         mergeable = _mergeable(chunks)

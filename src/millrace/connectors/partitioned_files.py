@@ -22,7 +22,7 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A data file that is durable and belongs to no table yet."""
+    """A durable data file that no table contains yet."""
 
     path: str
     """Below the directory of the table's data."""
@@ -34,7 +34,7 @@ class WrittenFile:
 
 
 class PartitionedFiles:
-    """Writes one file per combination of values of some columns.
+    """Writes one file per combination of partition values.
 
     Args:
         directory: of the table's data.
@@ -101,14 +101,14 @@ class PartitionedFiles:
         ]
 
     def discard(self) -> None:
-        """Forget the files, unless they are complete."""
+        """Delete the files, unless they are complete."""
         for _, file in self._open.values():
             with suppress(OSError):
                 file.discard()
 
 
 def _texts(column: Any) -> Any:
-    """Values of partitions as tables spell them."""
+    """Partition values as texts, in the spelling of tables."""
     import pyarrow as pa
 
     if pa.types.is_boolean(column.type):

@@ -1,4 +1,4 @@
-"""Columns that stand in the paths of files, as Hive and Spark lay them out: ``year=2024/month=2``.
+"""Columns in the paths of files, in the layout of Hive and Spark: ``year=2024/month=2``.
 
 Spark docs, "Parquet Files", Partition Discovery; `PartitionBucketAssigner` writes them.
 """
@@ -23,7 +23,7 @@ __all__ = ["PartitionedReader", "PathPartitions"]
 
 
 class PathPartitions:
-    """Reads the columns out of paths.
+    """Extracts the columns from paths.
 
     Args:
         row_type: their names and types: text, numbers, booleans, dates or times.
@@ -52,7 +52,7 @@ class PathPartitions:
         return {name: scalar_text(kind).read for name, kind in pairs}
 
     def values(self, path: str) -> dict[str, Any]:
-        """The value of each column for the records of a file.
+        """Value of each column for the records of a file.
 
         Raises:
             SerializationError: the path does not say one, or it is not of its type.
@@ -75,7 +75,7 @@ class PathPartitions:
         return found
 
     def arrow_types(self) -> dict[str, Any]:
-        """The type of each column."""
+        """Arrow type of each column."""
         return {name: arrow_type(self._type(name).logical_type) for name in self._readers}
 
     def _type(self, name: str) -> Any:
@@ -86,8 +86,8 @@ class PathPartitions:
 
 
 class PartitionedReader(FormatReader[Any]):
-    """Adds the columns to the records of another reader; what a record has itself of that name is
-    replaced, as by Spark."""
+    """Adds the columns to the records of another reader; a record's own column of that name is
+    replaced, as in Spark."""
 
     def __init__(
         self, reader: FormatReader[Any], values: dict[str, Any], arrow_types: dict[str, Any]
@@ -138,7 +138,7 @@ class PartitionedReader(FormatReader[Any]):
 def partitioned(
     reader: FormatReader[Any], partitions: PathPartitions | None, path: str
 ) -> FormatReader[Any]:
-    """The reader, or one that adds the columns of the file's path."""
+    """The reader, or a reader that adds the columns of the file's path."""
     if partitions is None:
         return reader
     try:

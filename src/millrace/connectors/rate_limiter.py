@@ -28,7 +28,7 @@ class RateLimiterStrategy:
 
     @staticmethod
     def per_second(records_per_second: float) -> RateLimiterStrategy:
-        """Return a limit of so many records per second; fractions such as 0.1 are allowed.
+        """A limit of this number of records per second; fractions such as 0.1 are allowed.
 
         Raises:
             JobDefinitionError: the rate is not positive.
@@ -43,11 +43,11 @@ class RateLimiterStrategy:
 
     @staticmethod
     def no_op() -> RateLimiterStrategy:
-        """Return a strategy without a limit."""
+        """A strategy without a limit."""
         return RateLimiterStrategy()
 
     def due_offset(self, ordinal: int) -> int:
-        """Return the milliseconds from the start to when record ``ordinal`` (from 0) is due."""
+        """Milliseconds from the start until record ``ordinal`` (from 0) is due."""
         if self.records_per_second is None:
             return 0
         rate = self.records_per_second
@@ -55,7 +55,7 @@ class RateLimiterStrategy:
         return -(-ordinal * 1000 * rate.denominator // rate.numerator)
 
     def last_due(self, elapsed: int) -> int:
-        """Return the last ordinal due ``elapsed`` ms after the start; there must be a limit."""
+        """Last ordinal that is due ``elapsed`` ms after the start; requires a limit."""
         assert self.records_per_second is not None
         rate = self.records_per_second
         return elapsed * rate.numerator // (1000 * rate.denominator)

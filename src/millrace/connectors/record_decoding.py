@@ -1,4 +1,4 @@
-"""Decodes the records of a poll together; finds those that cannot be read."""
+"""Batch decoding of the records of a poll, which isolates unreadable records."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def decode_around(
     decode: Callable[[Sequence[Raw]], Decoded],
     give_up: Callable[[Raw, Exception], None],
 ) -> Iterator[tuple[Sequence[Raw], Decoded]]:
-    """Decode in one call; after an error by halves, so that one bad record among many is found in
-    few calls.
+    """Decode all records in one call, and after an error by halves, so that one bad record among
+    many is isolated in few calls.
 
     Args:
         raws: what was polled, in its order.
@@ -51,7 +51,7 @@ def decode_around(
 
 
 def with_times(batch: Batch, times: list[int]) -> Batch:
-    """A batch whose records have these time stamps, without those that are None."""
+    """The batch with these timestamps, without the records that are None."""
     if isinstance(batch, ColumnBatch):
         import pyarrow as pa
 

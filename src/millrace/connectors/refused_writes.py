@@ -1,4 +1,4 @@
-"""A sink's error policy at work: records that the system at the other end refuses."""
+"""Error policy of a sink for records that the target system refuses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["RefusedWrites", "require_sink_error_policy"]
 
 
 class RefusedWrites:
-    """Fails the job, or counts and logs what is left out.
+    """Fails the job, or counts and logs the skipped records.
 
     The metric is ``numRecordsSendErrors`` (Flink's FLIP-33).
 
@@ -36,7 +36,7 @@ class RefusedWrites:
         self._logger = logger
 
     def take(self, reasons: list[str]) -> None:
-        """Go on without so many records, or raise the error; the first reason is told.
+        """Skip the refused records, one per reason, or raise the error with the first reason.
 
         Raises:
             ConnectorError: of the sink's kind, if the policy is to fail.
@@ -53,15 +53,15 @@ class RefusedWrites:
         self._logger.warning("left out: %s%s", reasons[0], more)
 
     def hand_over(self, reasons: list[str], handle: Callable[[ConnectorError], object]) -> None:
-        """Have a function of the user's decide on each record, in place of the policy: it returns
-        to go on without the record, or raises."""
+        """Let a user's function decide on each record instead of the policy: it returns to skip
+        the record, or raises."""
         for reason in reasons:
             self._counter.inc()
             handle(self._kind(reason))
 
 
 def require_sink_error_policy(policy: Any) -> ErrorPolicy:
-    """The policy itself.
+    """The policy itself, after a check.
 
     Raises:
         JobDefinitionError: it is none, or one for sources.

@@ -1,4 +1,4 @@
-"""Guarantees of sinks to systems without transactions, where writing again does no harm."""
+"""Guarantees of sinks to systems without transactions, where repeated writes are harmless."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ __all__ = ["require_repeatable"]
 
 
 def require_repeatable(guarantee: Any, system: str, instead: str) -> None:
-    """Refuse ``EXACTLY_ONCE``; the other two are the same: every epoch ends with what is written.
+    """Refuse ``EXACTLY_ONCE``. The other two guarantees are the same, since every epoch ends with
+    completed writes.
 
     Args:
         system: that has no transactions.

@@ -1,4 +1,5 @@
-"""When a part file is finished. Flink docs: "FileSystem", Rolling Policy."""
+"""Rolling policies, which decide when a part file is finished. Flink docs: "FileSystem", Rolling
+Policy."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ Interval = Duration | Time | timedelta | int
 
 @dataclass(frozen=True, slots=True)
 class PartFileInfo:
-    """A part that is being written: bytes so far, first and last write (ms since the epoch), and
-    how many checkpoints were completed meanwhile."""
+    """An open part: its size in bytes, first and last write (ms since the epoch), and the number
+    of checkpoints completed meanwhile."""
 
     bucket_id: str
     size: int
@@ -29,7 +30,7 @@ class PartFileInfo:
 
 
 class RollingPolicy(ABC):
-    """Decides after each batch, at each checkpoint and by processing time.
+    """Decides on the end of parts after each batch, at each checkpoint and by processing time.
 
     >>> policy = RollingPolicy.default_rolling_policy(rollover_interval=1000)
     >>> policy.roll_time(PartFileInfo("", size=10, creation_time=500, last_update_time=900))
@@ -41,15 +42,16 @@ class RollingPolicy(ABC):
 
     @abstractmethod
     def should_roll_on_size(self, part: PartFileInfo) -> bool:
-        """Whether the part is big enough; called after each batch."""
+        """Whether the part is large enough; called after each batch."""
 
     @abstractmethod
     def should_roll_on_checkpoint(self, part: PartFileInfo) -> bool:
-        """Whether to finish the part at this checkpoint."""
+        """Whether the part ends at this checkpoint."""
 
     @abstractmethod
     def roll_time(self, part: PartFileInfo) -> int | None:
-        """When to finish the part even if nothing more comes (ms since the epoch), or None."""
+        """Time at which the part ends even without further records (ms since the epoch), or
+        None."""
 
     @staticmethod
     def default_rolling_policy(
@@ -57,7 +59,7 @@ class RollingPolicy(ABC):
         rollover_interval: Interval = 60_000,
         inactivity_interval: Interval = 60_000,
     ) -> RollingPolicy:
-        """A part ends when it is big, old or not written to any more.
+        """Policy that ends a part when it is large, old or idle.
 
         Args:
             part_size: in bytes; the last batch may exceed it.
@@ -75,13 +77,13 @@ class RollingPolicy(ABC):
 
     @staticmethod
     def on_checkpoint_rolling_policy() -> RollingPolicy:
-        """Each part ends with the checkpoint it was begun in: shortest delay, smallest files."""
+        """Policy that ends each part at the next checkpoint: shortest delay, smallest files."""
         return OnCheckpointRollingPolicy()
 
 
 @dataclass(frozen=True, slots=True)
 class DefaultRollingPolicy(RollingPolicy):
-    """Size in bytes; intervals in ms."""
+    """Ends parts by size in bytes and by intervals in ms."""
 
     part_size: int
     rollover_interval: int
@@ -102,7 +104,7 @@ class DefaultRollingPolicy(RollingPolicy):
 
 @dataclass(frozen=True, slots=True)
 class OnCheckpointRollingPolicy(RollingPolicy):
-    """Only checkpoints end a part."""
+    """Ends parts only at checkpoints."""
 
     ends_with_epoch: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""Records as changes: what a sink that writes by key makes of the kinds of rows."""
+"""Records as changes: the effect of row kinds in sinks that write by key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["additions", "changes"]
 
 
 def changes(values: Sequence[Any]) -> Iterator[tuple[bool, Any]]:
-    """Pairs of whether a record is written (or else deleted), and the record.
+    """Pairs of a flag and a record: True to write the record, False to delete it.
 
     What has no row kind is written. ``UPDATE_BEFORE`` is left out, as by Flink's upsert sinks: the
     ``UPDATE_AFTER`` behind it writes to the same key.
@@ -23,8 +23,8 @@ def changes(values: Sequence[Any]) -> Iterator[tuple[bool, Any]]:
 
 
 def additions(values: Sequence[Any]) -> Iterator[tuple[bool, Any]]:
-    """Pairs of whether a record is added (or else taken back), and the record: for sums, which
-    need ``UPDATE_BEFORE``, too."""
+    """Pairs of a flag and a record: True to add the record, False to retract it. Sums need this,
+    with ``UPDATE_BEFORE``."""
     back = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
     for value in values:
         yield not (isinstance(value, Row) and value.get_row_kind() in back), value

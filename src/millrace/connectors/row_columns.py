@@ -1,4 +1,4 @@
-"""The values of rows as columns of a declared type, as drivers of databases give them."""
+"""Conversion of rows from database drivers to Arrow columns of a declared type."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def _array(
 
 
 def _has_bytes(values: list[Any]) -> bool:
-    """Whether Arrow would take some for text, or refuse them, by what else is there: here they are
-    always read as UTF-8."""
+    """Whether values include bytes, which Arrow would treat differently depending on the other
+    values: here they are always read as UTF-8."""
     return any(issubclass(kind, _BYTES) for kind in set(map(type, values)))
 
 

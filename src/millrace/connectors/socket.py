@@ -31,14 +31,14 @@ _CHUNKS_AHEAD = 64
 
 
 class SocketPosition(NamedTuple):
-    """How many records were read, and whether the peer has closed the connection."""
+    """Number of records read, and whether the peer has closed the connection."""
 
     records: int
     ended: bool
 
 
 class SocketTextSource(SplitSource[str]):
-    """Pieces of text that a server sends, cut at a delimiter; read by one subtask.
+    """Texts that a server sends, split at a delimiter; read by one subtask.
 
     **At most once**: a socket cannot be read again, so what was received but not processed is
     lost when the job or a worker fails. For tests and demonstrations. The source ends when the
@@ -92,7 +92,7 @@ class SocketTextSource(SplitSource[str]):
 
 
 class SocketTextReader(SplitReader[str]):
-    """Takes what the connection has received so far.
+    """Takes the text that the connection has received so far.
 
     Closing the reader leaves the connection open: the next epoch's reader goes on with it.
     """
@@ -149,12 +149,12 @@ class SocketConnection:
         self._end_seen = True
 
     def close(self) -> None:
-        """End the connection and its thread."""
+        """Close the connection and end its thread."""
         self._close()
 
 
 class _Receiver:
-    """Runs in the connection's thread."""
+    """The receiving part, which runs in the connection's thread."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Archives or deletes the files of a file source when they have been read."""
+"""Clean-up of a file source: archives or deletes files that have been read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CleanUp:
 
     @staticmethod
     def create(paths: Sequence[str], archive: str | None) -> CleanUp:
-        """The clean-up of a source of these paths.
+        """Clean-up action of a source with these paths.
 
         Raises:
             JobDefinitionError: what is archived would be read again.
@@ -64,25 +64,26 @@ class SourceFileCleaner:
         self._running: dict[str, Future[None]] = {}
 
     def start(self, logger: Logger) -> None:
-        """Do first what the run before has left: what is found afterwards is new."""
+        """Finish the clean-up of the previous run first, since files that are found afterwards
+        are new."""
         self._logger = logger
         self.clean()
         wait(self._running.values())
 
     def add(self, path: str, version: FileVersion) -> None:
-        """A file has been read to its end; it is cleaned with the next `clean`."""
+        """Add a fully read file to the next `clean`."""
         self._waiting[path] = version
 
     def clean(self) -> None:
-        """A checkpoint is complete that contains all that was added."""
+        """Start the clean-up of all added files, after a checkpoint that covers them."""
         for path, version in self._waiting.items():
             if path not in self._running:
                 self._pool = self._pool or ThreadPoolExecutor(1, "millrace-source-files")
                 self._running[path] = self._pool.submit(self._clean, path, version)
 
     def cleaned(self) -> list[str]:
-        """The files that are gone since the last call, or were replaced by others. Those that could
-        not be cleaned are tried again after the next checkpoint."""
+        """Files that were removed since the last call, or replaced by others. A failed clean-up
+        is retried after the next checkpoint."""
         done = [path for path, running in self._running.items() if running.done()]
         gone = []
         for path in done:
@@ -95,11 +96,11 @@ class SourceFileCleaner:
         return gone
 
     def waiting(self) -> dict[str, FileVersion]:
-        """Return the files that were read and are still there, as part of a checkpoint."""
+        """Files that are read and not cleaned up yet, as part of a checkpoint."""
         return dict(self._waiting)
 
     def close(self) -> None:
-        """Finish what has begun."""
+        """Finish the clean-ups that have started."""
         if self._pool is not None:
             self._pool.shutdown(wait=True)
             self.cleaned()
@@ -138,7 +139,7 @@ def _is_below(path: str | None, directory: str | None) -> bool:
 
 
 def _names(wanted: str) -> Iterator[str]:
-    """The name, and others for files that were replaced under the same name."""
+    """The name, and numbered alternatives for files that were replaced under the same name."""
     directory, _, name = wanted.rpartition("/")
     stem, dot, suffix = name.partition(".")
     yield wanted
@@ -149,7 +150,7 @@ def _names(wanted: str) -> Iterator[str]:
 
 
 def _moved(path: str, target: str) -> bool:
-    """Move a file; False: another one has got the name meanwhile."""
+    """Move a file; returns False if another file has taken the name."""
     files, targets = file_system_of(path), file_system_of(target)
     targets.make_directory(target.rpartition("/")[0], private=False)
     try:

@@ -1,4 +1,4 @@
-"""What a subtask wants written for an epoch, kept in the checkpoint until it is complete.
+"""Output of a subtask for an epoch, staged in the checkpoint until it is complete.
 
 For sinks whose system has transactions, but none that can be left open while an epoch runs: the
 committer writes what is staged, and which epoch it was, in one transaction.
@@ -22,7 +22,7 @@ _RUNS = 50
 
 
 class StagedEpoch(NamedTuple):
-    """What one subtask wrote in one epoch: a committable.
+    """Output of one subtask in one epoch: a committable.
 
     Attributes:
         run_id: of the run that wrote it.
@@ -38,7 +38,7 @@ class StagedEpoch(NamedTuple):
 
     @staticmethod
     def pack(run_id: str, epoch: int, content: Any) -> StagedEpoch:
-        """Pack plain data: lists, texts, bytes, numbers."""
+        """A staged epoch with packed plain data: lists, texts, bytes, numbers."""
         import pyarrow as pa
 
         raw = msgspec.msgpack.encode(content)
@@ -46,7 +46,7 @@ class StagedEpoch(NamedTuple):
         return StagedEpoch(run_id, epoch, len(raw), packed)
 
     def content(self) -> Any:
-        """What was packed."""
+        """The unpacked content."""
         import pyarrow as pa
 
         raw = pa.decompress(
@@ -67,7 +67,7 @@ class CommittedEpochs:
 
     @staticmethod
     def decode(mark: bytes | None) -> CommittedEpochs:
-        """From the mark, or None if there is none yet.
+        """Epochs in a mark; no epochs if the mark is None.
 
         Raises:
             ValueError: that is no mark.
@@ -79,15 +79,15 @@ class CommittedEpochs:
             raise ValueError("not a mark of committed epochs") from error
 
     def encode(self) -> bytes:
-        """The mark."""
+        """The mark in bytes."""
         return msgspec.json.encode(self._epochs)
 
     def cover(self, staged: StagedEpoch) -> bool:
-        """Whether it was committed."""
+        """Whether the epoch is committed."""
         return self._epochs.get(staged.run_id, -1) >= staged.epoch
 
     def with_epochs(self, staged: Sequence[StagedEpoch]) -> CommittedEpochs:
-        """The mark when these are committed, too."""
+        """The mark with these epochs added."""
         added = {one.run_id: one.epoch for one in staged}
         noted = [(run, epoch) for run, epoch in self._epochs.items() if run not in added]
         return CommittedEpochs(dict([*noted, *added.items()][-_RUNS:]))
@@ -96,8 +96,8 @@ class CommittedEpochs:
 def whole_epochs(
     requests: Sequence[CommitRequest[Any]], size: int
 ) -> Iterator[list[tuple[CommitRequest[Any], StagedEpoch]]]:
-    """Requests in their order, several epochs together while they are smaller than ``size`` bytes;
-    never a part of an epoch, since what is noted as committed is a whole one."""
+    """Requests in order, grouped by whole epochs until a group reaches ``size`` bytes. Epochs
+    are never split, because the mark covers whole epochs only."""
     together: list[tuple[CommitRequest[Any], StagedEpoch]] = []
     total, last = 0, None
     for request in requests:

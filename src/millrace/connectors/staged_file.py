@@ -1,4 +1,4 @@
-"""`StagedFile`: a Parquet file with what a subtask has written, until a committer takes it."""
+"""`StagedFile`: a Parquet file with a subtask's output, until a committer takes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["StagedFile", "delete_staged"]
 
 
 class StagedFile:
-    """Writes one Parquet file; nobody sees it, or a part of it, before `complete`.
+    """Writes one Parquet file, which is invisible before `complete`.
 
     Args:
         location: where; on a disk, missing directories are made.
@@ -42,7 +42,7 @@ class StagedFile:
         self._writer.add_columns(batch)
 
     def complete(self) -> int:
-        """Make it durable; returns its bytes.
+        """Make the file durable, and return its size in bytes.
 
         Raises:
             SerializationError: a record does not fit the columns.
@@ -51,13 +51,13 @@ class StagedFile:
         return self._file.complete()
 
     def discard(self) -> None:
-        """Forget it, unless it is complete."""
+        """Delete the file, unless it is complete."""
         self._file.discard()
 
 
 def delete_staged(directories: Iterable[str], run_ids: Collection[str], older_than: int) -> None:
-    """Delete what these runs have staged more than ``older_than`` ms ago: see
-    `SupportsOrphanSweep.sweep`. The names of files begin with the run's id."""
+    """Delete files that these runs staged more than ``older_than`` ms ago: see
+    `SupportsOrphanSweep.sweep`. The names of the files begin with the run's id."""
     latest = time.time() - older_than / 1000
     for directory in directories:
         files = file_system_of(directory)

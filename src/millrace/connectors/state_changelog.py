@@ -1,4 +1,4 @@
-"""Exact changes from the updates of a followed state."""
+"""Exact changes derived from the updates of a followed state."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _COPY: ValueStateDescriptor[tuple[Any, Any]] = ValueStateDescriptor("copy")
 
 
 class StateChangelog(KeyedBroadcastProcessFunction[Any, StateUpdate, CopyComplete, Row]):
-    """Compares every update with a copy in keyed state, so that nothing is said twice and what was
-    missed is made up for: exactly once, whatever the source had to read again."""
+    """Compares every update with a copy in keyed state, which suppresses repeated changes and
+    adds missed ones: exactly once, even if the source repeats records."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self._copy: ValueState[tuple[Any, Any]] = runtime_context.get_state(_COPY)
@@ -56,7 +56,7 @@ class StateChangelog(KeyedBroadcastProcessFunction[Any, StateUpdate, CopyComplet
 
 
 def _checkpoint(record: StateUpdate | CopyComplete) -> tuple[int, str]:
-    """Which one, also in a directory that was made anew."""
+    """Identity of the record's checkpoint, unique even if the directory was recreated."""
     return record.checkpoint, record.snapshot_id
 
 
@@ -65,5 +65,5 @@ def _change(kind: RowKind, key: Any, value: Any, checkpoint: int) -> Row:
 
 
 def key_of_update(update: StateUpdate) -> Any:
-    """The key of an update."""
+    """Key of an update."""
     return update.key

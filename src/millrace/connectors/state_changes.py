@@ -62,8 +62,8 @@ class StateUpdate(NamedTuple):
 
 
 class CopyComplete(NamedTuple):
-    """Since the last record of this kind, or since the beginning, all keys that there are at that
-    checkpoint have come: what has not is gone."""
+    """Since the previous record of this kind, or the beginning, all keys of that checkpoint were
+    emitted; any other key is gone."""
 
     checkpoint: int
     snapshot_id: str = ""
@@ -72,7 +72,7 @@ class CopyComplete(NamedTuple):
 
 @dataclass(frozen=True)
 class StatePosition:
-    """How far the source has come."""
+    """Progress of the source."""
 
     checkpoint: int
     snapshot_id: str
@@ -82,8 +82,8 @@ class StatePosition:
 
 
 class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
-    """The updates of one keyed state of another job, whose checkpoints must be trusted: reading
-    them can run code of their author.
+    """The updates of one keyed state of another job. Its checkpoints must be trusted, because
+    reading a checkpoint can run code from its author.
 
     Args:
         directory: the job's own directory, or with ``job_name`` the checkpoint directory it is in.
@@ -141,7 +141,8 @@ class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
 
 
 class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
-    """Holds a copy of the state as of the checkpoint it is at, and reads what differs in the next.
+    """Holds a copy of the state as of the current checkpoint, and reads the differences to the next
+    one.
 
     A reader that is restored reads the copy from the checkpoint of its position. If that was read
     in part, or is gone, it gives all of it, or of the newest, again and says so.
@@ -196,7 +197,7 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
     # -- the checkpoints of the other job ------------------------------------------------------
 
     def _look(self) -> None:
-        """Queue what the next checkpoint brings, if there is one."""
+        """Queue the updates of the next checkpoint, if there is one."""
         if not self._begun:
             self._begin()
         while (number := self._next()) is not None:
@@ -215,9 +216,9 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
             self._ended = True
 
     def _next(self) -> int | None:
-        """The number of the checkpoint to read next: the newest to begin with, then one by one.
-        When numbers start over, or one is another checkpoint now, somebody emptied the
-        directory: the newest again."""
+        """Number of the next checkpoint to read: the newest at first, then one after the other.
+        If the directory was emptied, which restarted numbers or a different checkpoint show, it
+        is the newest again. None if there is no new one."""
         numbers = complete_checkpoints(self._source.directory)
         if not numbers:
             return None
@@ -229,7 +230,8 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
         return next((number for number in numbers if number > at), None)
 
     def _was_recreated(self, number: int) -> bool:
-        """Whether what has the number of the present position is not the same checkpoint."""
+        """Whether the checkpoint with this number differs from the checkpoint at the current
+        position."""
         assert self._position is not None
         with suppress(CheckpointCorruptError):
             found = read_manifest(self._source.directory, number).snapshot_id
@@ -237,7 +239,7 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
         return False
 
     def _begin(self) -> None:
-        """Read the copy as of the position, if that checkpoint is still there."""
+        """Read the copy as of the position, if its checkpoint still exists."""
         self._begun = True
         at = self._position
         self._whole = at is not None
@@ -281,7 +283,7 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
             self._batches.append([CopyComplete(manifest.checkpoint, manifest.snapshot_id)])
 
     def _check_is_there(self, manifest: Manifest) -> None:
-        """A table that is read once and turns out empty: its name may be mistyped."""
+        """Refuse an unknown state name, which may be mistyped, if a bounded read finds no rows."""
         metadata = metadata_path(self._source.directory, manifest.checkpoint)
         states = SnapshotReader(open_snapshot(metadata, trusted=True)).states()
         uid = self._table.uid
@@ -306,7 +308,7 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
 def _updates(
     changes: TableChanges, kind: TableKind, manifest: Manifest
 ) -> list[StateUpdate | CopyComplete]:
-    """The updates that make ``changes``; a new stamp alone is none."""
+    """Updates for ``changes``; a change of the stamp alone is no update."""
     place = manifest.checkpoint, manifest.snapshot_id
     found: list[StateUpdate | CopyComplete] = []
     for key, (old, new) in changes.items():
@@ -319,7 +321,7 @@ def _updates(
 
 
 def _uid(source: StateChangesSource, manifest: Manifest) -> str:
-    """The uid of the operator that is meant."""
+    """Uid of the operator that the source names."""
     if source.uid in manifest.operators:
         return source.uid
     named = [uid for uid, name in manifest.operators.items() if name == source.uid]

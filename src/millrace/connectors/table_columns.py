@@ -1,4 +1,4 @@
-"""Records as the columns of a table, with errors that name the column."""
+"""Conversion of records to the columns of a table, with errors that name the column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["table_columns"]
 
 
 def table_columns(batch: Batch, schema: pyarrow.Schema, table: str) -> pyarrow.RecordBatch:
-    """The fields of records as the columns of a table.
+    """Fields of records as the columns of a table.
 
     Fields are found by name, those of tuples by position.
 

@@ -1,4 +1,4 @@
-"""`TableWriter`: the data files of a table that one subtask writes."""
+"""`TableWriter`: writes one subtask's data files of a table."""
 
 from __future__ import annotations
 

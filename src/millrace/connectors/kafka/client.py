@@ -109,8 +109,8 @@ def _create(kind: str, config: Mapping[str, Any]) -> Any:
         return getattr(confluent_kafka, kind)(known)
     except (confluent_kafka.KafkaException, TypeError, ValueError) as error:
         raise KafkaError(
-            f"no Kafka {kind.lower()} can be made with these properties: {_text(error)}. They are "
-            "librdkafka's, most of which have the same names as those of Kafka's Java clients"
+            f"no Kafka {kind.lower()} can be made with these properties: {_text(error)}. "
+            "Properties are those of librdkafka; most names are the same as in Kafka's Java clients"
         ) from error
 
 

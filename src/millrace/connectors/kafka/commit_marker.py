@@ -1,9 +1,9 @@
 """Commit marks of a Kafka sink: the last record of a topic of its own tells which epochs are
 committed.
 
-A transaction that writes an epoch's records also writes which epoch it was to a compacted topic of
-one partition. Both become visible together or not at all: who reads that topic learns whether the
-records are there.
+A transaction that writes an epoch's records also writes the epoch's number to a compacted topic of
+one partition. Both become visible together or not at all, so that topic tells whether the records
+are committed.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ class PartitionWatch:
     """Requests the end offsets of partitions from the brokers, one request at a time, without
     waiting.
 
-    An end behind which a transaction is open does not move: who reads only what is committed has
-    nothing to read there.
+    The end does not move while the transaction after it is open: its records cannot be read before
+    they are committed.
 
     Args:
         config: of a client.

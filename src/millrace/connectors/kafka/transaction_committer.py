@@ -38,8 +38,8 @@ def marks_topic(transactional_id: str) -> str:
 class KafkaTransactionCommitter(Committer):
     """Commits with a producer whose transactional id no other job has.
 
-    A second one with the same id, of a driver that was superseded or took over, fences the first:
-    whoever is fenced asks what has been committed meanwhile and goes on with the rest.
+    A second producer with the same id, of a driver that was superseded or took over, fences the
+    first. The fenced committer reads what was committed meanwhile, and commits the rest.
 
     Args:
         producer_config: of the producer; `client_config`, without what only producers have.

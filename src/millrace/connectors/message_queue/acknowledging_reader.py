@@ -62,8 +62,9 @@ class QueueReading:
 class _Consumer:
     """One split: its connection and its unacknowledged messages.
 
-    Its position is who has polled last, how much, and ids. Two readers that went on from the same
-    position never have equal ones again, so one whose epoch failed is never taken for the other.
+    Its position holds the name of the last reader that polled, the number of polled messages, and
+    ids. Two readers that continue from the same position never have equal positions again, so a
+    reader whose epoch failed is never taken for the other.
     """
 
     def __init__(self, client: QueueClient, position: Any, now: int) -> None:

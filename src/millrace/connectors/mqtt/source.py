@@ -149,11 +149,11 @@ class MqttSourceBuilder:
         return self._with(message_id=function)
 
     def set_shared_group(self, group: str) -> MqttSourceBuilder:
-        """Let all subtasks read, each a part of the messages, through a shared subscription."""
+        """Share the messages among all subtasks through a shared subscription."""
         return self._with(group=group)
 
     def set_error_policy(self, policy: ErrorPolicy) -> MqttSourceBuilder:
-        """What becomes of messages that cannot be read; by default the job fails.
+        """Error policy for messages that cannot be read; by default the job fails.
 
         Raises:
             JobDefinitionError: it is no policy.

@@ -1,4 +1,4 @@
-"""Tables whose changes are captured, and how to find them in the catalog of the database."""
+"""Tables whose changes are captured, and their lookup in the database's catalog."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class CapturedTable:
 
     @property
     def quoted(self) -> str:
-        """Schema and name for SQL."""
+        """Quoted schema and name for SQL."""
         return f"{quoted(self.schema)}.{quoted(self.name)}"
 
 
 def created_again(table: CapturedTable) -> PostgresCdcError:
-    """The error of a table whose name another one has."""
+    """Error for a table that was dropped and created again under the same name."""
     return PostgresCdcError(
         f"table {table.full_name} was dropped and created again, of which no change of a row "
         "tells: start without a checkpoint, so that it is read again"
@@ -82,19 +82,19 @@ def created_again(table: CapturedTable) -> PostgresCdcError:
 
 
 def in_query(table: CapturedTable) -> str:
-    """The table behind FROM, in a query with parameters. Tables that inherit from it are not in it:
-    the log has their rows under their own names."""
+    """Text of the table after FROM, in a query with parameters. Inheriting tables are excluded,
+    because the log has their rows under their own names."""
     only = "" if table.partitioned else "only "
     return only + table.quoted.replace("%", "%%")
 
 
 def columns_in_query(names: Iterable[str], prefix: str = "") -> str:
-    """Columns, in a query with parameters."""
+    """Quoted columns, in a query with parameters."""
     return ", ".join(prefix + quoted(name).replace("%", "%%") for name in names)
 
 
 def quoted(name: str) -> str:
-    """An identifier for SQL.
+    """Quoted identifier for SQL.
 
     Example:
         >>> quoted("Orders")
@@ -106,7 +106,7 @@ def quoted(name: str) -> str:
 def find_tables(
     connection: Any, schemas: Sequence[str], patterns: Sequence[str], needs_key: bool
 ) -> list[CapturedTable]:
-    """The tables whose ``schema.table`` is matched by one of the patterns.
+    """Tables whose ``schema.table`` matches one of the patterns.
 
     Args:
         connection: to the database.

@@ -1,4 +1,4 @@
-"""Changes of rows, as the source hands them to a deserialization schema."""
+"""Row changes, the input of a deserialization schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["ChangeOperation", "RowImage", "TableChange"]
 
 
 class ChangeOperation(Enum):
-    """What happened to a row; the values are Debezium's."""
+    """Kinds of changes; the values are Debezium's."""
 
     READ = "r"
     """It was there when the table was read for the first time."""
@@ -21,7 +21,7 @@ class ChangeOperation(Enum):
 
 @dataclass(frozen=True)
 class RowImage:
-    """What the rows of a table look like at some time.
+    """Layout of a table's rows at some point of the log.
 
     Attributes:
         database: where the table is.
@@ -42,7 +42,7 @@ class RowImage:
 
 
 class TableChange(NamedTuple):
-    """A change of a row.
+    """A change of one row.
 
     Attributes:
         operation: what happened. An update of the primary key is a delete and a create.

@@ -1,4 +1,4 @@
-"""Reads the changes of all captured tables from a replication slot."""
+"""Reader of the changes of all captured tables from a replication slot."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["ChangesReader", "SlotSettings"]
 
 @dataclass(frozen=True)
 class SlotSettings:
-    """How changes are read.
+    """Settings for reading changes.
 
     Attributes:
         slot: name of the replication slot.
@@ -49,7 +49,7 @@ class SlotSettings:
 
 @dataclass
 class _Session:
-    """What is open while there is a connection."""
+    """Resources that are open during a connection."""
 
     sql: Any
     stream: ReplicationStream
@@ -62,7 +62,7 @@ class _Session:
 
 
 class ChangesReader:
-    """Goes on at its position whenever the connection was lost.
+    """Reads changes, and continues at its position after the connection was lost.
 
     Args:
         position: behind the last change that was read; None: the start of the split.
@@ -92,16 +92,16 @@ class ChangesReader:
 
     @property
     def at_end(self) -> bool:
-        """Whether everything before the end has been read."""
+        """Whether all changes before the end are read."""
         return self._end is not None and self.position.lsn >= self._end
 
     @property
     def is_bounded(self) -> bool:
-        """Whether there is an end."""
+        """Whether the reader has an end position."""
         return self._end is not None
 
     def read(self, max_records: int) -> list[TableChange]:
-        """The changes that have arrived; none while the server is away.
+        """The changes that have arrived; none while the server is unreachable.
 
         Raises:
             PostgresCdcError: it is away for too long, or the changes cannot be had.
@@ -142,7 +142,7 @@ class ChangesReader:
                 raise PostgresCdcError(
                     f"TRUNCATE has emptied table {change.table.table.full_name} (transaction "
                     f"{change.transaction.xid}), of which no change of a row tells: start without "
-                    "a checkpoint, so that what is there now is read, or build the source with "
+                    "a checkpoint, so that the table is read again, or build the source with "
                     "skip_truncates()"
                 )
 
@@ -181,7 +181,8 @@ class ChangesReader:
         self._logger.warning("%s: %s; trying again", self._connection, str(error).strip())
 
     def confirm(self) -> None:
-        """A checkpoint is complete that has the position: the server may forget what is before."""
+        """Confirm the position after a complete checkpoint, so that the server may discard
+        earlier changes."""
         if self._session is None:
             return
         try:
@@ -190,7 +191,7 @@ class ChangesReader:
             self._lost(error)
 
     def close(self) -> None:
-        """Let go of the slot."""
+        """Release the slot."""
         if self._session is not None:
             session, self._session = self._session, None
             session.close()

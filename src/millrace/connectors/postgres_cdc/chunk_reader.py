@@ -1,4 +1,4 @@
-"""Reads a chunk of a table, page by page, without locks and without transactions that last."""
+"""Reader of a chunk of a table, page by page, without locks and without long transactions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ READ = ChangeOperation.READ
 
 
 class ChunkReader:
-    """Each page is a query that sees some moment of the database, which it notes: so what is read
-    of the log later can be told apart from what the page has already.
+    """Reads pages by one query each, and records each query's snapshot, by which changes in the log
+    that a page already contains are recognised later.
 
     Args:
         position: None: the start of the chunk.
@@ -37,7 +37,7 @@ class ChunkReader:
         )
 
     def read(self, connection: Any, max_records: int) -> list[TableChange]:
-        """The next page.
+        """Rows of the next page.
 
         Args:
             connection: whose transactions are repeatable reads.
@@ -74,14 +74,14 @@ class ChunkReader:
 
 
 def _with_page(pages: tuple[Page, ...], page: Page) -> tuple[Page, ...]:
-    """Pages that saw the same are one."""
+    """Pages with a new one, unless it has the same snapshot as the last."""
     return pages if pages and pages[-1].snapshot == page.snapshot else (*pages, page)
 
 
 def next_chunk_start(
     connection: Any, table: CapturedTable, start: Key | None, size: int
 ) -> Key | None:
-    """The key that is ``size`` rows behind a start; None: there are not so many rows."""
+    """Key that is ``size`` rows after a start; None if fewer rows follow."""
     keys = columns_in_query(table.key)
     texts = ", ".join(f"{columns_in_query([name])}::text" for name in table.key)
     where = f"where {_key_columns(table)} >= {_key_values(table)} " if start else ""
@@ -95,7 +95,7 @@ def next_chunk_start(
 def key_buckets(
     connection: Any, table: CapturedTable, bounds: list[Key], keys: list[Key]
 ) -> list[int]:
-    """How many of the bounds are not greater than each of the keys, as the database orders them."""
+    """Number of bounds up to each of the keys, in the order of the database."""
     names = [f"k{index}" for index in range(len(table.key))]
     typed = ", ".join(f"{n}::{t}" for n, t in zip(names, table.key_types, strict=True))
     value = typed if len(names) == 1 else f"row({typed})"
@@ -119,7 +119,7 @@ def _key_values(table: CapturedTable) -> str:
 
 
 def open_snapshot_connection(connection: Any) -> Any:
-    """The connection, whose transactions see one moment from now on."""
+    """The connection, with transactions that each read one snapshot."""
     connection.isolation_level = import_psycopg().IsolationLevel.REPEATABLE_READ
     connection.read_only = True
     return connection

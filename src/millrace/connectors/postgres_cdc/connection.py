@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL, and what their errors mean."""
+"""Connections to PostgreSQL, and the meaning of their errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _LONGEST_PAUSE_S = 2.0
 
 
 class PostgresCdcError(ConnectorError):
-    """Changes of PostgreSQL cannot be read, or it is not configured as the job needs it."""
+    """Changes of PostgreSQL are not readable, or the server is not configured as the job
+    requires."""
 
 
 def import_psycopg() -> Any:
@@ -37,7 +38,7 @@ def import_psycopg() -> Any:
 
 @dataclass(frozen=True)
 class PostgresConnection:
-    """Where the database is, and as whom to connect; travels with the program, in no checkpoint.
+    """Address and credentials of the database; part of the program, and of no checkpoint.
 
     Attributes:
         hostname: of the server.
@@ -59,7 +60,7 @@ class PostgresConnection:
         return f"{self.database} at {self.hostname}:{self.port}"
 
     def connect(self, application_name: str) -> Any:
-        """A connection for SQL, each statement of which is a transaction of its own.
+        """A connection for SQL, in autocommit mode.
 
         Raises:
             psycopg.OperationalError: the server is not reachable or does not let us in.
@@ -67,7 +68,7 @@ class PostgresConnection:
         return import_psycopg().connect(self._conninfo(application_name), autocommit=True)
 
     def connect_for_replication(self, application_name: str) -> Any:
-        """A ``psycopg.pq.PGconn`` that takes commands of the replication protocol.
+        """A ``psycopg.pq.PGconn`` that accepts commands of the replication protocol.
 
         Raises:
             psycopg.OperationalError: the server is not reachable or does not let us in.
@@ -80,7 +81,8 @@ class PostgresConnection:
         return connection
 
     def _conninfo(self, application_name: str, **more: str) -> str:
-        """Settings of the session decide how values are written: both kinds have the same."""
+        """Connection string with session settings that make both kinds of connections format
+        values alike."""
         import_psycopg()
         from psycopg.conninfo import make_conninfo
 
@@ -108,7 +110,7 @@ class PostgresConnection:
 
 
 class RetryTimer:
-    """Says when to try again after failures, and when to give up.
+    """Schedule of retries after failures, with a limit.
 
     Args:
         patience: seconds after the first failure of a series.
@@ -124,15 +126,15 @@ class RetryTimer:
 
     @property
     def due(self) -> bool:
-        """Whether the next attempt may be made now."""
+        """Whether the next attempt may start now."""
         return self._clock() >= self._next
 
     def succeeded(self) -> None:
-        """The series of failures is over."""
+        """End the series of failures."""
         self._since, self._next, self._pause = None, 0.0, _FIRST_PAUSE_S
 
     def failed(self) -> bool:
-        """An attempt has failed.
+        """Record a failed attempt.
 
         Returns:
             Whether there is another.

@@ -1,4 +1,4 @@
-"""Which transactions a query saw: what PostgreSQL calls a snapshot."""
+"""Database snapshots: the set of transactions that a query saw."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class DatabaseSnapshot:
     @staticmethod
     @lru_cache(maxsize=65_536)
     def parse(text: str) -> DatabaseSnapshot:
-        """The snapshot from PostgreSQL's text for it."""
+        """Snapshot from PostgreSQL's text form."""
         xmin, xmax, running = text.split(":")
         return DatabaseSnapshot(
             int(xmin),
@@ -42,7 +42,7 @@ class DatabaseSnapshot:
         )
 
     def sees(self, xid: int) -> bool:
-        """Whether the query saw the effects of a transaction that was committed sooner or later.
+        """Whether the query saw the effects of a transaction that commits at any time.
 
         Args:
             xid: its id, of which the lower 32 bits count: it is the one nearest to the snapshot.

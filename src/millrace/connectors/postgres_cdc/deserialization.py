@@ -1,4 +1,4 @@
-"""Changes as records of a stream. Flink CDC docs: "Postgres CDC Connector"."""
+"""Conversion of changes to records of a stream. Flink CDC docs: "Postgres CDC Connector"."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _INSERTED, _UPDATED_FROM, _UPDATED, _DELETED = (kind.value for kind in RowKind)
 
 
 class CdcDeserializationSchema(ABC, Generic[T]):
-    """Makes records of changes. Must be picklable. Flink CDC: ``DebeziumDeserializationSchema``.
+    """Makes records from changes. Must be picklable. Flink CDC: ``DebeziumDeserializationSchema``.
 
     Example:
         >>> class Deleted(CdcDeserializationSchema[str]):
@@ -44,15 +44,15 @@ class CdcDeserializationSchema(ABC, Generic[T]):
 
     @abstractmethod
     def deserialize(self, change: TableChange) -> Iterable[T]:
-        """Return the records of a change: none, one or several."""
+        """Records of a change: none, one or several."""
 
     @property
     def produced_type(self) -> TypeInformation[Any] | None:
-        """The type of the records, if it is known."""
+        """The type of the records, or None if it is unknown."""
         return None
 
     def deserialize_batch(self, changes: Sequence[TableChange]) -> RowBatch[T]:
-        """The records of several changes, with the times of their commits."""
+        """Records of several changes, with their commit times as timestamps."""
         values: list[T] = []
         times: list[int] = []
         for change in changes:
@@ -73,7 +73,7 @@ _METADATA: dict[str, Callable[[TableChange], Any]] = {
 
 
 class RowDeserializationSchema(CdcDeserializationSchema[Row]):
-    """Makes a `Row` with the columns of the table, whose kind says what happened to it.
+    """Makes a `Row` with the columns of the table, whose row kind is the kind of change.
 
     An update is an UPDATE_BEFORE and an UPDATE_AFTER. Of a table without ``REPLICA IDENTITY FULL``
     the row before is not known: an update is the UPDATE_AFTER alone, and a DELETE has the values of
@@ -159,7 +159,7 @@ def _field_names(row_type: TypeInformation[Any] | None) -> tuple[str, ...] | Non
 
 
 class JsonDebeziumDeserializationSchema(CdcDeserializationSchema[str]):
-    """Makes a text in JSON as Debezium writes it: ``before``, ``after``, ``source``, ``op``.
+    """Makes a JSON text in Debezium's format: ``before``, ``after``, ``source``, ``op``.
 
     Values are as Debezium's by default, but decimals are texts (its ``decimal.handling.mode``
     ``string``): dates are days and times microseconds since 1970 or midnight, those with a time
@@ -226,7 +226,7 @@ def _object(columns: tuple[str, ...], values: tuple[Any, ...] | None) -> dict[st
 
 
 def _json_value(value: Any) -> Any:
-    """A value as Debezium writes it."""
+    """A value in Debezium's JSON form."""
     if isinstance(value, datetime):
         if value.tzinfo is not None:
             return value.isoformat().replace("+00:00", "Z")

@@ -1,4 +1,5 @@
-"""Divides tables into chunks, and hands out the log when these have been read."""
+"""Enumerator of a CDC source: divides tables into chunks, and assigns the log when all chunks
+are read."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ _ACTIVE_CHUNKS = 4
 
 @dataclass(frozen=True)
 class TableSelection:
-    """Which tables are captured, and from where on.
+    """Selection of captured tables, and the startup position.
 
     Attributes:
         schemas: patterns of schemas; none: any.
@@ -81,7 +82,7 @@ class _Phase(Enum):
 
 
 class _Place(NamedTuple):
-    """Where the next chunk begins."""
+    """Start of the next chunk."""
 
     table: int
     number: int
@@ -110,14 +111,14 @@ class _State:
 
 @dataclass
 class _Work:
-    """A question to the database, which a thread asks."""
+    """A database request that runs in a thread."""
 
     answer: Future[Any]
     take: Callable[[Any], Sequence[SourceSplit]] = field(repr=False)
 
 
 class PostgresCdcEnumerator(SplitEnumerator):
-    """Asks the database in a thread of its own: no epoch waits for an answer.
+    """Queries the database in a thread of its own, so that no epoch waits for a response.
 
     Chunks are read first, by all subtasks; then one subtask reads the log: up to where it was when
     the last chunk had been read, without what the chunks have already, and from there for ever.
@@ -199,7 +200,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
         self._work = _Work(self._thread().submit(self._asked, question), take)
 
     def _thread(self) -> ThreadPoolExecutor:
-        """The one thread that uses the connection."""
+        """The only thread that uses the connection."""
         self._pool = self._pool or ThreadPoolExecutor(1, "postgres-cdc")
         return self._pool
 
@@ -211,7 +212,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
     # -- the beginning -----------------------------------------------------------------
 
     def _set_up(self, sql: Any) -> tuple[list[CapturedTable], int, bool]:
-        """Tables, where the log begins, and whether the slot is new."""
+        """Captured tables, start position in the log, and whether the slot is new."""
         selection, settings = self._selection, self._settings
         require_wal_level(sql)
         reads_tables = selection.startup.reads_tables
@@ -244,7 +245,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
     # -- chunks ------------------------------------------------------------------------
 
     def _divide(self, state: _State, sql: Any) -> tuple[list[ChunkSplit], _Place]:
-        """The next chunks, and where those that follow begin."""
+        """Next chunks, and the start of the chunk after them."""
         found: list[ChunkSplit] = []
         place = state.place
         while len(found) < _CHUNKS_AT_ONCE and place.table < len(state.tables):
@@ -275,7 +276,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
     # -- the log -----------------------------------------------------------------------
 
     def _take_high_watermark(self, lsn: int) -> Sequence[SourceSplit]:
-        """All that the chunks saw was committed before this position."""
+        """The catch-up split, up to a log position after all commits that the chunks saw."""
         state = self._state
         self._state = replace(state, phase=_Phase.CATCH_UP, start_lsn=lsn, pages=())
         return [
@@ -313,7 +314,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
             raise PostgresCdcError(f"cannot reach {self._connection}: {error}") from error
 
     def available_now_end(self, split: Any) -> int | None:
-        """None of what has an end of its own."""
+        """End position of the changes split; None for splits that have an end of their own."""
         return self._run_end if split.split_id == CHANGES else None
 
     def no_more_splits(self) -> bool:
@@ -321,8 +322,8 @@ class PostgresCdcEnumerator(SplitEnumerator):
         return phase is _Phase.DONE or (self._available_now and phase is _Phase.CHANGES)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """What readers do while a job runs is done here when it ends. Nobody needs the slot of a
-        job that has read what was in the tables."""
+        """Advance the slot after the job's last checkpoint, as readers do while it runs. Drop
+        the slot of a job that has only read the tables."""
         slot, reader = self._settings.slot, self._state.application_name
         if self._state.phase is _Phase.DONE and self._state.slot_is_ours:
             self._state = replace(self._state, slot_is_ours=False)
@@ -360,7 +361,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
 
 
 def _joined(state: _State, table: CapturedTable) -> tuple[Page, ...]:
-    """The pages of a table in the order of its keys; neighbours that saw the same are one."""
+    """Pages of a table in key order; neighbours with the same snapshot are joined."""
     chunks = sorted(
         (number, pages) for name, number, pages in state.pages if name == table.full_name
     )

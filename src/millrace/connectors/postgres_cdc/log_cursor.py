@@ -1,4 +1,4 @@
-"""Changes of rows from the messages of a replication stream, transaction by transaction."""
+"""Row changes from the messages of a replication stream, transaction by transaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["LogChange", "LogCursor", "LogTable"]
 
 
 class LogTable:
-    """A captured table, and what its rows in the log look like from some place on."""
+    """A captured table, and the layout of its rows in the log from some position on."""
 
     def __init__(self, table: CapturedTable, relation: Relation) -> None:
         self.table = table
@@ -53,12 +53,12 @@ class LogTable:
         return bool(self.key) and self._values_of(before) != self._values_of(after)
 
     def key_of(self, values: Values) -> Key:
-        """The primary key of a row."""
+        """Primary key of a row."""
         return tuple((values[index] or b"").decode() for index in self.key)
 
 
 class LogChange(NamedTuple):
-    """A change of one row; one of the primary key has become two."""
+    """A change of one row; a change of the primary key is split into two."""
 
     op: str
     """``c``, ``u`` or ``d``; ``t`` of a table that was emptied, which has no row."""
@@ -70,14 +70,14 @@ class LogChange(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """Of the row."""
+        """Primary key of the row."""
         values = self.before if self.after is None else self.after
         assert values is not None
         return self.table.key_of(values)
 
 
 class LogCursor:
-    """Reads a stream from a position on.
+    """Reads a replication stream from a position on.
 
     Args:
         stream: as it was opened at the position.
@@ -110,7 +110,7 @@ class LogCursor:
 
     @property
     def at_end(self) -> bool:
-        """Whether everything before the end has been read."""
+        """Whether all changes before the end are read."""
         return self._end is not None and self.position.lsn >= self._end
 
     def read(self, max_records: int) -> list[LogChange]:
@@ -136,8 +136,8 @@ class LogCursor:
         return found
 
     def _advance(self, lsn: int) -> None:
-        """Everything that was committed before has been read. What the server says while it has not
-        come to a transaction that had been read in part says nothing new."""
+        """Move the position to ``lsn``, before which all transactions are read. A value below a
+        transaction that was partly read is ignored."""
         if lsn > max(self.position.lsn, self.position.commit_lsn):
             self.position = StreamPosition(lsn if self._end is None else min(lsn, self._end))
 

@@ -8,7 +8,7 @@ __all__ = ["StreamPosition", "format_lsn", "parse_lsn"]
 
 
 class StreamPosition(NamedTuple):
-    """Behind the last change that was read.
+    """Position after the last change read.
 
     Attributes:
         lsn: transactions that were committed before it have been read.
@@ -22,7 +22,7 @@ class StreamPosition(NamedTuple):
 
 
 def parse_lsn(text: str) -> int:
-    """The number of an LSN as PostgreSQL writes it.
+    """Number of an LSN in PostgreSQL's text form.
 
     Example:
         >>> parse_lsn("16/B374D848") == (0x16 << 32) + 0xB374D848
@@ -33,7 +33,7 @@ def parse_lsn(text: str) -> int:
 
 
 def format_lsn(lsn: int) -> str:
-    """The LSN as PostgreSQL writes it.
+    """LSN in PostgreSQL's text form.
 
     Example:
         >>> format_lsn(parse_lsn("16/B374D848"))

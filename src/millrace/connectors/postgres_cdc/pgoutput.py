@@ -40,7 +40,7 @@ _KEY, _NEW = b"KN"
 
 
 class Begin(NamedTuple):
-    """A transaction begins; transactions follow each other in the order of their commits."""
+    """The start of a transaction; transactions arrive in commit order."""
 
     commit_lsn: int
     commit_time: int
@@ -49,7 +49,7 @@ class Begin(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """The transaction ends."""
+    """The end of the transaction."""
 
     commit_lsn: int
     end_lsn: int
@@ -57,14 +57,14 @@ class Commit(NamedTuple):
 
 
 class RelationColumn(NamedTuple):
-    """A column of a table, as the rows that follow have it."""
+    """A column of a table, in the layout of the rows that follow."""
 
     name: str
     type_oid: int
 
 
 class Relation(NamedTuple):
-    """What a table looks like from here on."""
+    """The layout of a table's rows from this message on."""
 
     oid: int
     schema: str
@@ -85,7 +85,7 @@ class RowChange(NamedTuple):
 
 
 class Truncate(NamedTuple):
-    """All rows of these tables are gone."""
+    """Deletion of all rows of these tables."""
 
     relations: tuple[int, ...]
 
@@ -94,7 +94,7 @@ Message = Begin | Commit | Relation | RowChange | Truncate
 
 
 def parse_message(data: bytes) -> Message | None:
-    """The message; None for one that says nothing of rows."""
+    """The parsed message; None for one without row data."""
     parse = _PARSERS.get(data[0])
     return None if parse is None else parse(data)
 
@@ -131,7 +131,7 @@ def _truncate(data: bytes) -> Truncate:
 
 
 def _values(data: bytes, at: int) -> tuple[Values, int]:
-    """A row, and where it ends."""
+    """Values of a row, and the position after them."""
     found: Values = []
     add = found.append
     count = _TWO(data, at)[0]

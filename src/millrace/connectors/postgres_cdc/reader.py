@@ -1,4 +1,4 @@
-"""Reads chunks of tables and the log, in the subtasks of the source."""
+"""Reader of a CDC source's subtask: reads chunks of tables, and the log."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class PostgresCdcReader(SourceReader[Any]):
     # -- chunks ------------------------------------------------------------------------
 
     def _poll_chunks(self, max_records: int) -> Sequence[SplitRecords[Any]]:
-        """One page of the first chunk."""
+        """Records of the next page of the first chunk."""
         if not self._chunks or not self._retry.due:
             return ()
         psycopg = import_psycopg()

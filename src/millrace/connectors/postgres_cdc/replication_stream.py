@@ -27,13 +27,13 @@ class LogData(NamedTuple):
 
 
 class LogEnd(NamedTuple):
-    """The server has sent whatever was committed before this position."""
+    """The server has sent all transactions that were committed before this position."""
 
     lsn: int
 
 
 class ReplicationStream:
-    """Receives what a slot has from a position on, and never waits for it.
+    """Receives the changes of a slot from a position on, without waiting.
 
     Args:
         slot: whose changes; no other stream may read it.
@@ -85,7 +85,7 @@ class ReplicationStream:
         return error
 
     def receive(self) -> LogData | LogEnd | None:
-        """The next message; None: nothing has arrived.
+        """Next message; None if no message has arrived.
 
         Raises:
             psycopg.OperationalError: the connection is lost.
@@ -116,18 +116,18 @@ class ReplicationStream:
         return ended
 
     def confirm(self, lsn: int) -> None:
-        """Tell the server that what was committed before is never asked for again."""
+        """Confirm to the server that all transactions committed before ``lsn`` are processed."""
         if lsn > self._confirmed:
             self._confirmed = lsn
             self._send_status()
 
     def keep_alive(self) -> None:
-        """Show the server now and then that somebody is there, and ask it how far it has come."""
+        """Send a status message to the server at each interval, and request its position."""
         if time.monotonic() >= self._next_status:
             self._send_status(reply=True)
 
     def ask_for_end(self) -> None:
-        """Have the server send a `LogEnd`."""
+        """Request a `LogEnd` from the server."""
         self._send_status(reply=True)
 
     def _send_status(self, reply: bool = False) -> None:
@@ -139,5 +139,5 @@ class ReplicationStream:
         self._next_status = time.monotonic() + self._interval
 
     def close(self) -> None:
-        """End the connection, and so the server's side of it."""
+        """Close the connection, which also ends the server's side."""
         self._connection.finish()

@@ -1,4 +1,4 @@
-"""Typed values of the rows in the log, as a query would give them."""
+"""Decoder of row values in the log to the types that a query would return."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ select base.oid, base.at from base join pg_type t on t.oid = base.at where t.typ
 
 
 class _TableDecoder:
-    """Reads rows of one table as they look from some place of the log on."""
+    """Decodes rows of one table with their layout from some position of the log on."""
 
     def __init__(self, connection: Any, database: str, table: LogTable) -> None:
         import_psycopg()
@@ -46,7 +46,7 @@ class _TableDecoder:
         self._load = self._transformer.load_sequence
 
     def decode(self, values: Values | None) -> tuple[Any, ...] | None:
-        """The values of a row.
+        """Decoded values of a row; None stays None.
 
         Raises:
             PostgresCdcError: Python has no value for one of them.
@@ -62,7 +62,7 @@ class _TableDecoder:
 
 
 class RowDecoder:
-    """Decodes changes, and looks up what an update has left out.
+    """Decodes changes, and looks up values that an update has left out.
 
     Args:
         connection: for questions to the catalog, and for large values that an update left as they
@@ -95,8 +95,8 @@ class RowDecoder:
     def _with_looked_up(
         self, changes: Sequence[LogChange], indexes: Sequence[int]
     ) -> list[LogChange]:
-        """The changes with large values from the table as it is now: if they have been changed
-        since, a change follows that has them; if the row is gone, one that says so."""
+        """Changes with large values taken from the current table. If these have changed since, a
+        later change has the new values; if the row is gone, a later change deletes it."""
         found = list(changes)
         by_columns: dict[tuple[LogTable, tuple[int, ...]], list[int]] = defaultdict(list)
         for index in indexes:

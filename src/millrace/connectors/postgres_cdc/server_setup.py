@@ -1,4 +1,4 @@
-"""Publication and replication slot: checked, and made if they are missing."""
+"""Publication and replication slot: checks, and creation if they are missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOMENT_S = 0.02
 
 
 def require_wal_level(connection: Any) -> None:
-    """Refuse a server whose log does not have what changes are decoded from.
+    """Refuse a server whose log does not support logical decoding.
 
     Raises:
         PostgresCdcError: its ``wal_level`` is not ``logical``.
@@ -42,7 +42,7 @@ def require_wal_level(connection: Any) -> None:
 
 
 def ensure_publication(connection: Any, name: str, tables: Sequence[CapturedTable]) -> bool:
-    """Create the publication of the tables, or check that the one that is there has them.
+    """Create the publication of the tables, or check that the existing one contains them.
 
     Returns:
         Whether it was created.
@@ -103,7 +103,7 @@ def _create_publication(connection: Any, name: str, tables: Sequence[CapturedTab
 
 
 def require_unchanged(connection: Any, publication: str, tables: Sequence[CapturedTable]) -> None:
-    """Refuse to go on without changes of a table that is there.
+    """Refuse to continue if changes of an existing table are not captured.
 
     Raises:
         PostgresCdcError: a table was renamed, or created again, or is not in the publication.
@@ -127,7 +127,8 @@ def require_unchanged(connection: Any, publication: str, tables: Sequence[Captur
 
 
 def ensure_slot(connection: Any, name: str, new_publication: bool) -> tuple[int, bool]:
-    """Create the replication slot, or check the one that is there.
+    """Create the replication slot, or check the existing one; returns its position and whether it
+    is new.
 
     Waits until the transactions have ended that are running when it creates one.
 
@@ -158,7 +159,7 @@ def ensure_slot(connection: Any, name: str, new_publication: bool) -> tuple[int,
 
 
 def require_slot(connection: Any, name: str) -> None:
-    """Refuse to begin where a slot is that is not there.
+    """Refuse to start at the position of a slot that does not exist.
 
     Raises:
         PostgresCdcError: it is not.
@@ -171,12 +172,12 @@ def require_slot(connection: Any, name: str) -> None:
 
 
 def drop_hint(name: str) -> str:
-    """What to do with a slot that is of no use."""
+    """Advice for an unusable slot."""
     return f"SELECT pg_drop_replication_slot('{name}'), and start without a checkpoint"
 
 
 def require_position(connection: Any, name: str, lsn: int) -> None:
-    """Refuse to go on at a position from which the slot does not have all changes any more.
+    """Refuse to continue at a position for which the slot no longer has all changes.
 
     Raises:
         PostgresCdcError: it does not, or is gone.
@@ -202,19 +203,19 @@ def require_position(connection: Any, name: str, lsn: int) -> None:
 
 
 def current_log_end(connection: Any) -> int:
-    """The position behind everything that any transaction has written so far."""
+    """Position after all changes that transactions have written so far."""
     return parse_lsn(connection.execute("select pg_current_wal_insert_lsn()::text").fetchone()[0])
 
 
 def advance_slot(connection: Any, name: str, lsn: int) -> None:
-    """Let the server forget what was committed before a position."""
+    """Advance the slot, so that the server discards changes committed before a position."""
     connection.execute(
         "select pg_replication_slot_advance(%s, %s::pg_lsn)", (name, format_lsn(lsn))
     )
 
 
 def drop_slot(connection: Any, name: str, reader: str) -> None:
-    """Remove the slot, so that the server no longer keeps changes for it.
+    """Drop the slot, so that the server no longer keeps changes for it.
 
     Args:
         reader: application name of connections that may still hold it.
@@ -239,8 +240,8 @@ def drop_slot(connection: Any, name: str, reader: str) -> None:
 
 
 def end_readers(connection: Any, name: str, reader: str) -> None:
-    """End connections of ours that hold the slot: a worker that was killed, or has lost its
-    network, may not have closed its own."""
+    """Terminate connections of this job that hold the slot. A worker that was killed or
+    disconnected may not have closed its own."""
     connection.execute(
         "select pg_terminate_backend(s.active_pid) from pg_replication_slots s join "
         "pg_stat_activity a on a.pid = s.active_pid where s.slot_name = %s and "

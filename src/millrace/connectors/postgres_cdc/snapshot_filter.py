@@ -1,4 +1,4 @@
-"""Leaves out changes that the queries which read the tables have seen already."""
+"""Filter of changes that the queries on the tables have already seen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SnapshotFilter:
         }
 
     def unseen(self, connection: Any, changes: Sequence[LogChange]) -> list[LogChange]:
-        """The changes that no page has."""
+        """Changes that no page contains."""
         verdicts = self._by_transaction(changes)
         open_by_table: dict[str, list[int]] = defaultdict(list)
         for index, verdict in enumerate(verdicts):
@@ -43,7 +43,8 @@ class SnapshotFilter:
         return [change for change, seen in zip(changes, verdicts, strict=True) if not seen]
 
     def _by_transaction(self, changes: Sequence[LogChange]) -> list[bool | None]:
-        """Whether pages have the change; None if some saw its transaction and others did not."""
+        """Whether pages contain each change; None if only some snapshots include its
+        transaction."""
         known: dict[tuple[str, int], bool | None] = {}
         verdicts = []
         for change in changes:
@@ -65,7 +66,8 @@ class SnapshotFilter:
         indexes: Sequence[int],
         verdicts: list[bool | None],
     ) -> None:
-        """Find the pages of rows, which the database alone can: it knows the order of keys."""
+        """Decide by the pages of the rows, which the database must find, because it defines the
+        order of keys."""
         pages = self._pages[name]
         bounds = [page.start for page in pages if page.start is not None]
         keys = [changes[index].key for index in indexes]

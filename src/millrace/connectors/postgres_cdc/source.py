@@ -31,7 +31,7 @@ _SLOT_NAME = re.compile("[a-z0-9_]{1,63}")
 
 @dataclass(frozen=True)
 class CapturePlan:
-    """What a source captures, and how."""
+    """Settings of a CDC source."""
 
     connection: PostgresConnection
     settings: SlotSettings
@@ -40,7 +40,7 @@ class CapturePlan:
 
 
 class PostgresCdcSource(Source[T]):
-    """Reads what is in tables of PostgreSQL, then their changes; made by `builder`.
+    """Reads the rows of PostgreSQL tables and then their changes; made by `builder`.
 
     Each change comes once. A record's event time is that of the commit, and 0 for rows that were
     there before, unless the `WatermarkStrategy` assigns another.
@@ -75,13 +75,13 @@ class PostgresCdcSource(Source[T]):
 
     @property
     def supports_available_now(self) -> bool:
-        """Always: such a run reads what was committed before it began."""
+        """Always true: an available-now run reads the transactions committed before it began."""
         return True
 
     @property
     def requires_checkpoints(self) -> bool:
-        """Unless it ends with what is in the tables: the server forgets changes that a checkpoint
-        has, and without checkpoints it would have to keep them all."""
+        """Whether the source reads changes. The server discards changes that a checkpoint
+        covers, and without checkpoints it would have to keep them all."""
         return self.boundedness is Boundedness.CONTINUOUS_UNBOUNDED
 
     def create_enumerator(self) -> SplitEnumerator:
@@ -94,7 +94,7 @@ class PostgresCdcSource(Source[T]):
 
 
 class _TypedPostgresCdcSource(PostgresCdcSource[T], ResultTypeQueryable):
-    """One whose records have a known type."""
+    """A CDC source with a known record type."""
 
     def __init__(self, plan: CapturePlan, produced: TypeInformation[Any]) -> None:
         super().__init__(plan)
@@ -114,28 +114,28 @@ class PostgresCdcSourceBuilder(Generic[T]):
         self._schema: CdcDeserializationSchema[Any] = RowDeserializationSchema()
 
     def hostname(self, hostname: str) -> PostgresCdcSourceBuilder[T]:
-        """Where the server is."""
+        """The server's host name."""
         self._connection = replace(self._connection, hostname=hostname)
         return self
 
     def port(self, port: int) -> PostgresCdcSourceBuilder[T]:
-        """Its port; by default 5432."""
+        """The server's port; by default 5432."""
         self._connection = replace(self._connection, port=port)
         return self
 
     def database(self, database: str) -> PostgresCdcSourceBuilder[T]:
-        """The database there."""
+        """The database on the server."""
         self._connection = replace(self._connection, database=database)
         return self
 
     def username(self, username: str) -> PostgresCdcSourceBuilder[T]:
-        """A user with the attribute ``REPLICATION`` who may read the tables; by default as libpq
-        finds it (``PGUSER``)."""
+        """A user with the attribute ``REPLICATION`` and read access to the tables; by default
+        libpq's (``PGUSER``)."""
         self._connection = replace(self._connection, username=username)
         return self
 
     def password(self, password: str) -> PostgresCdcSourceBuilder[T]:
-        """The password; by default as libpq finds it (``PGPASSWORD``, ``~/.pgpass``)."""
+        """The password; by default libpq's (``PGPASSWORD``, ``~/.pgpass``)."""
         self._connection = replace(self._connection, password=password)
         return self
 
@@ -145,8 +145,8 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def schema_list(self, *schemas: str) -> PostgresCdcSourceBuilder[T]:
-        """Capture tables of schemas that one of these regular expressions matches; by default of
-        all."""
+        """Capture tables in schemas that match one of these regular expressions; by default in
+        all schemas."""
         self._selection = replace(self._selection, schemas=_patterns("schema_list", schemas))
         return self
 
@@ -157,7 +157,8 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def slot_name(self, slot_name: str) -> PostgresCdcSourceBuilder[T]:
-        """The replication slot, which is of this job alone; it is created if it is missing.
+        """The replication slot, which must belong to this job alone; it is created if it is
+        missing.
 
         Raises:
             JobDefinitionError: no slot can be called so.
@@ -176,7 +177,7 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def deserializer(self, schema: CdcDeserializationSchema[Any]) -> PostgresCdcSourceBuilder[T]:
-        """What makes records of changes; by default a `RowDeserializationSchema`.
+        """The schema that makes records from changes; by default a `RowDeserializationSchema`.
 
         Raises:
             JobDefinitionError: it is no `CdcDeserializationSchema`.
@@ -190,7 +191,7 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def startup_options(self, startup_options: StartupOptions) -> PostgresCdcSourceBuilder[T]:
-        """Where a job begins that does not go on from a checkpoint; by default `initial`.
+        """The start position of a job that is not resumed from a checkpoint; by default `initial`.
 
         Raises:
             JobDefinitionError: they are no `StartupOptions`.
@@ -203,7 +204,7 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def split_size(self, split_size: int) -> PostgresCdcSourceBuilder[T]:
-        """Rows of a chunk, in which tables are read in parallel; by default 8096.
+        """Number of rows of a chunk; chunks are read in parallel; by default 8096.
 
         Raises:
             JobDefinitionError: it is not positive.
@@ -214,21 +215,23 @@ class PostgresCdcSourceBuilder(Generic[T]):
         return self
 
     def heartbeat_interval(self, interval: Duration | Time | int) -> PostgresCdcSourceBuilder[T]:
-        """Time between signs of life to the server while nothing changes, with which the slot moves
-        on; by default 10 s (an int: ms). Must be shorter than the server's ``wal_sender_timeout``.
+        """Interval of status messages to the server while nothing changes, which also advance
+        the slot; by default 10 s (an int is in ms). Must be shorter than the server's
+        ``wal_sender_timeout``.
         """
         seconds = _positive("heartbeat_interval", interval)
         self._settings = replace(self._settings, heartbeat_interval=seconds)
         return self
 
     def connect_timeout(self, timeout: Duration | Time | int) -> PostgresCdcSourceBuilder[T]:
-        """How long to try to connect again before the job fails; by default 60 s (an int: ms)."""
+        """Time for reconnection attempts before the job fails; by default 60 s (an int is in
+        ms)."""
         seconds = _positive("connect_timeout", timeout)
         self._settings = replace(self._settings, patience=seconds)
         return self
 
     def skip_truncates(self) -> PostgresCdcSourceBuilder[T]:
-        """Say nothing when a table is emptied by ``TRUNCATE``, rather than fail."""
+        """Ignore a ``TRUNCATE`` of a table, instead of failing."""
         self._settings = replace(self._settings, skips_truncates=True)
         return self
 
@@ -256,7 +259,7 @@ class PostgresCdcSourceBuilder(Generic[T]):
 
 
 def _patterns(call: str, patterns: tuple[str, ...]) -> tuple[str, ...]:
-    """The regular expressions.
+    """The regular expressions, after a check.
 
     Raises:
         JobDefinitionError: one is none, or there is none.
@@ -274,7 +277,7 @@ def _patterns(call: str, patterns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _positive(call: str, interval: Duration | Time | int) -> float:
-    """Seconds.
+    """The interval in seconds.
 
     Raises:
         JobDefinitionError: it is not positive.

@@ -1,4 +1,4 @@
-"""What the readers of the source read: chunks of tables, and the changes of all of them."""
+"""Splits of a CDC source: chunks of tables, and the changes of all tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Key = tuple[str, ...]
 
 
 class Page(NamedTuple):
-    """Rows of a table that one query has read: those from a key up to the next page's."""
+    """Rows of a table that one query has read, from a key up to the next page's key."""
 
     start: Key | None
     """None: from the first row of the table on."""
@@ -33,7 +33,7 @@ class Page(NamedTuple):
 
 
 class ChunkPosition(NamedTuple):
-    """How far a chunk has been read."""
+    """Reading progress within a chunk."""
 
     start: Key | None
     """Of the page to read next."""
@@ -59,7 +59,7 @@ class ChunkSplit(SourceSplit):
 
 @dataclass(frozen=True)
 class ChangesSplit(SourceSplit):
-    """Changes of all tables, from a position of the log on.
+    """Changes of all tables from a log position on.
 
     Attributes:
         tables: the tables.
@@ -80,7 +80,7 @@ class ChangesSplit(SourceSplit):
 
 @dataclass(frozen=True)
 class ChunkFinished(SourceEvent):
-    """A chunk has been read, by these queries."""
+    """A chunk is fully read, with the pages of its queries."""
 
     table: str
     """Its full name."""
@@ -90,10 +90,10 @@ class ChunkFinished(SourceEvent):
 
 @dataclass(frozen=True)
 class RunEnded(SourceEvent):
-    """The log has been read to where the run ends."""
+    """The log is read up to the end of the run."""
 
     lsn: int
 
 
 class NewChanges(SourceEvent):
-    """The log has grown: there may be something to read."""
+    """The log has grown, so that new changes may be available."""

@@ -1,4 +1,4 @@
-"""Where a job begins that does not go on from a checkpoint."""
+"""Start position of a job that is not resumed from a checkpoint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["StartupMode", "StartupOptions"]
 
 
 class StartupMode(Enum):
-    """The values are those of Flink CDC's option ``scan.startup.mode``."""
+    """Startup modes, with the values of Flink CDC's option ``scan.startup.mode``."""
 
     INITIAL = "initial"
     SNAPSHOT = "snapshot"
@@ -19,7 +19,7 @@ class StartupMode(Enum):
 
 @dataclass(frozen=True)
 class StartupOptions:
-    """Where a job begins that does not go on from a checkpoint. Flink CDC: ``StartupOptions``.
+    """Start position of a job that is not resumed from a checkpoint. Flink CDC: ``StartupOptions``.
 
     Example:
         >>> StartupOptions.latest().mode.value
@@ -30,25 +30,25 @@ class StartupOptions:
 
     @staticmethod
     def initial() -> StartupOptions:
-        """Read what is in the tables, then their changes."""
+        """Read the rows of the tables, then their changes."""
         return StartupOptions(StartupMode.INITIAL)
 
     @staticmethod
     def snapshot() -> StartupOptions:
-        """Read what is in the tables, as of one moment, and end."""
+        """Read the rows of the tables, as of one moment, and end."""
         return StartupOptions(StartupMode.SNAPSHOT)
 
     @staticmethod
     def latest() -> StartupOptions:
-        """Read changes that are made from now on."""
+        """Read the changes from now on."""
         return StartupOptions(StartupMode.LATEST_OFFSET)
 
     @staticmethod
     def committed() -> StartupOptions:
-        """Read changes from where the replication slot is, which must be there."""
+        """Read changes from the position of the replication slot, which must exist."""
         return StartupOptions(StartupMode.COMMITTED_OFFSETS)
 
     @property
     def reads_tables(self) -> bool:
-        """Whether it begins with what is in the tables."""
+        """Whether the source starts with the rows of the tables."""
         return self.mode in {StartupMode.INITIAL, StartupMode.SNAPSHOT}

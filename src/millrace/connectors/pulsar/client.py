@@ -1,4 +1,5 @@
-"""Clients of Pulsar: their configuration from Flink's properties, and what their errors mean."""
+"""Clients of Pulsar: their configuration from Flink's properties, and the meaning of their
+errors."""
 
 from __future__ import annotations
 
@@ -53,12 +54,12 @@ _DEFAULT_CONNECTING_MS = 10_000
 
 
 class PulsarError(ConnectorError):
-    """Pulsar cannot be read or written, or is not configured as the job needs it."""
+    """Pulsar is not readable or writable, or is not configured as the job requires."""
 
 
 @dataclass(frozen=True)
 class PulsarProperties:
-    """Properties under Flink's names; their values are not in its `repr`, since some are secret."""
+    """Properties with Flink's names; the `repr` leaves out their values, since some are secret."""
 
     values: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -80,7 +81,7 @@ class PulsarProperties:
         return self.values.get(name, str(default)).lower() == "true"
 
     def with_values(self, properties: Any, more: tuple[str, ...]) -> PulsarProperties:
-        """These and others.
+        """These properties with further ones.
 
         Args:
             more: names that are allowed besides those of clients.
@@ -105,7 +106,7 @@ class PulsarProperties:
         return PulsarProperties({**self.values, **{k: str(v) for k, v in properties.items()}})
 
     def with_authentication(self, plugin: str, params: str | Mapping[str, str]) -> PulsarProperties:
-        """These, with what a job proves with who it is."""
+        """These properties with the job's credentials."""
         if isinstance(params, Mapping):
             params = ",".join(f"{name}:{value}" for name, value in params.items())
         return self.with_values({PLUGIN: plugin, PARAMS: params}, tuple(self.values))
@@ -128,7 +129,7 @@ def import_pulsar() -> Any:
 
 
 def create_client(properties: PulsarProperties) -> Any:
-    """A client, which connects when it is used.
+    """A client, which connects at its first use.
 
     Raises:
         PulsarError: the package is missing, or the client refuses a property.
@@ -158,7 +159,7 @@ def create_client(properties: PulsarProperties) -> Any:
 
 
 def token_of(properties: PulsarProperties) -> str | None:
-    """The token by which the job proves who it is, if it has one."""
+    """The job's authentication token; None if it has none."""
     if not properties.values.get(PLUGIN, "").endswith("AuthenticationToken"):
         return None
     params = properties.values.get(PARAMS, "")
@@ -169,7 +170,7 @@ def token_of(properties: PulsarProperties) -> str | None:
 
 
 def _authentication(pulsar: Any, properties: PulsarProperties) -> Any:
-    """What the client proves with who it is; None: nobody asked."""
+    """The client's authentication; None if none is configured."""
     plugin = properties.values.get(PLUGIN, "").rpartition(".")[2]
     params = properties.values.get(PARAMS, "")
     if not plugin:
@@ -191,7 +192,7 @@ def _authentication(pulsar: Any, properties: PulsarProperties) -> Any:
 
 
 def explained(error: Exception, topic: str, doing: str) -> PulsarError:
-    """What a request about a topic was refused for.
+    """Error that explains why a request about a topic was refused.
 
     Args:
         doing: such as ``read``.

@@ -1,4 +1,5 @@
-"""Writes the messages of complete checkpoints to Pulsar, each once, by their sequence ids."""
+"""Committer of a Pulsar sink: sends the messages of complete checkpoints, each once, by their
+sequence ids."""
 
 from __future__ import annotations
 
@@ -19,15 +20,15 @@ _EPOCH_BITS = 32
 
 
 class DeduplicationError(PulsarError):
-    """The brokers do not drop duplicates."""
+    """The brokers do not have message deduplication enabled."""
 
 
 class PulsarCommitter(Committer):
-    """Commits by a producer for each run and subtask, whose messages are numbered by epoch.
+    """Commits with a producer for each run and subtask, whose messages are numbered by epoch.
 
-    The brokers keep the last number of each producer with the messages themselves, and let only
-    one producer of a name in: whoever repeats a commit asks for that number, and sends what is
-    behind it.
+    The brokers keep the last number of each producer with the messages themselves, and accept only
+    one producer of a name at a time. A repeated commit asks for that number, and sends the messages
+    after it.
     """
 
     def __init__(self, writing: PulsarWriting) -> None:
@@ -61,7 +62,7 @@ class PulsarCommitter(Committer):
         return self._producers[together]
 
     def _send(self, staged: StagedEpoch) -> None:
-        """Send what the brokers do not have yet.
+        """Send the messages that the brokers do not have yet.
 
         What is sent together has one number: the brokers have all of it or nothing.
         """

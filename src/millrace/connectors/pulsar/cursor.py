@@ -1,4 +1,5 @@
-"""Where a Pulsar source begins and ends. Flink docs: "Pulsar", Starting Position, Boundedness."""
+"""Start and end positions of a Pulsar source. Flink docs: "Pulsar", Starting Position,
+Boundedness."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ __all__ = ["StartCursor", "StopCursor"]
 
 @dataclass(frozen=True)
 class StartCursor:
-    """Where a partition is begun by a job that does not go on from a checkpoint.
+    """Start position in a partition for a job that is not resumed from a checkpoint.
 
     Example:
         >>> StartCursor.earliest() == StartCursor.default_start_cursor()
@@ -33,17 +34,17 @@ class StartCursor:
 
     @staticmethod
     def earliest() -> StartCursor:
-        """The first message that is kept."""
+        """The first message that the brokers have."""
         return StartCursor()
 
     @staticmethod
     def latest() -> StartCursor:
-        """What is published after the job has begun."""
+        """Messages that are published after the job has started."""
         return StartCursor(None, inclusive=False)
 
     @staticmethod
     def from_message_id(message_id: Any, inclusive: bool = True) -> StartCursor:
-        """A message, or what is behind it.
+        """A message, or the messages after it.
 
         Args:
             message_id: a ``pulsar.MessageId``, or the bytes of its ``serialize()``.
@@ -55,13 +56,13 @@ class StartCursor:
 
     @staticmethod
     def from_publish_time(timestamp: int) -> StartCursor:
-        """The first message that was published at a time, in ms since 1970, or later."""
+        """The first message published at or after a time, in ms since 1970."""
         return StartCursor(None, publish_time=_time(timestamp))
 
 
 @dataclass(frozen=True)
 class StopCursor:
-    """Where a partition ends.
+    """End position in a partition.
 
     Example:
         >>> StopCursor.never().is_latest
@@ -78,56 +79,56 @@ class StopCursor:
 
     @staticmethod
     def default_stop_cursor() -> StopCursor:
-        """It never ends."""
+        """No end."""
         return StopCursor()
 
     @staticmethod
     def never() -> StopCursor:
-        """It never ends."""
+        """No end."""
         return StopCursor()
 
     @staticmethod
     def latest() -> StopCursor:
-        """With the last message that is there when the job begins."""
+        """End after the last message that exists when the job starts."""
         return StopCursor(is_latest=True)
 
     @staticmethod
     def at_message_id(message_id: Any) -> StopCursor:
-        """Before a message: a ``pulsar.MessageId``, or the bytes of its ``serialize()``."""
+        """End before a message: a ``pulsar.MessageId``, or the bytes of its ``serialize()``."""
         return StopCursor(position=MessagePosition.of(message_id))
 
     @staticmethod
     def after_message_id(message_id: Any) -> StopCursor:
-        """With a message: a ``pulsar.MessageId``, or the bytes of its ``serialize()``."""
+        """End after a message: a ``pulsar.MessageId``, or the bytes of its ``serialize()``."""
         return StopCursor(position=MessagePosition.of(message_id), inclusive=True)
 
     @staticmethod
     def at_publish_time(timestamp: int) -> StopCursor:
-        """Before the first message that was published at a time, in ms since 1970, or later."""
+        """End before the first message published at or after a time, in ms since 1970."""
         return StopCursor(publish_time=_time(timestamp))
 
     @staticmethod
     def after_publish_time(timestamp: int) -> StopCursor:
-        """Before the first message that was published later than that."""
+        """End before the first message published after a time, in ms since 1970."""
         return StopCursor(publish_time=_time(timestamp) + 1)
 
     @staticmethod
     def at_event_time(timestamp: int) -> StopCursor:
-        """Before the first message whose event time is a time, in ms since 1970, or later."""
+        """End before the first message with an event time at or after a time, in ms since 1970."""
         return StopCursor(event_time=_time(timestamp))
 
     @staticmethod
     def after_event_time(timestamp: int) -> StopCursor:
-        """Before the first message whose event time is later than that."""
+        """End before the first message with an event time after a time, in ms since 1970."""
         return StopCursor(event_time=_time(timestamp) + 1)
 
     @property
     def by_time(self) -> bool:
-        """Whether it depends on times of messages."""
+        """Whether the end depends on message times."""
         return min(self.publish_time, self.event_time) < math.inf
 
     def excludes(self, publish_time: int, event_time: int) -> bool:
-        """Whether a message with these times ends a partition before it."""
+        """Whether the partition ends before a message with these times."""
         return publish_time >= self.publish_time or event_time >= self.event_time
 
 

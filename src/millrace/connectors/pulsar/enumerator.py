@@ -1,4 +1,5 @@
-"""Finds the partitions that a Pulsar source reads, and keeps its subscription where it has read."""
+"""Enumerator of a Pulsar source: finds partitions, and moves its subscription to the read
+positions."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _LOOK_AGAIN = 100
 
 
 class PulsarEnumerator(SplitEnumerator):
-    """Remembers the partitions it has found: that is its state.
+    """Finds partitions; its state is the set of known partitions.
 
     Args:
         interval: ms between looks for new partitions; None: only one look.
@@ -92,7 +93,7 @@ class PulsarEnumerator(SplitEnumerator):
         return splits
 
     def _look(self) -> list[PulsarPartitionSplit]:
-        """What is there and was not known before."""
+        """Partitions that exist and were not known before."""
         if self._subscription is None:
             self._client = create_client(self._properties)
             self._subscription = Subscription(
@@ -109,7 +110,7 @@ class PulsarEnumerator(SplitEnumerator):
         return [self._split(name, first) for name in names if name not in known]
 
     def _split(self, name: str, first: bool) -> PulsarPartitionSplit:
-        """A partition; one that appears later is read from its first message."""
+        """Split of a partition; a partition that appears later is read from its first message."""
         assert self._subscription is not None
         start, stop = self._start, self._stop.position
         if self._stop.is_latest:
@@ -124,7 +125,7 @@ class PulsarEnumerator(SplitEnumerator):
         return PulsarPartitionSplit(name, position, start.inclusive, start.publish_time, stop)
 
     def available_now_end(self, split: PulsarPartitionSplit) -> MessagePosition | None:
-        """None: it has an end of its own."""
+        """Position at which an available-now run ends; None if the split has an end of its own."""
         return None if split.stop is not None else self._ends.get(split.split_id)
 
     def no_more_splits(self) -> bool:
@@ -134,7 +135,8 @@ class PulsarEnumerator(SplitEnumerator):
         return None if self.no_more_splits() else self._next
 
     def handle_source_event(self, subtask: int, event: SourceEvent) -> None:
-        """A checkpoint has what a reader has read: the subscription need not keep it."""
+        """Acknowledge the positions of a complete checkpoint, so that the subscription need not
+        keep the messages."""
         if isinstance(event, ReadUpTo) and self._subscription is not None:
             subscription = self._subscription
             self._in_background(lambda: subscription.acknowledge(event.positions))

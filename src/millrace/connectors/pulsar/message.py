@@ -1,4 +1,4 @@
-"""Records of a stream as messages of Pulsar. Flink docs: "Pulsar", Serializer."""
+"""Conversion of records of a stream to Pulsar messages. Flink docs: "Pulsar", Serializer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PulsarSerializationSchema(ABC, Generic[T]):
 
     @abstractmethod
     def serialize(self, record: T) -> PulsarMessage:
-        """The message of a record."""
+        """Message of a record."""
 
 
 def outgoing(
@@ -62,7 +62,7 @@ def outgoing(
     route: Callable[[str | None], str],
     deliver_at: int | None,
 ) -> Outgoing:
-    """The messages of a batch, by partition.
+    """Messages of a batch, by partition.
 
     Args:
         route: from a message's key to the full name of a partition.
@@ -97,7 +97,7 @@ def outgoing(
 
 
 def require_serialization(schema: Any) -> Any:
-    """The schema itself.
+    """The schema itself, after a check.
 
     Raises:
         JobDefinitionError: it is none.

@@ -1,4 +1,4 @@
-"""Places of messages in a partition of a topic, in the form in which checkpoints have them."""
+"""Positions of messages in a topic's partition, in the form that checkpoints store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LAST = (1 << 31) - 1
 
 
 class MessagePosition(NamedTuple):
-    """A place in a partition; later ones are greater.
+    """A position in a partition; later positions compare as greater.
 
     Attributes:
         ledger: where Pulsar keeps the message.
@@ -28,7 +28,7 @@ class MessagePosition(NamedTuple):
 
     @staticmethod
     def of(message_id: Any) -> MessagePosition:
-        """The place that a ``pulsar.MessageId`` names, or one in bytes.
+        """Position of a ``pulsar.MessageId``, or of one in bytes.
 
         Raises:
             JobDefinitionError: it is none.
@@ -47,18 +47,18 @@ class MessagePosition(NamedTuple):
             ) from None
 
     def message_id(self) -> Any:
-        """What the client takes."""
+        """The position as the client's message id."""
         return import_pulsar().MessageId(-1, self.ledger, self.entry, self.batch_index)
 
     def before(self) -> MessagePosition:
-        """Where whatever is before it ends."""
+        """Position of the preceding message."""
         if self.batch_index >= 0:
             return MessagePosition(self.ledger, self.entry, self.batch_index - 1)
         return MessagePosition(self.ledger, self.entry - 1, _LAST)
 
     def whole_entry(self) -> MessagePosition | None:
-        """The last place up to which entries are complete: who acknowledges a part of what was
-        sent together may lose the rest."""
+        """Position of the last complete entry; None if there is none. An acknowledgement of a
+        part of a batch may lose the rest."""
         if self.batch_index < 0:
             return self
         return MessagePosition(self.ledger, self.entry - 1) if self.entry > 0 else None

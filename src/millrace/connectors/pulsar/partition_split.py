@@ -12,7 +12,7 @@ __all__ = ["PulsarPartitionSplit"]
 
 @dataclass(frozen=True)
 class PulsarPartitionSplit(SourceSplit):
-    """A partition, or a topic that has none; its id is the full name."""
+    """A partition, or a topic without partitions; its id is the full name."""
 
     start: MessagePosition
     inclusive: bool = False

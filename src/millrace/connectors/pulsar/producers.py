@@ -1,4 +1,4 @@
-"""Producers of messages, one for each partition, and what became of what they have sent."""
+"""Producers for the partitions of topics, and the outcome of their messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PRODUCER_PROPERTIES = (
 
 
 def sending_options(properties: PulsarProperties) -> dict[str, Any]:
-    """Options of producers whose messages the client sends together as it sees fit.
+    """Options of producers whose client chooses the batches.
 
     Raises:
         JobDefinitionError: a property is no number, or no compression.
@@ -47,7 +47,7 @@ def sending_options(properties: PulsarProperties) -> dict[str, Any]:
 
 
 def exact_options(properties: PulsarProperties, together: bool) -> dict[str, Any]:
-    """Options of producers that send exactly what they are told to send together.
+    """Options of producers that send exactly the batches they are given.
 
     Raises:
         JobDefinitionError: a property is no number, or no compression.
@@ -77,7 +77,7 @@ def _common_options(properties: PulsarProperties) -> dict[str, Any]:
 
 
 class Producers:
-    """Sends messages, many at a time, and waits for the brokers' acknowledgements.
+    """Sends many messages at a time, and waits for the brokers' acknowledgements.
 
     Args:
         options: of ``pulsar.Client.create_producer``.
@@ -91,7 +91,7 @@ class Producers:
         self._refused: tuple[str, Any] | None = None
 
     def of(self, topic: str, name: str | None = None) -> Any:
-        """The producer for a partition.
+        """Producer of a partition.
 
         Args:
             name: by which the brokers know it; None: they choose one.
@@ -134,7 +134,7 @@ class Producers:
         return note
 
     def flush(self) -> None:
-        """Wait until the brokers have all.
+        """Wait until the brokers have acknowledged all messages.
 
         Raises:
             PulsarError: a message was not taken.
@@ -148,13 +148,13 @@ class Producers:
         self.check()
 
     def check(self) -> None:
-        """Raise a PulsarError if a message was not taken."""
+        """Raise a PulsarError if a message was rejected."""
         if self._refused is not None:
             topic, result = self._refused
             raise explained(RuntimeError(f"a message was not taken: {result}"), topic, "write to")
 
     def close(self) -> None:
-        """Give up all producers; their names are free then."""
+        """Close all producers, which makes their names available again."""
         for producer in self._producers.values():
             with suppress(Exception):  # whatever kinds the client has: the brokers may be away
                 producer.close()

@@ -1,4 +1,4 @@
-"""Reads the partitions of one subtask through one client."""
+"""Reader of the partitions of one subtask, with one client."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _MOMENT_MS = 10
 
 @dataclass(frozen=True)
 class ReadUpTo(SourceEvent):
-    """A complete checkpoint has these positions."""
+    """Positions of a complete checkpoint."""
 
     positions: Mapping[str, MessagePosition]
 
 
 class _OpenPartition:
-    """A partition that is being read.
+    """State of a partition that is being read.
 
     Args:
         position: of the last message that was read.
@@ -81,7 +81,7 @@ class _OpenPartition:
 
 
 class PulsarReader(SourceReader[Any]):
-    """Takes what the client has fetched; the client itself fetches ahead in its threads.
+    """Takes the messages that the client has fetched; the client prefetches in threads of its own.
 
     Args:
         create_decoder: makes the decoder of a partition.
@@ -164,7 +164,7 @@ class PulsarReader(SourceReader[Any]):
         return found
 
     def _fetched(self, opened: _OpenPartition, most: int) -> list[Any]:
-        """What the client has fetched; a moment is waited for more of what is coming."""
+        """Messages that the client has fetched; waits briefly for further ones."""
         messages: list[Any] = []
         read_next, wait = opened.reader.read_next, 0
         until = self._clock() + self._patience
@@ -184,7 +184,7 @@ class PulsarReader(SourceReader[Any]):
         return messages
 
     def _read(self, opened: _OpenPartition, messages: list[Any]) -> Iterator[SplitRecords[Any]]:
-        """What messages of a partition give."""
+        """Records of a partition's messages."""
         if not messages:
             return
         self._busy = True
@@ -201,7 +201,7 @@ class PulsarReader(SourceReader[Any]):
             yield SplitRecords(opened.split.split_id, RowBatch([]), skipped=count)
 
     def _within(self, opened: _OpenPartition, messages: list[Any]) -> list[Any]:
-        """Those before the end of the partition."""
+        """Messages before the end of the partition."""
         stop = opened.stop
         if stop is not None and MessagePosition.of(messages[-1].message_id()) > stop:
             opened.ended = True

@@ -1,4 +1,4 @@
-"""Messages of Pulsar as records of a stream. Flink docs: "Pulsar", Deserializer."""
+"""Conversion of Pulsar messages to records of a stream. Flink docs: "Pulsar", Deserializer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class PulsarRecord(NamedTuple):
-    """A message as Pulsar has it.
+    """A message as stored in Pulsar.
 
     Attributes:
         topic: the full name of its partition.
@@ -60,11 +60,11 @@ class PulsarDeserializationSchema(ABC, Generic[T]):
 
     @abstractmethod
     def deserialize(self, record: PulsarRecord) -> T | None:
-        """The record; None: there is none, go on."""
+        """The record; None skips the message."""
 
 
 class MessageDecoder:
-    """Reads the messages of one partition with their event times, or else those of publication.
+    """Reads the messages of one partition with their event times, or else their publish times.
 
     Args:
         topic: the full name of the partition.
@@ -82,7 +82,7 @@ class MessageDecoder:
         self._malformed = None if policy.fails else MalformedRecords(policy, context, topic)
 
     def decode(self, messages: Sequence[Any]) -> Iterator[Batch]:
-        """In their order, in one batch, or several around those that cannot be read.
+        """Records in order, in one batch, or in several batches around unreadable records.
 
         Raises:
             PulsarError: one cannot be read, and the error policy is to fail.
@@ -128,7 +128,7 @@ def _record(topic: str, message: Any) -> PulsarRecord:
 
 
 def require_schema(schema: Any) -> Any:
-    """The schema itself.
+    """The schema itself, after a check.
 
     Raises:
         JobDefinitionError: it is none.

@@ -1,4 +1,4 @@
-"""A sink to Pulsar topics. Flink docs: "Pulsar", Pulsar Sink; FLIP-143."""
+"""A sink of Pulsar topics. Flink docs: "Pulsar", Pulsar Sink; FLIP-143."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["MessageDelayer", "PulsarSink", "PulsarSinkBuilder"]
 
 
 class MessageDelayer:
-    """How long consumers wait for messages, on subscriptions of the types Shared and Key_Shared.
+    """Delay before consumers receive messages, on subscriptions of the types Shared and Key_Shared.
 
     Attributes:
         millis: None: not at all.
@@ -40,12 +40,12 @@ class MessageDelayer:
 
     @staticmethod
     def never() -> MessageDelayer:
-        """They do not."""
+        """No delay."""
         return MessageDelayer(None)
 
     @staticmethod
     def fixed(duration: Duration) -> MessageDelayer:
-        """All equally long, counted from the epoch that writes them."""
+        """The same delay for all messages, counted from the epoch that writes them."""
         return MessageDelayer(duration.to_millis())
 
 
@@ -112,7 +112,8 @@ class PulsarSinkBuilder:
         return self.set_config(SERVICE_URL, service_url)
 
     def set_admin_url(self, admin_url: str) -> Self:
-        """The brokers' administration, such as ``http://host:8080``; needed for exactly-once."""
+        """The URL of the brokers' admin interface, such as ``http://host:8080``; needed for
+        exactly-once."""
         return self.set_config(ADMIN_URL, admin_url)
 
     def set_topics(self, topics: str | list[str]) -> Self:
@@ -129,8 +130,9 @@ class PulsarSinkBuilder:
         return self
 
     def set_producer_name(self, producer_name: str) -> Self:
-        """What the names begin with by which the brokers know the sink's producers, for
-        exactly-once: of no other sink on these topics, and the same when the job is resumed."""
+        """Prefix of the names by which the brokers identify the sink's producers, for
+        exactly-once. It must be unique on these topics, and stay the same when the job is
+        resumed."""
         self._producer_name = producer_name
         return self
 
@@ -151,7 +153,8 @@ class PulsarSinkBuilder:
     def set_serialization_schema(
         self, serialization_schema: SerializationSchema[Any] | PulsarSerializationSchema[Any]
     ) -> Self:
-        """Write contents, or with a `PulsarSerializationSchema` whole messages.
+        """The serialization schema: for contents, or, as a `PulsarSerializationSchema`, for whole
+        messages.
 
         Raises:
             JobDefinitionError: it is neither.
@@ -160,7 +163,7 @@ class PulsarSinkBuilder:
         return self
 
     def set_topic_routing_mode(self, topic_routing_mode: TopicRoutingMode) -> Self:
-        """How partitions are chosen; by default one after the other.
+        """The choice of partitions; by default in turn.
 
         Raises:
             JobDefinitionError: it is no `TopicRoutingMode`.
@@ -173,8 +176,8 @@ class PulsarSinkBuilder:
         return self
 
     def set_topic_router(self, topic_router: TopicRouter) -> Self:
-        """Choose partitions by a function of a message's key (or None) and the full names of all
-        partitions, which returns one of them.
+        """A function that chooses partitions: takes a message's key (or None) and the full names
+        of all partitions, and returns one of the names.
 
         Raises:
             JobDefinitionError: it is no function.
@@ -185,7 +188,7 @@ class PulsarSinkBuilder:
         return self
 
     def delay_sending_message(self, message_delayer: MessageDelayer) -> Self:
-        """Have consumers wait for messages.
+        """Delay messages for consumers.
 
         Raises:
             JobDefinitionError: it is no `MessageDelayer`.
@@ -200,14 +203,15 @@ class PulsarSinkBuilder:
     def set_authentication(
         self, auth_plugin_class_name: str, auth_params_string: str | Mapping[str, str]
     ) -> Self:
-        """Prove who the job is, with ``AuthenticationToken`` and ``token:...`` for example."""
+        """The job's credentials, for example ``AuthenticationToken`` and ``token:...``."""
         self._properties = self._properties.with_authentication(
             auth_plugin_class_name, auth_params_string
         )
         return self
 
     def set_config(self, key: str, value: Any) -> Self:
-        """A property of the client or, but for exactly-once, of its producers under Flink's name.
+        """A property of the client, or, except with exactly-once, of its producers, with Flink's
+        name.
 
         Raises:
             JobDefinitionError: there is none of that name.

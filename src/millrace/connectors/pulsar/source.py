@@ -54,7 +54,7 @@ _FETCHED_AHEAD = 5_000
 
 @dataclass(frozen=True)
 class PulsarReading:
-    """What a Pulsar source reads, and how."""
+    """Settings of a Pulsar source."""
 
     topics: TopicNames
     schema: DeserializationSchema[Any] | PulsarDeserializationSchema[Any]
@@ -66,7 +66,7 @@ class PulsarReading:
 
 
 class PulsarSource(Source[T]):
-    """Reads topics of Pulsar, each partition in its order; made by `PulsarSource.builder`.
+    """Reads topics of Pulsar, and each partition in order; made by `PulsarSource.builder`.
 
     A record's event time is that of its message or, if it has none, the time at which it was
     published, unless the `WatermarkStrategy` assigns another. Positions are in the checkpoints; the
@@ -102,7 +102,8 @@ class PulsarSource(Source[T]):
 
     @property
     def supports_available_now(self) -> bool:
-        """Always: such a run reads each partition to where it ends when the run begins."""
+        """Always true: an available-now run reads each partition up to its end at the start of
+        the run."""
         return True
 
     def create_enumerator(self) -> SplitEnumerator:
@@ -153,16 +154,17 @@ class PulsarSourceBuilder(Generic[T]):
         return self.set_config(SERVICE_URL, service_url)
 
     def set_admin_url(self, admin_url: str) -> PulsarSourceBuilder[T]:
-        """The brokers' administration, such as ``http://host:8080``; needed for patterns."""
+        """The URL of the brokers' admin interface, such as ``http://host:8080``; needed for
+        patterns."""
         return self.set_config(ADMIN_URL, admin_url)
 
     def set_subscription_name(self, subscription_name: str) -> PulsarSourceBuilder[T]:
-        """The subscription for which the brokers keep what the job has still to read; no other job
-        may have it."""
+        """The subscription, for which the brokers keep messages that the job has not read; no
+        other job may have it."""
         return self.set_config(SUBSCRIPTION, subscription_name)
 
     def set_consumer_name(self, consumer_name: str) -> PulsarSourceBuilder[T]:
-        """By which the brokers' administration shows who holds the subscription."""
+        """The consumer name that the brokers' admin interface shows for the subscription."""
         return self.set_config(CONSUMER_NAME, consumer_name)
 
     def set_topics(self, topics: str | list[str]) -> PulsarSourceBuilder[T]:
@@ -178,8 +180,8 @@ class PulsarSourceBuilder(Generic[T]):
         return self._read(TopicNames(names=tuple(map(full_name, names))))
 
     def set_topic_pattern(self, topic_pattern: str) -> PulsarSourceBuilder[T]:
-        """Read all topics of a namespace whose whole name matches a regular expression, also later
-        ones; the namespace itself is no pattern.
+        """Read all topics of a namespace whose whole name matches a regular expression, including
+        later ones; the namespace itself may not be a pattern.
 
         Raises:
             JobDefinitionError: it is none, or what to read was said before.
@@ -202,8 +204,8 @@ class PulsarSourceBuilder(Generic[T]):
         return self
 
     def set_start_cursor(self, start_cursor: StartCursor) -> PulsarSourceBuilder[T]:
-        """Where a job begins that does not go on from a checkpoint; by default with the earliest
-        message. Partitions that appear later are read from their first message.
+        """The start position of a job that is not resumed from a checkpoint; by default the
+        earliest message. Partitions that appear later are read from their first message.
 
         Raises:
             JobDefinitionError: it is no `StartCursor`.
@@ -216,7 +218,7 @@ class PulsarSourceBuilder(Generic[T]):
         return self
 
     def set_unbounded_stop_cursor(self, stop_cursor: StopCursor) -> PulsarSourceBuilder[T]:
-        """End there, in a job that runs as a stream until then.
+        """End at this position, in a job that runs as a stream until then.
 
         Raises:
             JobDefinitionError: it is no `StopCursor`.
@@ -229,7 +231,7 @@ class PulsarSourceBuilder(Generic[T]):
         return self
 
     def set_bounded_stop_cursor(self, stop_cursor: StopCursor) -> PulsarSourceBuilder[T]:
-        """End there; the source is bounded.
+        """End at this position; the source is bounded.
 
         Raises:
             JobDefinitionError: it is no `StopCursor`.
@@ -241,7 +243,8 @@ class PulsarSourceBuilder(Generic[T]):
     def set_deserialization_schema(
         self, deserialization_schema: DeserializationSchema[Any] | PulsarDeserializationSchema[Any]
     ) -> PulsarSourceBuilder[T]:
-        """Read contents, or with a `PulsarDeserializationSchema` whole messages.
+        """The deserialization schema: for contents, or, as a `PulsarDeserializationSchema`, for
+        whole messages.
 
         Raises:
             JobDefinitionError: it is neither.
@@ -252,15 +255,15 @@ class PulsarSourceBuilder(Generic[T]):
     def set_authentication(
         self, auth_plugin_class_name: str, auth_params_string: str | Mapping[str, str]
     ) -> PulsarSourceBuilder[T]:
-        """Prove who the job is, with ``AuthenticationToken`` and ``token:...`` for example."""
+        """The job's credentials, for example ``AuthenticationToken`` and ``token:...``."""
         self._properties = self._properties.with_authentication(
             auth_plugin_class_name, auth_params_string
         )
         return self
 
     def set_config(self, key: str, value: Any) -> PulsarSourceBuilder[T]:
-        """A property under Flink's name, such as ``pulsar.source.partitionDiscoveryIntervalMs``
-        (default 300000; not positive: never).
+        """A property with Flink's name, such as ``pulsar.source.partitionDiscoveryIntervalMs``
+        (default 300000; 0 or less means never).
 
         Raises:
             JobDefinitionError: there is none of that name.
@@ -281,7 +284,7 @@ class PulsarSourceBuilder(Generic[T]):
     set_config_with_dict = set_properties
 
     def set_error_policy(self, error_policy: ErrorPolicy) -> PulsarSourceBuilder[T]:
-        """Choose what becomes of messages that cannot be read.
+        """Choose the error policy for messages that cannot be read.
 
         Raises:
             JobDefinitionError: it is no `ErrorPolicy`.

@@ -1,4 +1,4 @@
-"""The subscription of a Pulsar source: has the brokers keep what the job has still to read."""
+"""The subscription of a Pulsar source, which makes the brokers keep unread messages."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PASSING = frozenset(
 
 
 def ask(request: Callable[[], T], topic: str, doing: str) -> T:
-    """The answer of brokers; again after a moment while they are about to be ready.
+    """Response of the brokers to a request, which is repeated while they are not ready yet.
 
     Raises:
         PulsarError: the request is refused, or not answered for half a minute.
@@ -52,7 +52,7 @@ def ask(request: Callable[[], T], topic: str, doing: str) -> T:
 
 
 class Subscription:
-    """Holds a subscription to each partition without taking messages from it.
+    """Holds a subscription to each partition without receiving messages from it.
 
     Readers read by themselves, from the positions of checkpoints, so that one that is still alive
     somewhere does not keep another out.
@@ -68,7 +68,7 @@ class Subscription:
         self._consumers: dict[str, Any] = {}
 
     def require(self, topic: str, latest: bool) -> None:
-        """Subscribe to a partition, unless that has been done.
+        """Subscribe to a partition, unless it is subscribed already.
 
         Args:
             latest: where a new subscription begins: behind the last message, or with the first.
@@ -93,7 +93,7 @@ class Subscription:
         )
 
     def last(self, topic: str) -> MessagePosition:
-        """The last message of a partition; before any if it has none.
+        """Position of a partition's last message, or before all messages if it has none.
 
         Raises:
             PulsarError: the brokers do not tell.
@@ -103,7 +103,7 @@ class Subscription:
         return MessagePosition.of(found)
 
     def acknowledge(self, positions: Mapping[str, MessagePosition]) -> None:
-        """Note what need not be kept; only told of in the log if it cannot be."""
+        """Acknowledge messages up to these positions; a failure is only logged."""
         for topic, position in positions.items():
             done = position.whole_entry()
             if topic not in self._consumers or done is None:

@@ -1,4 +1,4 @@
-"""Names of topics, which may be written short, and which of them a source reads."""
+"""Names of topics, short or full, and the selection of topics for a source."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TopicNames:
     pattern: str | None = None
 
     def partitions(self, client: Any, properties: PulsarProperties) -> list[str]:
-        """The full names of the partitions that are there now.
+        """Full names of the partitions that exist now.
 
         Raises:
             PulsarError: a topic that was named is not there, or nobody answers.
@@ -79,7 +79,7 @@ def _matching(pattern: str, properties: PulsarProperties) -> list[str]:
 
 
 def ask_administration(properties: PulsarProperties, path: str) -> Any:
-    """What the brokers' administration answers to a GET request.
+    """Response of the brokers' admin interface to a GET request.
 
     Args:
         path: below ``/admin/v2/``.

@@ -1,4 +1,5 @@
-"""Which partition each message of a Pulsar sink goes to. Flink docs: "Pulsar", Topic Routing."""
+"""Choice of the partition for each message of a Pulsar sink. Flink docs: "Pulsar", Topic
+Routing."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _FRESH_S = 60.0
 
 
 class TopicRoutingMode(Enum):
-    """How partitions are chosen."""
+    """Ways to choose partitions."""
 
     ROUND_ROBIN = "round-robin"
     """One after the other."""
@@ -30,7 +31,7 @@ class TopicRoutingMode(Enum):
 
 
 class PartitionRouter:
-    """Chooses partitions for one writer; asks for them once a minute."""
+    """Chooses partitions for one writer; looks them up once a minute."""
 
     def __init__(self, client: Any, topics: Sequence[str], choose: TopicRouter | None) -> None:
         self._client = client
@@ -40,7 +41,7 @@ class PartitionRouter:
         self._asked = 0.0
 
     def partitions(self) -> list[str]:
-        """The full names of all partitions.
+        """Full names of all partitions.
 
         Raises:
             PulsarError: a topic is not there, or nobody answers.
@@ -58,7 +59,7 @@ class PartitionRouter:
         return self._partitions
 
     def route(self, mode: TopicRoutingMode, first: int) -> Callable[[str | None], str]:
-        """From a key to a partition, for one batch.
+        """Function from a key to a partition, for one batch.
 
         Args:
             first: where the round begins.

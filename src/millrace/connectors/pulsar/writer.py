@@ -1,4 +1,4 @@
-"""Writes messages to Pulsar at once, or keeps them in the checkpoint until that is complete."""
+"""Writers of Pulsar messages: immediately, or staged in the checkpoint until it is complete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TOGETHER_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class PulsarWriting:
-    """What a Pulsar sink writes, and how."""
+    """Settings of a Pulsar sink."""
 
     topics: tuple[str, ...]
     schema: SerializationSchema[Any] | PulsarSerializationSchema[Any]
@@ -39,7 +39,7 @@ class PulsarWriting:
 
 
 class _Outlet(SinkWriter[Any]):
-    """Makes messages of records."""
+    """Makes messages from records."""
 
     def __init__(self, writing: PulsarWriting, context: WriterContext) -> None:
         self._writing = writing
@@ -68,7 +68,8 @@ class _Outlet(SinkWriter[Any]):
 
 
 class PulsarWriter(_Outlet):
-    """Sends as it is written to; with at-least-once, an epoch ends when the brokers have all."""
+    """Sends messages as they are written; with at-least-once, an epoch ends when the brokers
+    have all."""
 
     def __init__(self, writing: PulsarWriting, context: WriterContext) -> None:
         super().__init__(writing, context)
@@ -87,7 +88,7 @@ class PulsarWriter(_Outlet):
 
 
 class PulsarStagingWriter(_Outlet):
-    """Keeps an epoch's messages for the committer."""
+    """Stages an epoch's messages for the committer."""
 
     def __init__(self, writing: PulsarWriting, context: WriterContext) -> None:
         super().__init__(writing, context)
@@ -96,7 +97,7 @@ class PulsarStagingWriter(_Outlet):
         """Bytes of the largest message."""
 
     def write(self, batch: RowBatch[Any]) -> None:
-        """Take a batch.
+        """Add a batch to the staged messages.
 
         Raises:
             PulsarError: a message is too large: later it would be too late.
@@ -118,8 +119,9 @@ class PulsarStagingWriter(_Outlet):
         return (tuple(StagedEpoch.pack(self._run_id, self._epoch, content)),)
 
     def _together(self) -> int:
-        """How many messages are sent together: the client would not do so with those that are to
-        wait, and consumers of a key must not get those of others."""
+        """Number of messages per batch. It is 1 for delayed messages, which the client never
+        batches, and for messages that may have keys, since consumers of a key must not get other
+        keys."""
         writing = self._writing
         if isinstance(writing.schema, PulsarSerializationSchema) or writing.delay is not None:
             return 1

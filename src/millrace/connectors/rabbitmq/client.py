@@ -1,4 +1,5 @@
-"""A consumer of one RabbitMQ queue, in a thread: pika's connections must be served all the time."""
+"""A consumer of one RabbitMQ queue, in a thread, because pika's connections must be served
+continuously."""
 
 from __future__ import annotations
 
@@ -88,7 +89,7 @@ class RabbitMQClient(QueueClient):
         self._in_thread(tell)
 
     def _in_thread(self, action: Callable[[], None]) -> None:
-        """Have the connection's thread do something, and wait for it."""
+        """Run an action in the connection's thread, and wait for it."""
         done: Future[None] = Future()
 
         def run() -> None:
@@ -117,7 +118,7 @@ class RabbitMQClient(QueueClient):
 
 
 def connect(config: RMQConnectionConfig) -> Any:
-    """A connection of pika.
+    """A pika connection.
 
     Raises:
         RabbitMQError: the server cannot be reached, or refuses user or virtual host.
@@ -132,7 +133,7 @@ def connect(config: RMQConnectionConfig) -> Any:
 
 
 def require_queue(connection: Any, queue: str, place: str) -> Any:
-    """A channel, and a queue that is there: a durable one is made if there is none, as Flink does.
+    """A channel on which the queue exists; a missing queue is declared as durable, as in Flink.
 
     Raises:
         RabbitMQError: the queue is not there and cannot be made.
@@ -156,7 +157,7 @@ def require_queue(connection: Any, queue: str, place: str) -> Any:
 
 
 def said(error: BaseException) -> str:
-    """What an error of pika's says; many have no text, or several reasons."""
+    """Text of a pika error; many have no text, or several reasons."""
     reasons = getattr(error, "exceptions", None) or error.args or (error,)
     last = reasons[-1]
     text = getattr(last, "reply_text", None) or str(getattr(last, "exception", last))

@@ -1,4 +1,4 @@
-"""How to reach a RabbitMQ server. Flink docs: "RabbitMQ Connector"."""
+"""Connection settings of a RabbitMQ server. Flink docs: "RabbitMQ Connector"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["RMQConnectionConfig", "RabbitMQError", "import_pika"]
 
 
 class RabbitMQError(ConnectorError):
-    """RabbitMQ cannot be reached, or cannot be read or written."""
+    """RabbitMQ is not reachable, readable or writable."""
 
 
 def import_pika() -> Any:
@@ -79,11 +79,11 @@ class RMQConnectionConfig:
 
     @property
     def prefetch_count(self) -> int:
-        """How many messages a consumer may have that are not acknowledged."""
+        """Maximum number of unacknowledged messages of a consumer."""
         return self._settings.prefetch_count
 
     def parameters(self) -> Any:
-        """Connection parameters of pika."""
+        """Pika's connection parameters."""
         pika, settings = import_pika(), self._settings
         if settings.uri is not None:
             found = pika.URLParameters(settings.uri)
@@ -100,7 +100,7 @@ class RMQConnectionConfig:
         return found
 
     def get_uri(self) -> str | None:
-        """The URI, if one was given."""
+        """The URI; None if it was not set."""
         return self._settings.uri
 
     def get_host(self) -> str | None:
@@ -124,23 +124,23 @@ class RMQConnectionConfig:
         return self._settings.password
 
     def get_connection_timeout(self) -> int | None:
-        """In milliseconds; None: the client's own."""
+        """Connection timeout in milliseconds; None means the client's default."""
         return self._settings.connection_timeout
 
     def get_requested_heartbeat(self) -> int | None:
-        """In seconds; None: the server's."""
+        """Requested heartbeat in seconds; None means the server's default."""
         return self._settings.heartbeat
 
     def get_requested_frame_max(self) -> int | None:
-        """In bytes; None: the client's own."""
+        """Maximum frame size in bytes; None means the client's default."""
         return self._settings.frame_max
 
     def get_requested_channel_max(self) -> int | None:
-        """The number of channels; None: the client's own."""
+        """Maximum number of channels; None means the client's default."""
         return self._settings.channel_max
 
     def get_network_recovery_interval(self) -> int | None:
-        """In milliseconds; kept for Flink programs."""
+        """Recovery interval in milliseconds; kept for Flink programs."""
         return self._settings.network_recovery_interval
 
     def is_automatic_recovery(self) -> bool:
@@ -158,8 +158,8 @@ class RMQConnectionConfig:
             self._settings = _Settings()
 
         def set_uri(self, uri: str) -> RMQConnectionConfig.Builder:
-            """``amqp://user:password@host:port/virtual-host``, ``amqps://`` with TLS, in place of
-            the single settings."""
+            """``amqp://user:password@host:port/virtual-host``, or ``amqps://`` with TLS, instead
+            of the separate settings."""
             if not isinstance(uri, str) or not _is_address(uri):
                 raise JobDefinitionError(  # without it: it may have a password anywhere
                     "the URI of a RabbitMQ server is amqp://user:...@host/vhost; in user and "
@@ -172,7 +172,7 @@ class RMQConnectionConfig:
             return self._with(host=host)
 
         def set_port(self, port: int) -> RMQConnectionConfig.Builder:
-            """Its port, by default 5672."""
+            """The server's port, by default 5672."""
             return self._with(port=port)
 
         def set_virtual_host(self, vhost: str) -> RMQConnectionConfig.Builder:
@@ -188,8 +188,8 @@ class RMQConnectionConfig:
             return self._with(password=password)
 
         def set_prefetch_count(self, prefetch_count: int) -> RMQConnectionConfig.Builder:
-            """How many messages a consumer may have that are not acknowledged, by default 10,000:
-            as many can be read from one checkpoint to the next."""
+            """Maximum number of unacknowledged messages of a consumer, by default 10,000; it
+            limits the messages read between two checkpoints."""
             if not isinstance(prefetch_count, int) or not 0 < prefetch_count < 65_536:
                 raise JobDefinitionError(
                     f"a prefetch count is a number from 1 to 65535, not {prefetch_count!r}"
@@ -197,37 +197,40 @@ class RMQConnectionConfig:
             return self._with(prefetch_count=prefetch_count)
 
         def set_connection_timeout(self, connection_timeout: int) -> RMQConnectionConfig.Builder:
-            """In milliseconds."""
+            """Connection timeout in milliseconds."""
             return self._with(connection_timeout=connection_timeout)
 
         def set_requested_heartbeat(self, requested_heartbeat: int) -> RMQConnectionConfig.Builder:
-            """In seconds."""
+            """Requested heartbeat in seconds."""
             return self._with(heartbeat=requested_heartbeat)
 
         def set_requested_frame_max(self, requested_frame_max: int) -> RMQConnectionConfig.Builder:
-            """In bytes."""
+            """Maximum frame size in bytes."""
             return self._with(frame_max=requested_frame_max)
 
         def set_requested_channel_max(
             self, requested_channel_max: int
         ) -> RMQConnectionConfig.Builder:
-            """The number of channels."""
+            """Maximum number of channels."""
             return self._with(channel_max=requested_channel_max)
 
         def set_network_recovery_interval(
             self, network_recovery_interval: int
         ) -> RMQConnectionConfig.Builder:
-            """Accepted for Flink programs: the restart strategy says when to try again."""
+            """Accepted for Flink programs, without effect: the restart strategy sets the time of
+            retries."""
             return self._with(network_recovery_interval=network_recovery_interval)
 
         def set_automatic_recovery(self, automatic_recovery: bool) -> RMQConnectionConfig.Builder:
-            """Accepted for Flink programs: a job recovers by its restart strategy."""
+            """Accepted for Flink programs, without effect: a job recovers by its restart
+            strategy."""
             return self._with(automatic_recovery=automatic_recovery)
 
         def set_topology_recovery_enabled(
             self, topology_recovery_enabled: bool
         ) -> RMQConnectionConfig.Builder:
-            """Accepted for Flink programs: a job recovers by its restart strategy."""
+            """Accepted for Flink programs, without effect: a job recovers by its restart
+            strategy."""
             return self._with(topology_recovery=topology_recovery_enabled)
 
         def build(self) -> RMQConnectionConfig:
@@ -246,7 +249,8 @@ class RMQConnectionConfig:
 
 
 def _is_address(uri: str) -> bool:
-    """Whether a host can be told from user and password: a # in these ends what counts as it."""
+    """Whether the URI clearly separates the host from user and password: an unquoted ``#`` in
+    these would cut the host off."""
     try:
         parts = urlsplit(uri)
         fits = parts.scheme in ("amqp", "amqps") and parts.port != 0

@@ -1,4 +1,4 @@
-"""Publishes to a RabbitMQ queue from a thread, and waits until the server has stored what it got.
+"""Publisher to a RabbitMQ queue in a thread, which waits until the server has stored the messages.
 
 Publisher confirms, not transactions: a message that is confirmed is on the server's disk, one whose
 transaction is committed need not be.
@@ -29,7 +29,7 @@ Outgoing = tuple[bytes, str | None]
 
 
 class Publisher:
-    """A connection that confirms.
+    """A connection with publisher confirms.
 
     Raises:
         RabbitMQError: the server cannot be reached, or the queue cannot be used.
@@ -78,7 +78,7 @@ class Publisher:
             self._changed.notify_all()
 
     def _note_stored(self, number: int, and_before: bool) -> None:
-        """Confirms come in any order."""
+        """Record a confirm; confirms arrive in any order."""
         ahead = self._stored_ahead
         if and_before:
             self._stored_to = max(self._stored_to, number)
@@ -96,7 +96,7 @@ class Publisher:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be used on."""
+        """Whether the connection is still usable."""
         return self._failure is None
 
     def publish(self, messages: Sequence[Outgoing]) -> None:
@@ -119,7 +119,7 @@ class Publisher:
             self._fail(said(error))
 
     def wait(self) -> None:
-        """Wait until the server has stored all.
+        """Wait until the server has stored all messages.
 
         Raises:
             RabbitMQError: it has not, and does not say more for a minute, or the connection is

@@ -56,7 +56,7 @@ class RMQSink(Sink[Any]):
 
 
 class RabbitMQWriter(SinkWriter[Any]):
-    """Publishes as it is written to."""
+    """Publishes records as they are written."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class RabbitMQWriter(SinkWriter[Any]):
         self._publisher = Publisher(config, queue)
 
     def begin_epoch(self, epoch: WriterEpoch) -> None:
-        """Connect again if the connection was lost while there was nothing to publish."""
+        """Reconnect if the connection was lost while no message was outstanding."""
         if not self._publisher.is_open:
             self._publisher.close()
             self._publisher = Publisher(self._config, self._queue)
@@ -89,7 +89,7 @@ class RabbitMQWriter(SinkWriter[Any]):
         self._publisher.publish(list(zip(bodies, ids, strict=True)))
 
     def flush(self, end_of_input: bool) -> None:
-        """Wait until the server has stored what the epoch has published.
+        """Wait until the server has stored the epoch's messages.
 
         Raises:
             RabbitMQError: it has not.

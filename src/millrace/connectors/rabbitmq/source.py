@@ -20,7 +20,7 @@ __all__ = ["RMQSource"]
 
 
 class RMQSource(Source[Any]):
-    """Consumes a queue; messages are acknowledged when a complete checkpoint has them.
+    """Consumes a queue; messages are acknowledged when a complete checkpoint covers them.
 
     Args:
         connection_config: the server.

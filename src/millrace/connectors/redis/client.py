@@ -1,4 +1,5 @@
-"""Connections to Redis: by URL to one server, by Sentinel or to a cluster; errors and pipelines."""
+"""Connections to Redis by URL, to one server, through Sentinel or to a cluster; errors and
+pipelines."""
 
 from __future__ import annotations
 
@@ -34,11 +35,11 @@ _PASSING = ("MISCONF", "NOREPLICAS", "BUSY", "LOADING", "OOM", "UNKILLABLE")
 
 
 class RedisError(ConnectorError):
-    """Redis cannot be reached, or refuses what a job writes."""
+    """Redis is not reachable, or refuses a job's commands."""
 
 
 class RedisUnavailableError(RedisError):
-    """Redis cannot be reached or does not write now; later it may."""
+    """Redis is not reachable or accepts no writes now; a retry may succeed."""
 
 
 def import_redis() -> Any:
@@ -59,7 +60,7 @@ def import_redis() -> Any:
 
 
 def require_url(url: Any) -> str:
-    """The URL itself.
+    """The URL itself, after a check.
 
     Raises:
         JobDefinitionError: it is no URL of Redis.
@@ -80,7 +81,7 @@ def require_url(url: Any) -> str:
 
 
 def _is_readable(url: str) -> bool:
-    """Whether it is clear where the password ends: what is behind it is shown."""
+    """Whether the end of the password is unambiguous, since messages show the text after it."""
     try:
         parts = urlsplit(url)
         if "+" not in parts.scheme:
@@ -97,12 +98,12 @@ def shown_url(url: str) -> str:
 
 
 def shown_command(command: Command) -> str:
-    """Name and key of a command; what it writes is nobody's business."""
+    """Name and key of a command; its values are left out because they may be private."""
     return " ".join(str(part)[:100] for part in command[:2])
 
 
 def require_plain(commands: Sequence[Command]) -> None:
-    """Refuse what Redis cannot store.
+    """Refuse arguments that Redis cannot store.
 
     Raises:
         RedisError: an argument is neither text nor bytes nor a number; or there is no command.
@@ -124,7 +125,7 @@ def require_plain(commands: Sequence[Command]) -> None:
 
 
 class RedisClient:
-    """Runs commands, many at once; connects when it is used first.
+    """Runs many commands at once; connects at its first use.
 
     Args:
         url: as `require_url` takes it.
@@ -137,7 +138,7 @@ class RedisClient:
         self._client: Any = None
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
-        """Send commands, then read the answers: those that were refused are exceptions.
+        """Send commands, then read the responses; refused commands have exceptions as responses.
 
         Raises:
             RedisUnavailableError: the server cannot be reached, or does not write now; some may
@@ -164,8 +165,8 @@ class RedisClient:
 
     @contextmanager
     def transaction(self, key: str) -> Iterator[RedisTransaction]:
-        """A transaction of the server that has a key; it is carried out only if that has not
-        changed meanwhile.
+        """A transaction on the server that has the key; it is executed only if the key's value has
+        not changed meanwhile.
 
         Raises:
             RedisUnavailableError: the server cannot be reached, or does not write now.
@@ -196,7 +197,7 @@ class RedisClient:
             pool.release(connection)
 
     def passes(self, answer: Any) -> bool:
-        """Whether an answer is an error of the server's state, not of the command."""
+        """Whether a response is an error of the server's state, not of the command."""
         errors = self._redis.exceptions
         kinds = (
             *(errors.ConnectionError, errors.ReadOnlyError, errors.OutOfMemoryError),
@@ -209,7 +210,7 @@ class RedisClient:
 
     @contextmanager
     def _told_of(self) -> Iterator[None]:
-        """Errors of the connection name the server; the next call makes a new one."""
+        """Add the server to connection errors; the next call reconnects."""
         errors = self._redis.exceptions
         try:
             yield
@@ -233,7 +234,7 @@ class RedisClient:
         return self._client
 
     def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -252,7 +253,7 @@ class RedisTransaction:
                 raise answer
 
     def execute(self, commands: Sequence[Command]) -> tuple[bool, list[Any]]:
-        """Carry out all commands, or none.
+        """Execute all commands or none.
 
         Returns:
             Whether they were carried out, and the answers. If they were not and no answer is an
@@ -287,12 +288,12 @@ class RedisTransaction:
                 )
 
     def give_up(self) -> None:
-        """Watch no longer."""
+        """Stop watching the key."""
         exchange(self._connection, [("UNWATCH",)])
 
 
 def exchange(connection: Any, commands: Sequence[Command]) -> list[Any]:
-    """Send all commands at once and read as many answers."""
+    """Send all commands at once and read their responses."""
     kind = import_redis().exceptions.ResponseError
     connection.send_packed_command(connection.pack_commands(commands))
     answers: list[Any] = []
@@ -305,7 +306,7 @@ def exchange(connection: Any, commands: Sequence[Command]) -> list[Any]:
 
 
 def _connect(url: str) -> Any:
-    """A client of redis-py."""
+    """A redis-py client."""
     redis = import_redis()
     scheme, _, rest = url.partition("://")
     plain, _, kind = scheme.partition("+")
@@ -345,6 +346,6 @@ def _places(hosts: str, port: int) -> list[tuple[str, int]]:
 
 
 def _timeouts(url: str) -> dict[str, float]:
-    """Unless the URL has them."""
+    """Default timeouts, in seconds, that the URL does not set."""
     names = ("socket_timeout", "socket_connect_timeout")
     return {name: _TIMEOUT_S for name in names if name not in url.partition("?")[2]}

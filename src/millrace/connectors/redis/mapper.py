@@ -1,4 +1,4 @@
-"""Mappers: the Redis commands that write a record."""
+"""Mappers, which choose the Redis commands that write a record."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class RedisMapper(ABC):
 
     @abstractmethod
     def write(self, record: Any) -> Sequence[Command]:
-        """The commands that write a record."""
+        """Commands that write a record."""
 
     def delete(self, record: Any) -> Sequence[Command]:
-        """The commands that delete what the record's key has.
+        """Commands that delete the value of the record's key.
 
         Raises:
             RedisError: that is not possible (the default).
@@ -50,53 +50,55 @@ class RedisMapper(ABC):
         )
 
     def commands(self, records: Sequence[Any]) -> list[Command]:
-        """Those of a batch, in the order of its records."""
+        """Commands of a batch, in the order of its records."""
         write, delete = self.write, self.delete
         pairs = changes(records)
         return list(chain.from_iterable(write(r) if kept else delete(r) for kept, r in pairs))
 
     @staticmethod
     def set_value(key: Key, value: Part, ttl: Duration | None = None) -> RedisMapper:
-        """A key with a value (``SET``), for as long as the ``ttl``; deleted by ``DEL``."""
+        """Write a key's value (``SET``), which expires after the ``ttl``; deletes use ``DEL``."""
         return _SetValue(_part(key), _part(value), _milliseconds(ttl))
 
     @staticmethod
     def set_fields(
         key: Key, fields: Callable[[Any], Mapping[str, Any]], ttl: Duration | None = None
     ) -> RedisMapper:
-        """Fields of a hash (``HSET``), others of which stay; deleted by ``DEL`` of the hash."""
+        """Write fields of a hash (``HSET``) and keep its other fields; deletes use ``DEL`` on
+        the hash."""
         return _SetFields(_part(key), _part(fields), _milliseconds(ttl))
 
     @staticmethod
     def set_field(key: Key, field: Key, value: Part) -> RedisMapper:
-        """One field of a hash (``HSET``); deleted by ``HDEL``."""
+        """Write one field of a hash (``HSET``); deletes use ``HDEL``."""
         return _SetField(_part(key), _part(field), _part(value))
 
     @staticmethod
     def add_to_set(key: Key, member: Part) -> RedisMapper:
-        """A member of a set (``SADD``); deleted by ``SREM``."""
+        """Add a member to a set (``SADD``); deletes use ``SREM``."""
         return _AddToSet(_part(key), _part(member))
 
     @staticmethod
     def add_to_sorted_set(key: Key, member: Part, score: Part) -> RedisMapper:
-        """A member of a sorted set, with its score (``ZADD``); deleted by ``ZREM``."""
+        """Add a member with its score to a sorted set (``ZADD``); deletes use ``ZREM``."""
         return _AddToSortedSet(_part(key), _part(member), _part(score))
 
     @staticmethod
     def push(key: Key, value: Part, max_length: int | None = None) -> RedisMapper:
-        """The last element of a list (``RPUSH``), which keeps only as many (``LTRIM``)."""
+        """Append an element to a list (``RPUSH``), which keeps at most ``max_length`` elements
+        (``LTRIM``)."""
         return _Push(_part(key), _part(value), _length(max_length))
 
     @staticmethod
     def add_to_stream(
         key: Key, fields: Callable[[Any], Mapping[str, Any]], max_length: int | None = None
     ) -> RedisMapper:
-        """An entry of a stream (``XADD``), which keeps about as many."""
+        """Add an entry to a stream (``XADD``), which keeps about ``max_length`` entries."""
         return _AddToStream(_part(key), _part(fields), _length(max_length))
 
     @staticmethod
     def publish(channel: Key, message: Part) -> RedisMapper:
-        """A message to those who listen now (``PUBLISH``)."""
+        """Publish a message to the current subscribers (``PUBLISH``)."""
         return _Publish(_part(channel), _part(message))
 
     @staticmethod
@@ -107,8 +109,8 @@ class RedisMapper(ABC):
 
     @staticmethod
     def of(commands: Callable[[Any], Command | Sequence[Command]]) -> RedisMapper:
-        """Any command, or several: tuples of name and arguments. Rows of all kinds come to the
-        function."""
+        """Any command, or several: tuples of name and arguments. The function receives rows of
+        all kinds."""
         if not callable(commands):
             raise JobDefinitionError(f"RedisMapper.of() takes a function, not {commands!r}")
         return _Commands(commands)

@@ -1,4 +1,5 @@
-"""A sink to Redis. What Flink has of one is third parties'; the guarantees are FLIP-191's."""
+"""A sink of Redis. Flink's Redis sinks come from third parties; the guarantees are those of
+FLIP-191."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ __all__ = ["RedisSink", "RedisSinkBuilder"]
 
 @dataclass(frozen=True)
 class RedisWriting:
-    """What a Redis sink writes, where, and how."""
+    """Settings of a Redis sink."""
 
     url: str = ""
     mapper: RedisMapper | None = None
@@ -114,7 +115,7 @@ class RedisSinkBuilder:
         return self._with(url=require_url(url))
 
     def set_mapper(self, mapper: RedisMapper) -> RedisSinkBuilder:
-        """The commands for each record.
+        """The mapper, which chooses the commands for each record.
 
         Raises:
             JobDefinitionError: it is no `RedisMapper`.
@@ -127,7 +128,7 @@ class RedisSinkBuilder:
         return self._with(mapper=mapper)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> RedisSinkBuilder:
-        """Choose the guarantee; by default at least once, with which ``NONE`` is the same.
+        """Choose the guarantee; by default at-least-once, which ``NONE`` also means.
 
         Raises:
             JobDefinitionError: it is no `DeliveryGuarantee`.
@@ -140,9 +141,9 @@ class RedisSinkBuilder:
         return self._with(guarantee=delivery_guarantee)
 
     def set_sink_id(self, sink_id: str) -> RedisSinkBuilder:
-        """The name of the sink's mark, for exactly-once: no other sink on the same server may have
-        it, and it must stay the same when the job is resumed. In a cluster all keys that the sink
-        writes and this name have the same hash tag, such as ``{shop}``.
+        """The name of the sink's commit mark, for exactly-once. It must be unique on the server,
+        and stay the same when the job is resumed. In a cluster, all keys that the sink writes and
+        this name must have the same hash tag, such as ``{shop}``.
 
         Raises:
             JobDefinitionError: it is no text, or empty.
@@ -152,7 +153,7 @@ class RedisSinkBuilder:
         return self._with(sink_id=sink_id)
 
     def set_error_policy(self, policy: ErrorPolicy) -> RedisSinkBuilder:
-        """What becomes of commands that the server refuses: the job fails, or goes on.
+        """Policy for commands that the server refuses: the job fails, or continues.
 
         Raises:
             JobDefinitionError: it is no policy, or one with a side output.
@@ -160,7 +161,7 @@ class RedisSinkBuilder:
         return self._with(policy=require_sink_error_policy(policy))
 
     def set_pipeline_size(self, commands: int) -> RedisSinkBuilder:
-        """How many commands are sent before answers are waited for; 1,000 by default.
+        """Number of commands that are sent before their responses are read; 1,000 by default.
 
         Raises:
             JobDefinitionError: it is no number from 1 on.

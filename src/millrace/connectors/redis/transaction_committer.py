@@ -1,4 +1,5 @@
-"""Carries out the commands of complete checkpoints, each epoch's in one transaction, once.
+"""Committer of a Redis sink: executes the commands of complete checkpoints, each epoch's in one
+transaction, once.
 
 The transaction (``MULTI``, ``EXEC``) also sets the sink's mark, which says what has been carried
 out, and is void if another has set it meanwhile (``WATCH``).
@@ -28,12 +29,12 @@ TRANSACTION_BYTES = 1 << 20
 
 
 def mark_key(sink_id: str) -> str:
-    """The key of a sink's mark."""
+    """Key of a sink's commit mark."""
     return f"millrace:commits:{sink_id}"
 
 
 class RedisTransactionCommitter(Committer):
-    """Commits what `RedisStagingWriter` has staged.
+    """Commits the commands that `RedisStagingWriter` has staged.
 
     Args:
         sink_id: the mark is named after it.
@@ -56,7 +57,7 @@ class RedisTransactionCommitter(Committer):
             raise ConnectionError(str(error)) from error
 
     def _write(self, epochs: Sequence[StagedEpoch]) -> Sequence[StagedEpoch]:
-        """Carry out whole epochs; returns those that were not before."""
+        """Execute whole epochs, and return those that were not committed before."""
         omitted: set[int] = set()
         while True:
             with self._client.transaction(self._key) as transaction:
@@ -83,7 +84,7 @@ class RedisTransactionCommitter(Committer):
             omitted |= found
 
     def _told(self, reasons: list[str]) -> None:
-        """Tell of commands that failed in a transaction that was carried out."""
+        """Report commands that failed in an executed transaction."""
         try:
             self._refused.take(reasons)
         except RedisError as error:

@@ -1,4 +1,5 @@
-"""Writes records to Redis at once: at least once, which commands that can be repeated make one."""
+"""Writer that sends commands to Redis immediately: at least once, and effectively once if the
+commands are repeatable."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ __all__ = ["RedisStagingWriter", "RedisWriter", "refusals"]
 
 
 class RedisWriter(SinkWriter[Any]):
-    """Sends what it is given in pipelines.
+    """Sends commands in pipelines as they are written.
 
     Args:
         pipeline: commands that are sent before answers are waited for.
@@ -56,7 +57,7 @@ class RedisWriter(SinkWriter[Any]):
 
 
 class RedisStagingWriter(SinkWriter[Any]):
-    """Keeps an epoch's commands for the committer."""
+    """Stages an epoch's commands for the committer."""
 
     def __init__(self, mapper: RedisMapper, context: WriterContext) -> None:
         self._mapper = mapper
@@ -68,7 +69,7 @@ class RedisStagingWriter(SinkWriter[Any]):
         self._epoch = epoch.number
 
     def write(self, batch: RowBatch[Any]) -> None:
-        """Take a batch.
+        """Add a batch to the staged commands.
 
         Raises:
             RedisError: a value cannot be written.
@@ -94,7 +95,7 @@ def _digits(part: Any) -> Any:
 
 
 def refusals(commands: Sequence[Command], answers: Sequence[Any]) -> list[str]:
-    """In words, which of the commands were refused, and why."""
+    """Messages about the refused commands, with their reasons."""
     return [
         f"Redis refused '{shown_command(command)}': {answer}"
         for command, answer in zip(commands, answers, strict=True)

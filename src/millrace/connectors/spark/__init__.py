@@ -30,7 +30,7 @@ def dataframe_source(
     trigger: Mapping[str, Any] | None = None,
     record_type: type[Any] = Row,
 ) -> Source[Any]:
-    """The source that fits a DataFrame: see `StreamExecutionEnvironment.from_spark`.
+    """The suitable source for a DataFrame: see `StreamExecutionEnvironment.from_spark`.
 
     Args:
         directory: where a copy is kept that a resumed job reads; None: in temporary files.

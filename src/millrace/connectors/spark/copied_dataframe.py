@@ -1,4 +1,5 @@
-"""`CopiedDataFrameSource`: reads a bounded DataFrame that may change when computed again."""
+"""`CopiedDataFrameSource`: reads a bounded DataFrame whose rows may differ when it is computed
+again."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ class CopiedDataFrameSource(SplitSource[Any]):
 
 
 class CopyingEnumerator(SplitEnumerator):
-    """Has Spark write the DataFrame on the first `discover`; the files written are the splits."""
+    """Makes Spark write the DataFrame at the first `discover`; the written files are the splits."""
 
     def __init__(
         self, dataframe: Any, file_format: ParquetColumnarRowInputFormat, directory: str | None

@@ -1,4 +1,4 @@
-"""`DeliveredReader`: reads the partitions of a DataFrame that Spark brings to its subtask."""
+"""`DeliveredReader`: reads the partitions of a DataFrame that Spark delivers to its subtask."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEVER = 24 * 3_600_000
 
 
 class DeliveredReader(SourceReader[Any]):
-    """Reads the whole of each batch in the epoch that it is delivered with.
+    """Reads each batch completely in the epoch of its delivery.
 
     Args:
         schema: of the DataFrame.

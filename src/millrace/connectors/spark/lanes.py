@@ -1,4 +1,4 @@
-"""What the enumerators of DataFrames have in common: lanes, and one batch at a time."""
+"""Common base of the DataFrame enumerators: lanes, and one batch at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["LaneEnumerator"]
 
 
 class LaneEnumerator(SplitEnumerator):
-    """Offers batches, one per epoch, and follows which have been consumed.
+    """Offers one batch per epoch, and tracks the consumed batches.
 
     A lane is a split that lasts as long as the source: watermarks are made per lane. There are as
     many as batches have had partitions, at most one per subtask: a lane that never had a partition
@@ -43,14 +43,14 @@ class LaneEnumerator(SplitEnumerator):
     @property
     @abstractmethod
     def _feed(self) -> Feed:
-        """Holds what is offered."""
+        """Feed that holds the offered batches."""
 
     @abstractmethod
     def _consumed(self, delivery: BatchDelivery) -> None:
-        """A batch has been read, as of the next checkpoint."""
+        """Handle a batch that was read, as of the next checkpoint."""
 
     def _offer(self, delivery: BatchDelivery) -> Sequence[Lane]:
-        """Have a batch read; returns the lanes that it needs beside those that there are."""
+        """Offer a batch to all subtasks, and return the additional lanes that it needs."""
         self._offered = delivery
         self._answers.clear()
         for subtask in range(self._context.parallelism):

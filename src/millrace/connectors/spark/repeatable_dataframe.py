@@ -1,4 +1,4 @@
-"""`DataFrameSource`: reads a bounded DataFrame that is the same each time it is computed."""
+"""`DataFrameSource`: reads a bounded DataFrame whose rows are the same each time it is computed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RECORDS = 500_000
 
 
 def form_of(record_type: type[Any]) -> str:
-    """What columns become as Python objects: ``Row`` or ``dict``.
+    """Form of the records made from columns: ``row`` or ``dict``.
 
     Raises:
         JobDefinitionError: the type is neither.
@@ -31,7 +31,7 @@ def form_of(record_type: type[Any]) -> str:
 
 
 class DataFrameSource(Source[Any]):
-    """Reads a bounded DataFrame in columns, where Spark computes it: nothing is copied.
+    """Reads a bounded DataFrame in columns, in the Spark tasks that compute it, without a copy.
 
     An epoch reads some partitions whole; what a checkpoint has is how many have been read. So the
     DataFrame has to be repeatable: the same rows in the same partitions whenever it is computed,
@@ -64,7 +64,7 @@ class DataFrameSource(Source[Any]):
 
 
 class DataFrameEnumerator(LaneEnumerator):
-    """Offers the partitions of a DataFrame, in their order."""
+    """Offers the partitions of a DataFrame in order."""
 
     def __init__(self, dataframe: Any) -> None:
         super().__init__()
@@ -112,7 +112,8 @@ class DataFrameEnumerator(LaneEnumerator):
         return self._count
 
     def _wanted(self) -> int:
-        """Partitions for the next epoch: one per subtask at first, then as their sizes allow."""
+        """Number of partitions for the next epoch: one per subtask at first, then according to
+        their sizes."""
         least = self._context.parallelism
         if not self._size:
             return least

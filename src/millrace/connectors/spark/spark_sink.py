@@ -1,4 +1,4 @@
-"""`SparkSink`: each checkpoint's records as a DataFrame, for any writer that Spark has."""
+"""`SparkSink`: passes each checkpoint's records as a DataFrame to any Spark writer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STAGED = "staged"
 
 
 class SparkCheckpoint(NamedTuple):
-    """What is being committed, for writers that recognise a repetition."""
+    """The checkpoint that is committed, for writers that detect repeated attempts."""
 
     application_id: str
     """Of the sink in one run of the job. A run that goes back to an older savepoint has another
@@ -39,7 +39,7 @@ class SparkCheckpoint(NamedTuple):
 
 
 class SparkSink(Sink[Any], SupportsOrphanSweep):
-    """Hands each checkpoint's records to a function that writes them with Spark, in the driver.
+    """Passes each checkpoint's records to a function that writes them with Spark, in the driver.
 
     The function gets a DataFrame and a `SparkCheckpoint`. It is called when the checkpoint is
     complete, and again if the driver dies before it is known that it has returned. So it writes
@@ -96,7 +96,7 @@ class SparkSink(Sink[Any], SupportsOrphanSweep):
 
 
 class SparkSinkWriter(SinkWriter[Any]):
-    """Writes what one subtask gets in an epoch to a file of its own."""
+    """Writes one subtask's records of an epoch to a file of its own."""
 
     def __init__(
         self, directory: str, factory: ParquetWriterFactory, context: WriterContext
@@ -134,7 +134,7 @@ class SparkSinkWriter(SinkWriter[Any]):
 
 
 class SparkCommitter(Committer):
-    """Calls the user's function, and notes that it has returned."""
+    """Calls the user's function, and records that it has returned."""
 
     def __init__(
         self, write: Callable[[Any, SparkCheckpoint], object], directories: set[str]

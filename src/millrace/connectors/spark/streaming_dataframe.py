@@ -23,7 +23,7 @@ _LOOK_EVERY = 20
 
 
 class StreamingDataFrameSource(Source[Any]):
-    """Reads any streaming DataFrame in columns, where Spark computes it, exactly once.
+    """Reads any streaming DataFrame in columns, in the Spark tasks that compute it, exactly once.
 
     A query of Structured Streaming cuts micro-batches. An epoch reads one of them whole. Only when
     a checkpoint has that is the micro-batch committed in Spark. The checkpoint holds Spark's
