@@ -1,1 +1,1 @@
-"""The job manager: the epoch loop, checkpoints, sources' enumerators, restarts."""
+"""The job manager: the epoch loop, checkpoints, enumerators of sources, and restarts."""

@@ -1,7 +1,7 @@
-"""What a running job shows to other processes, and what is kept of it when it has ended.
+"""Details of a job for other processes, while it runs and after its end.
 
-It is the file ``details.json`` in the job's directory: the job's graph and settings, and its
-`JobDetails` as they were at most a second ago. Flink: class ``ArchivedExecutionGraph``.
+They are in the file ``details.json`` in the job's directory: the job's graph and settings, and its
+`JobDetails`, which are at most a second old. Flink: class ``ArchivedExecutionGraph``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ hides the same)."""
 
 
 class ArchivedInput(msgspec.Struct, frozen=True):
-    """An edge of the graph, seen from its end."""
+    """Input edge of a stage in the graph."""
 
     stage: str
     """Uid of the stage that sends."""
@@ -63,7 +63,7 @@ class ArchivedInput(msgspec.Struct, frozen=True):
 
 
 class ArchivedStage(msgspec.Struct, frozen=True):
-    """A stage of the graph as the job was started."""
+    """Stage of the graph at the start of the job."""
 
     uid: str
     name: str
@@ -80,12 +80,12 @@ class RestartSettings(msgspec.Struct, frozen=True):
 
     @staticmethod
     def of(strategy: RestartStrategyConfiguration) -> RestartSettings:
-        """The settings of a strategy."""
+        """Settings of a strategy."""
         values = asdict(strategy)  # type: ignore[call-overload]  # every strategy is a dataclass
         return RestartSettings(type(strategy).__name__, values, strategy.get_description())
 
     def strategy(self) -> RestartStrategyConfiguration:
-        """The strategy; the default one if it is of a kind that this version does not know."""
+        """The strategy; the default one if this version does not know its kind."""
         kind = getattr(restart_strategy, self.kind, None)
         if not (isinstance(kind, type) and issubclass(kind, RestartStrategyConfiguration)):
             return restart_strategy.FallbackRestartStrategy()
@@ -95,7 +95,7 @@ class RestartSettings(msgspec.Struct, frozen=True):
 
 
 class ArchivedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """A job at one moment, with what does not change while it runs."""
+    """Details of a job at one moment, and its properties that stay the same during a run."""
 
     run_id: str
     max_parallelism: int
@@ -113,12 +113,13 @@ class ArchivedJob(msgspec.Struct, frozen=True, kw_only=True):
     """When it was written, ms since the epoch of Unix."""
 
     def encoded(self) -> bytes:
-        """As JSON; values of metrics that it does not have are given as Python writes them."""
+        """JSON form. Values of metrics that JSON does not support are given as Python writes
+        them."""
         return msgspec.json.encode(self, enc_hook=_plain)
 
 
 def archived_stages(graph: JobGraph) -> tuple[ArchivedStage, ...]:
-    """The stages of a graph and what they get their input from."""
+    """Stages of a graph with their inputs."""
     program = graph.program
     uids = {stage.id: stage.uid for stage in program.stages}
     edges = {edge.id: edge for edge in program.edges}
@@ -143,7 +144,7 @@ def archived_job(
     configuration: Configuration,
     restart: RestartStrategyConfiguration,
 ) -> ArchivedJob:
-    """What is known of a job before it starts."""
+    """Properties of a job that are known before its start."""
     program = graph.program
     return ArchivedJob(
         run_id=program.run_id,
@@ -158,7 +159,7 @@ def archived_job(
 
 
 def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings with the values of secret ones hidden, as Flink hides them."""
+    """Settings with the values of secrets hidden, as Flink hides them."""
     return {
         key: HIDDEN if any(word in key.lower() for word in SECRET) else value
         for key, value in settings.items()
@@ -166,7 +167,7 @@ def shown_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_archive(job_dir: StrPath) -> ArchivedJob | None:
-    """What a job directory tells; None: nothing that can be read."""
+    """Archived details in a job directory; None if it has none that can be read."""
     try:
         with opened(os.path.join(job_dir, ARCHIVE)) as file:
             return decode_json(file.read(MAX_BYTES), ArchivedJob)

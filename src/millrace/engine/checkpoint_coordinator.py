@@ -1,4 +1,5 @@
-"""Checkpoints of one job: where they are, when they are due, and what a new run goes on from."""
+"""Checkpoints of one job: their directory, their schedule, and the snapshot from which a new run
+continues."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ from millrace.state.checkpoint.snapshot import SAVEPOINT, Snapshot, open_snapsho
 
 @dataclass(frozen=True)
 class Restored:
-    """Position and state that a run continues from."""
+    """Position and state from which a run continues."""
 
     checkpoint: int | None
     """The job's own, if it is one."""
@@ -58,8 +59,8 @@ class Restored:
 class CheckpointCoordinator:
     """Owns the job's directory (under a lease) and writes its checkpoints.
 
-    Without a checkpoint directory the deltas of a running job go to a temporary one, which is
-    removed at the end and is not worth an fsync.
+    Without a checkpoint directory, the deltas of a running job go to a temporary directory, which
+    is removed at the end and needs no fsync.
     """
 
     def __init__(self, config: JobConfig, job_name: str, run_id: str) -> None:
@@ -96,12 +97,13 @@ class CheckpointCoordinator:
 
     @property
     def run_ids(self) -> tuple[str, ...]:
-        """The runs that this directory's job has had of late, this one included."""
+        """Ids of the recent runs of this directory's job, this run included."""
         former = self._lease.owner.former if self._lease is not None else ()
         return (*former, self._run_id)
 
     def open(self, graph: JobGraph, resume: bool) -> Restored | None:
-        """Take the lease; returns what to go on from, if there is anything.
+        """Take the lease; returns the position and state from which to continue, or None for a
+        fresh start.
 
         Raises LeaseError when another run holds the job, CheckpointError (or its
         CheckpointCorruptError) when the newest checkpoint does not fit or is damaged.
@@ -123,8 +125,8 @@ class CheckpointCoordinator:
         return restored
 
     def assign(self, graph: JobGraph, parts: Parts) -> Restored:
-        """Assign the newest checkpoint's state to another graph of the running job; subtasks may
-        have divided their share themselves.
+        """Assign the newest checkpoint's state to another graph of the running job. Subtasks may
+        already have divided their share in ``parts``.
 
         Raises CheckpointError when it does not fit.
         """
@@ -138,7 +140,8 @@ class CheckpointCoordinator:
         return restored
 
     def _origin(self, storage: CheckpointStorage, graph: JobGraph, resume: bool) -> Origin | None:
-        """Snapshot to continue from: the job's own checkpoint if it resumes, else a given one."""
+        """Snapshot to continue from: the job's own checkpoint if it resumes, else the given
+        snapshot."""
         allowed = self._config.allow_non_restored
         if resume and (manifest := self._chosen(storage)) is not None:
             where = checkpoint_dir(self.job_dir, manifest.checkpoint)
@@ -164,7 +167,7 @@ class CheckpointCoordinator:
         )
 
     def _opened(self, path: str) -> Snapshot:
-        """A snapshot to start from, trusted if it is the job's own or the user says so."""
+        """Snapshot to start from. It is trusted if the job has written it or the user allows it."""
         where = os.path.dirname(snapshot_metadata(path))
         own = self._is_own(os.path.dirname(where)) or is_own(self.job_dir, where)
         trusted = self._config.allow_pickle or own
@@ -173,7 +176,7 @@ class CheckpointCoordinator:
         return snapshot
 
     def _is_own(self, directory: str) -> bool:
-        """Whether it is the job's; links to it are, too."""
+        """Whether ``directory``, or a link to it, is the job's own directory."""
         canonical = file_system_of(self.job_dir).canonical
         return canonical(directory) == canonical(self.job_dir)
 
@@ -204,8 +207,8 @@ class CheckpointCoordinator:
         return now - self._last >= self._config.checkpoint_interval
 
     def due_at(self, epoch: int) -> int | None:
-        """When the next checkpoint is due (ms since the epoch), even if no epoch comes before;
-        None: all is saved. ``epoch`` is the next to run."""
+        """Time at which the next checkpoint is due (ms since the epoch), even if no epoch comes
+        before; None if everything is saved. ``epoch`` is the next epoch to run."""
         if self._config.batch or epoch == self._saved_epoch:
             return None
         return self._last + self._config.checkpoint_interval
@@ -220,9 +223,9 @@ class CheckpointCoordinator:
         finished: bool,
         now: int,
     ) -> int:
-        """Write a checkpoint and return its number; it counts once this returns.
+        """Write a checkpoint and return its number. The checkpoint is complete once this returns.
 
-        Raises CheckpointError; the checkpoint before is then still the newest.
+        Raises CheckpointError; the previous checkpoint is then still the newest.
         """
         assert self._storage is not None
         assert self._graph is not None
@@ -261,7 +264,7 @@ class CheckpointCoordinator:
         return manifest.checkpoint
 
     def savepoint_directory(self, request: SavepointRequest) -> str:
-        """Where a savepoint is to go; made if it is missing.
+        """Directory of a new savepoint, created if it is missing.
 
         Raises CheckpointError when none is named, or nothing can be written there, and
         UnsupportedFileSystemSchemeError when it belongs to a file system that is not supported.
@@ -291,7 +294,7 @@ class CheckpointCoordinator:
         return directory
 
     def prepare_savepoint(self, request: SavepointRequest) -> AsyncSavepointWriter:
-        """Writer of a savepoint of the newest checkpoint, not yet started.
+        """Writer, not started yet, of a savepoint of the newest checkpoint.
 
         Raises CheckpointError when there is no directory to put it in.
         """
@@ -312,14 +315,16 @@ class CheckpointCoordinator:
         self.savepoint_ended()
 
     def note_committed(self, checkpoint: int) -> None:
-        """The sinks have committed what a checkpoint names as pending. From then on its parts are
-        the readers', who may move them away; without this note a resumed job would look for them.
+        """Note that the sinks have committed the pending committables of a checkpoint. From then
+        on, readers may move the part files away; without this note, a resumed job would look for
+        them.
         """
         assert self._storage is not None
         self._storage.note_committed(checkpoint)
 
     def failed_too_often(self) -> bool:
-        """Count a failed checkpoint; whether more failed in a row than are tolerable."""
+        """Count a failed checkpoint; returns whether the consecutive failures exceed the
+        tolerable number."""
         self._failures += 1
         return self._failures > self._config.tolerable_failed_checkpoints
 
@@ -328,17 +333,17 @@ class CheckpointCoordinator:
         yield
 
     def guard(self) -> AbstractContextManager[None]:
-        """Hold this while committing: raises LeaseLostError when another run took over."""
+        """Context to hold while committing. Raises LeaseLostError if another run has taken over."""
         return self._lease.guard() if self._lease is not None else self._unguarded()
 
     def discard(self) -> None:
-        """Delete the checkpoints of this job. Savepoints stay, a claimed one, too, while it is
-        needed, and so does whatever this run did not go on from."""
+        """Delete the checkpoints of this job. Savepoints stay, also a claimed one while it is
+        needed. Checkpoints of a history that this run did not continue stay, too."""
         if self._storage is not None and self.durable:
             self._storage.discard()
 
     def close(self) -> None:
-        """Give the lease back; remove a temporary directory."""
+        """Release the lease; remove a temporary directory."""
         if self._storage is not None:
             self._storage.close()
         if self._claimed is not None:

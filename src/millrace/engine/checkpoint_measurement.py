@@ -1,4 +1,4 @@
-"""Measures a checkpoint: how long it takes, and how much state it writes."""
+"""Measurement of a checkpoint: its duration, and the bytes of state that it writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["CheckpointMeasurement"]
 
 
 class CheckpointMeasurement:
-    """A checkpoint that is being made, from its beginning until the sinks have committed.
+    """Measures a checkpoint from its beginning until the sinks have committed.
 
     Args:
         epoch: the first that is not part of it.
@@ -32,11 +32,11 @@ class CheckpointMeasurement:
         self._written_ms = 0.0
 
     def written(self) -> None:
-        """It counts; what follows are the commits."""
+        """Note that the checkpoint is complete, and that the commits follow."""
         self._written_ms = self._passed()
 
     def completed(self, number: int) -> CheckpointStats:
-        """The sinks have committed, or have begun to."""
+        """Figures of the checkpoint, after the sinks have committed or have begun to."""
         return CheckpointStats(
             number,
             self._epoch,
@@ -50,7 +50,7 @@ class CheckpointMeasurement:
         )
 
     def failed(self, reason: str) -> CheckpointStats:
-        """It could not be written."""
+        """Figures of a checkpoint that could not be written."""
         return CheckpointStats(None, self._epoch, self._triggered, self._passed(), reason)
 
     def _passed(self) -> float:

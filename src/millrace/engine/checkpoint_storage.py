@@ -1,4 +1,4 @@
-"""Writes, finds and reads the checkpoints of one job; deletes those that are no longer wanted."""
+"""Writes, finds and reads the checkpoints of one job, and deletes old ones."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class _CheckpointDraft:
     packed: list[Packed]
 
     def moved(self) -> list[DeltaEntry]:
-        """The deltas whose bytes are elsewhere than before."""
+        """Deltas whose bytes are in another file than before."""
         files = [packed.file for packed in self.packed] + ([self.new] if self.new else [])
         return [entry for file in files for entry in file.entries]
 
     def added(self) -> int:
-        """Bytes that came with this checkpoint: the new file, and what it refers to elsewhere."""
+        """Bytes added by this checkpoint: the new file and the segments to which it refers."""
         if self.new is None:
             return 0
         segments = sum(e[2].size() for e in self.arrived if isinstance(e[2].data, FileRef))
@@ -74,7 +74,7 @@ class _CheckpointDraft:
 
 
 class CheckpointStorage:
-    """The checkpoints of one job, written by the run that holds its lease.
+    """Checkpoints of one job, written by the run that holds its lease.
 
     Args:
         job_dir: ``<checkpoint directory>/<job id>``; made if it is missing.
@@ -136,13 +136,13 @@ class CheckpointStorage:
     # -- writing -----------------------------------------------------------------------------
 
     def next_number(self) -> int:
-        """A checkpoint number above every one present, complete or not."""
+        """Checkpoint number greater than all existing ones, complete or not."""
         return self._newest + 1
 
     def _first_number(self) -> int:
-        """The first number of this run. Where no lock keeps a former run from writing, the number
-        that it would use next is taken from it: its ``_metadata`` is created empty, and a former
-        run that is faster leaves a checkpoint that this one sees."""
+        """First checkpoint number of this run. Without locks, a former run may still write: this
+        run takes the number that the former run would use next, by an empty ``_metadata``. If
+        the former run is faster, this run sees its checkpoint."""
         number = max(checkpoint_numbers(self._job_dir), default=0) + 1
         if self._lease.has_predecessor and not self._files.has_locks:
             while self._files.write_if(metadata_path(self._job_dir, number), b"", None) is None:
@@ -153,16 +153,17 @@ class CheckpointStorage:
     def publish(
         self, content: Manifest, new_deltas: Iterable[DeltaEntry]
     ) -> tuple[Manifest, list[DeltaEntry]]:
-        """Write a checkpoint on top of the one before; it counts once this returns.
+        """Write a checkpoint on top of the previous one. It is complete once this returns.
 
         Args:
-            content: what the checkpoint says of the job. Which checkpoint it is, of which run, and
-                where its deltas are, is filled in here.
+            content: the manifest's details of the job. The numbers of the checkpoint and its run,
+                and the places of its deltas, are filled in here.
             new_deltas: the deltas that have come since the checkpoint before.
 
         Returns:
-            The manifest, and every delta whose bytes have moved: the new ones, and those of files
-            that were packed together. Use these from now on: their former files go away.
+            The manifest, and every delta whose bytes have moved: the new deltas, and those of
+            packed files. Use the returned deltas from now on, because their former files will be
+            deleted.
 
         Raises:
             CheckpointError: the file system refused. The checkpoint before is still the newest,
@@ -257,10 +258,10 @@ class CheckpointStorage:
         self._newest = number
 
     def note_committed(self, number: int) -> None:
-        """The sinks have committed what a checkpoint names as pending.
+        """Note that the sinks have committed the pending committables of a checkpoint.
 
-        On the disk that is with the next checkpoint, or when this is closed: a note that is lost
-        with the machine's power costs a second commit of what has not been moved away since.
+        The note is flushed to the disk with the next checkpoint, or by `close`. If the machine
+        loses power before, a resumed job makes the commits again.
         """
         if self._durable:
             with contextlib.suppress(CheckpointError):
@@ -272,7 +273,7 @@ class CheckpointStorage:
         return [noted] if noted is not None and self._files.is_directory(noted) else []
 
     def _accept(self, manifest: Manifest, draft: _CheckpointDraft) -> None:
-        """From here on the checkpoint is the one that the next builds on."""
+        """Make the checkpoint the base of the next one."""
         gone = [path for path in self._deltas.files if path not in draft.deltas.files]
         self._packer.taken(draft.packed)
         self._segments.add(draft.arrived)
@@ -300,7 +301,8 @@ class CheckpointStorage:
         return {*self._deltas.files, *self._segments, *self._packer.working_files()}
 
     def _survey(self) -> None:
-        """Find out what the checkpoints of earlier runs refer to, so that it can go with them."""
+        """Find the files to which the checkpoints of earlier runs refer, so that they can be
+        deleted together."""
         usable: list[Held] = []
         damaged: list[int] = []
         parents: dict[int, int | None] = {}
@@ -327,19 +329,20 @@ class CheckpointStorage:
     # -- reading -----------------------------------------------------------------------------
 
     def load_latest(self) -> Manifest | None:
-        """The newest complete checkpoint, which the next one will build on; None: there is none.
+        """Newest complete checkpoint, which becomes the base of the next one; None if there is
+        none.
 
         Raises:
             CheckpointCorruptError: it is damaged; names the file and which earlier checkpoint
-                could be used instead. That one is only used when asked for (`load`), since what
-                came after it would be lost or done again.
+                could be used instead. That one is used only on request (`load`), because all
+                later work would be lost or done again.
             CheckpointError: it is another job's.
         """
         numbers = complete_checkpoints(self._job_dir)
         return self.load(numbers[-1]) if numbers else None
 
     def load(self, number: int) -> Manifest:
-        """That checkpoint, which the next one will build on.
+        """The checkpoint ``number``, which becomes the base of the next one.
 
         Raises:
             CheckpointCorruptError: it is damaged.
@@ -360,7 +363,7 @@ class CheckpointStorage:
         return manifest
 
     def deltas(self, manifest: Manifest) -> dict[SubtaskKey, list[StateDelta]]:
-        """The live deltas of every subtask that has any, in epoch order.
+        """Live deltas of every subtask that has any, in epoch order.
 
         Raises:
             CheckpointCorruptError: a delta file is damaged.
@@ -370,7 +373,8 @@ class CheckpointStorage:
         return read_delta_set(self._job_dir, manifest).by_subtask()
 
     def pin(self) -> Pin:
-        """The newest checkpoint, whose files stay until it is released, whatever comes after it.
+        """Pin of the newest checkpoint: its files stay until the pin is released, even after later
+        checkpoints.
 
         Raises:
             CheckpointError: there is no checkpoint yet.
@@ -440,8 +444,8 @@ class CheckpointStorage:
 
 
 def _history(number: int, parents: dict[int, int | None]) -> set[int]:
-    """A checkpoint and those that it was built on. Where one of these cannot be read, all that are
-    older count: nobody knows."""
+    """Numbers of a checkpoint and of the checkpoints on which it was built. If one of these
+    cannot be read, all older ones are included, because their relation is unknown."""
     found: set[int] = set()
     before: int | None = number
     while before is not None and before in parents and before not in found:
@@ -451,7 +455,7 @@ def _history(number: int, parents: dict[int, int | None]) -> set[int]:
 
 
 def _paths(deltas: DeltaSet) -> set[str]:
-    """All files that the live deltas refer to."""
+    """Paths of all files to which the live deltas refer."""
     ledger = SegmentLedger()
     ledger.add(deltas.live())
     return {*deltas.files, *ledger}

@@ -1,4 +1,5 @@
-"""A snapshot that a job has claimed: its own from then on, and deleted once it is not needed.
+"""Snapshot that a job has claimed: the job owns it from then on, and deletes it once it is not
+needed.
 
 Semantics: Flink docs, "Savepoints", claim mode CLAIM.
 """
@@ -21,7 +22,8 @@ log = logging.getLogger(__name__)
 
 
 class ClaimedSnapshot:
-    """A savepoint, or a checkpoint of another job's directory, which is held until the end."""
+    """Claimed savepoint, or claimed checkpoint of another job's directory, whose lease is held
+    until the end."""
 
     def __init__(self, snapshot: Snapshot, lease: Lease | None) -> None:
         self._snapshot = snapshot
@@ -29,7 +31,7 @@ class ClaimedSnapshot:
 
     @staticmethod
     def take(snapshot: Snapshot, run_id: str) -> ClaimedSnapshot:
-        """Claim it.
+        """Claim the snapshot.
 
         Raises:
             LeaseError: it is a checkpoint of a job that is running.
@@ -38,7 +40,7 @@ class ClaimedSnapshot:
         return ClaimedSnapshot(snapshot, lease)
 
     def dispose(self) -> None:
-        """Delete what no other checkpoint refers to; a failure costs nothing but space."""
+        """Delete the files that no other checkpoint needs. A failure only wastes disk space."""
         try:
             if self._snapshot.is_savepoint:
                 dispose_savepoint(self._snapshot.path)
@@ -50,7 +52,7 @@ class ClaimedSnapshot:
             self.release()
 
     def release(self) -> None:
-        """Release it."""
+        """Release the lease of the other job's directory."""
         if self._lease is not None:
             self._lease.release()
             self._lease = None

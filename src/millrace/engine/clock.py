@@ -1,4 +1,4 @@
-"""Processing time, behind a protocol so that tests can hold it still."""
+"""Processing time, as a protocol, so that tests can stop it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """A source of processing time that can also be waited for."""
+    """Source of processing time that can also wait for a time."""
 
     def now(self) -> int:
         """Milliseconds since the epoch."""
 
     def wait_until(self, at: int | None, interrupted: Event) -> None:
-        """Return when ``at`` (ms since the epoch; None: never) has come or the event is set."""
+        """Return at ``at`` (ms since the epoch; None: never), or when the event is set."""
 
 
 class SystemClock:
@@ -25,7 +25,7 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
     def wait_until(self, at: int | None, interrupted: Event) -> None:
-        """Sleep until then, or until interrupted."""
+        """Sleep until ``at``, or until interrupted."""
         seconds = None if at is None else max(0, at - self.now()) / 1000
         if seconds is None or seconds > 0:
             interrupted.wait(seconds)

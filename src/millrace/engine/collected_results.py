@@ -1,4 +1,4 @@
-"""Buffers the results of collecting sinks until a checkpoint makes them durable."""
+"""Buffer for the results of collecting sinks until a checkpoint makes them durable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ of subtasks)."""
 
 
 class CollectedResults:
-    """Keeps the results of accepted epochs and hands them to the client in their order.
+    """Keeps the results of accepted epochs and gives them to the client in order.
 
     Args:
         handler: None: nobody wants them.
@@ -28,11 +28,11 @@ class CollectedResults:
         self._waiting: list[Ack] = []
 
     def add(self, acks: list[Ack]) -> None:
-        """An epoch has been accepted."""
+        """Take the results of an accepted epoch."""
         self._waiting += [ack for ack in acks if ack.results]
 
     def deliver(self, program: Program) -> None:
-        """Make visible what was added."""
+        """Make the buffered results visible to the client."""
         waiting, self._waiting = self._waiting, []
         if self._handler is None:
             return

@@ -1,4 +1,4 @@
-"""The command bus: every request to a job goes through it, from its client, mailbox or HTTP."""
+"""The command bus: all requests to a job pass through it, from its client, its mailbox or HTTP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["CommandBus"]
 
 
 class CommandBus:
-    """Takes the requests that the job's state allows, refuses the others, and loses none.
+    """Accepts the requests that the job's state allows, and refuses the others. No request is lost.
 
     Args:
         states: say what the job takes at the moment.
@@ -50,14 +50,14 @@ class CommandBus:
 
     @property
     def stop_wanted(self) -> bool:
-        """Whether the job is to end with its next checkpoint."""
+        """Whether the job should end with its next checkpoint."""
         return self._stop_wanted
 
     # -- for those who ask, in any thread ------------------------------------------------------
 
     def submit(self, request: Request) -> CompletableFuture[Any]:
-        """Ask for something; the future is the request's. A request that is not possible in the
-        job's state fails with a JobExecutionError."""
+        """Submit a request; returns its future. If the job's state does not allow the request,
+        it fails with a JobExecutionError."""
         if isinstance(request, CancelRequest):
             self._cancel()
         elif isinstance(request, StopRequest):
@@ -98,11 +98,11 @@ class CommandBus:
 
     @property
     def waiting(self) -> bool:
-        """Whether there is a next request."""
+        """Whether a request is waiting."""
         return bool(self._queue)
 
     def take(self) -> QueuedRequest | None:
-        """The next request, if there is one; what was cancelled in the meantime is none."""
+        """The next request that has not been cancelled; None if there is none."""
         with self._lock:
             while self._queue:
                 request = self._queue.popleft()
@@ -111,12 +111,13 @@ class CommandBus:
             return None
 
     def end_pauses(self) -> None:
-        """The job fails: what is tried again in the background must not keep it for long."""
+        """End the pauses between retries in the background, so that they do not delay the end of
+        a failing job."""
         self.cancelled.set()
 
     def close(self, unfinished: Iterable[QueuedRequest], cause: BaseException | None) -> None:
-        """The job has ended, for some ``cause`` or as it should: who still waits is notified, and
-        whose request was being served."""
+        """Answer all remaining requests at the job's end: the waiting ones and the one being
+        served. ``cause`` is the error that ended the job; None after a normal end."""
         with self._lock:
             self._closed = True
             left, self._queue = list(self._queue), deque()

@@ -1,4 +1,4 @@
-"""Follows checkpoints until the sinks have committed what they name, and announces that."""
+"""Tracks checkpoints until the sinks have committed their committables, and announces them then."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["CommittedCheckpoints"]
 
 
 class CommittedCheckpoints:
-    """The checkpoints of which the sinks have yet to commit something, the oldest first.
+    """Checkpoints with committables that the sinks have yet to commit, oldest first.
 
     Args:
-        observers: hear of a checkpoint of this run when all is committed that it names.
+        observers: are notified of a checkpoint of this run once all its committables are committed.
     """
 
     def __init__(
@@ -28,19 +28,20 @@ class CommittedCheckpoints:
         self._uncommitted: deque[tuple[int, Manifest | None]] = deque()
 
     def add(self, checkpoint: int, manifest: Manifest | None) -> None:
-        """The sinks commit, from now on, what this checkpoint names.
+        """Note that the sinks begin to commit the committables of this checkpoint.
 
         Args:
-            manifest: None: it is a former run's.
+            manifest: None for a checkpoint of a former run.
         """
         self._uncommitted.append((checkpoint, manifest))
 
     def includes(self, checkpoint: int) -> bool:
-        """Whether all is committed that a checkpoint names, as far as `announce` knows."""
+        """Whether all committables of a checkpoint are committed, as of the last `announce`."""
         return not self._uncommitted or checkpoint < self._uncommitted[0][0]
 
     def announce(self, sinks: SinkCoordinator) -> None:
-        """Note what the sinks have committed meanwhile, and tell the observers of the newest.
+        """Note the checkpoints that the sinks have committed meanwhile, and tell the observers
+        about the newest.
 
         Raises JobExecutionError when a commit in the background has failed.
         """
@@ -55,5 +56,6 @@ class CommittedCheckpoints:
                 observer.committed(newest)
 
     def forget(self) -> None:
-        """Forget checkpoints not yet announced; the next checkpoint names what is left of them."""
+        """Forget checkpoints that were not announced. The next checkpoint names their remaining
+        committables."""
         self._uncommitted.clear()

@@ -1,4 +1,4 @@
-"""Asks a running job of another process to do something, and waits for its answer."""
+"""Sends a request to a running job of another process, and waits for the answer."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def ask(
     timeout: float = 300.0,
     waiting: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
-    """The job's answer to a request.
+    """Answer of the job to a request.
 
     Args:
         job_dir: the job's checkpoint directory.
         command, arguments: see `millrace.engine.control_commands.COMMANDS`.
-        timeout: seconds to wait for the end of what was asked for.
+        timeout: seconds to wait until the request is finished.
         waiting: called every few seconds with the reason why the job does not answer yet.
 
     Raises:
@@ -51,7 +51,7 @@ def ask(
 def _await(
     mailbox: Mailbox, run: RunNote, id: str, timeout: float, waiting: Callable[[str], None]
 ) -> MailboxAnswer:
-    """The last answer to a request."""
+    """Final answer to a request."""
     started = time.monotonic()
     next_word, reason = started + WORD_AFTER, ""
     while True:
@@ -82,7 +82,7 @@ def _await(
 
 
 def await_end(job_dir: StrPath, timeout: float) -> bool:
-    """Wait until nobody runs the job any more; False: somebody still does after ``timeout`` s."""
+    """Wait until no process runs the job; False if one still does after ``timeout`` seconds."""
     mailbox = Mailbox(job_dir)
     deadline = time.monotonic() + timeout
     while mailbox.is_open():

@@ -1,6 +1,6 @@
-"""The commands by which a job is operated from outside, as plain data: names, arguments, answers.
+"""Commands for operating a job from outside, as plain data: names, arguments, answers.
 
-Mailbox and HTTP speak in them; each becomes a request on the job's `CommandBus`.
+The mailbox and HTTP use these commands; each becomes a request on the job's `CommandBus`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STACK_LENGTH = 6_000
 
 
 class ControlledJob(Protocol):
-    """The part of a job that commands use; `millrace.engine.job_manager.JobManager` has it."""
+    """Part of a job that commands use; `millrace.engine.job_manager.JobManager` implements it."""
 
     @property
     def bus(self) -> CommandBus: ...
@@ -70,7 +70,7 @@ def _stop(
 
 
 def _checked(directory: str | None) -> str | None:
-    """Raises JobControlError for what cannot be the name of a directory."""
+    """Raises JobControlError if ``directory`` cannot be the name of a directory."""
     try:
         if directory is not None and b"\0" in os.fsencode(directory):
             raise ValueError("embedded null byte")
@@ -111,7 +111,7 @@ def _stacks(job: ControlledJob) -> CommandResult:
 
 
 def status_fields(details: JobDetails) -> dict[str, Any]:
-    """How a job is doing, as the command ``status`` answers."""
+    """Status of a job, as answered by the command ``status``."""
     return {
         "status": details.status.name,
         "epoch": details.epoch,
@@ -126,7 +126,7 @@ def status_fields(details: JobDetails) -> dict[str, Any]:
 
 
 def waits_for(details: JobDetails) -> str:
-    """Line about what a job waits for; empty: nothing in particular."""
+    """Line about the job's current wait; empty if it waits for nothing in particular."""
     running, now = details.running, int(time.time() * 1000)
     epoch = ""
     if running is not None and is_long(running, now):
@@ -165,7 +165,7 @@ COMMANDS: dict[str, tuple[Callable[..., CommandResult], dict[str, tuple[type, ..
 
 
 def execute(job: ControlledJob, command: str, given: Mapping[str, Any]) -> CommandResult:
-    """Have a job carry out a command; the answer comes when it has.
+    """Execute a command in a job; the result becomes available when the job has carried it out.
 
     Raises:
         JobControlError: there is no such command, or it has other arguments.
@@ -189,7 +189,7 @@ def _savepoint_path(job: ControlledJob, request: SavepointRequest) -> CommandRes
 
 
 def _end_of(job: ControlledJob) -> CommandResult:
-    """A result when the job has ended, in whatever way."""
+    """Result that becomes available at the end of the job, successful or not."""
     end: CommandResult = Future()
     job.result.add_done_callback(lambda _: end.set_result({"status": job.details().status.name}))
     return end

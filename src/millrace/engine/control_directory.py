@@ -1,8 +1,8 @@
-"""The control directory of a job: its record, its details and its mailbox, by which others see and
-operate it.
+"""Control directory of a job: other processes see and operate the job by its record, details and
+mailbox.
 
-It is the job's own directory, beside its checkpoints, unless those are in an object store or a job
-server keeps it. In Flink the JobManager answers for its jobs; here it is files that do.
+It is the job's own directory, beside its checkpoints, unless they are in an object store or a job
+server manages the job. In Flink, the JobManager answers requests for its jobs; here, files do.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _ID = re.compile(r"[0-9a-f]{32}")
 
 
 def control_directory(job_dir: str, base: str | None = None) -> str | None:
-    """The control directory of a job; None: it has none, so commands cannot find the job.
+    """Control directory of a job; None if it has none, so that commands cannot find the job.
 
     Args:
-        job_dir: where its checkpoints are.
+        job_dir: the directory of its checkpoints.
         base: `millrace.control.directory`.
 
     Example:
@@ -50,8 +50,8 @@ def control_directory(job_dir: str, base: str | None = None) -> str | None:
 
 
 def id_at_server(base: str | None) -> str | None:
-    """The id that a job server has given to a job, which names the directory it keeps it in; None:
-    no server keeps it.
+    """Id that a job server has given to a job, taken from the name of its directory; None if no
+    server manages the job.
 
     Args:
         base: `millrace.control.directory`.
@@ -67,10 +67,11 @@ def id_at_server(base: str | None) -> str | None:
 
 
 class ObservedInControlDirectory(JobObserver):
-    """Tells observers what the job does, and that its control directory is the job's directory.
+    """Forwards notifications to observers, with the control directory in place of the job's
+    directory.
 
     Args:
-        directory: is made if it is missing, for its user alone.
+        directory: created if it is missing, accessible to its user alone.
     """
 
     def __init__(self, directory: str, observers: Sequence[JobObserver]) -> None:

@@ -1,10 +1,10 @@
-"""The mailbox of a job: how other processes speak to it without a port.
+"""Mailbox of a job, by which other processes communicate with it without a port.
 
-It is the directory ``control`` in the job's checkpoint directory. Whoever may write there (mode
-0700: the owner of the job) puts a request into a file; the running job answers with another. Who
-runs is in ``run.json``, and whether it lives by a lock that the operating system takes back
-when the process dies. A request names the run it is meant for, so one that an earlier run left
-behind is never carried out.
+The mailbox is the directory ``control`` in the job's checkpoint directory. Only the owner of the
+job may write there (mode 0700). The owner puts a request into a file, and the running job answers
+with another file. ``run.json`` names the running process. It lives as long as it holds a lock,
+which the operating system releases when the process dies. A request names its run, so a request to
+an earlier run is never carried out.
 
 Requests and answers are small JSON objects with the fields of `MailboxRequest` and `MailboxAnswer`,
 and no others.
@@ -44,7 +44,7 @@ T = TypeVar("T", "RunNote", "MailboxRequest", "MailboxAnswer")
 
 
 class RunNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The process that runs the job: the content of ``run.json``."""
+    """Process that runs the job: the content of ``run.json``."""
 
     run_id: str
     job_name: str
@@ -59,7 +59,7 @@ class RunNote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MailboxRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request to a running job."""
+    """Request to a running job."""
 
     id: str
     run_id: str
@@ -69,7 +69,7 @@ class MailboxRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MailboxAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Answer of the job to a request; "accepted" is followed by one of the others."""
+    """Answer of the job to a request. After "accepted", another answer follows."""
 
     id: str
     state: Literal["accepted", "done", "failed"]
@@ -78,7 +78,7 @@ class MailboxAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Mailbox:
-    """The mailbox of one job; the running job and those who operate it each have such an object.
+    """Mailbox of one job. The running job and each of its operators have such an object.
 
     Example:
         >>> import tempfile
@@ -100,7 +100,7 @@ class Mailbox:
     # -- the side of those who operate the job -------------------------------------------------
 
     def running(self) -> RunNote | None:
-        """Return the process that runs the job; None if there is none that can be spoken to (yet).
+        """Process that runs the job; None if no process can be reached (yet).
 
         Raises:
             JobControlError: the mailbox is another user's, so one may not know.
@@ -113,7 +113,8 @@ class Mailbox:
             return None
 
     def is_open(self) -> bool:
-        """Whether a run has the mailbox: from just before its note is there to just after.
+        """Whether a run holds the mailbox, which it does from just before its note exists until
+        just after.
 
         Raises:
             JobControlError: the mailbox is another user's, so one may not know.
@@ -126,10 +127,10 @@ class Mailbox:
         """Put a request into the mailbox; returns its id.
 
         Args:
-            id: of `new_id`, for who must know it before; None: a new one.
+            id: result of `new_id`, for a caller that must know the id before; None for a new id.
 
         Raises:
-            JobControlError: the mailbox is somebody else's, or cannot be written.
+            JobControlError: the mailbox is another user's, or cannot be written.
         """
         request = MailboxRequest(id or self.new_id(), run_id, command, arguments)
         if not os.access(self.directory, os.W_OK | os.X_OK):
@@ -141,15 +142,15 @@ class Mailbox:
 
     @staticmethod
     def new_id() -> str:
-        """An id that no request has."""
+        """New id, which no request has."""
         return secrets.token_hex(8)
 
     def is_waiting(self, id: str) -> bool:
-        """Whether a request is there that the job has not taken yet."""
+        """Whether the job has not taken the request yet."""
         return self._request_path(id).exists()
 
     def withdraw(self, id: str) -> bool:
-        """Withdraw a request; False: the job has taken it already."""
+        """Withdraw a request; False if the job has already taken it."""
         try:
             self._request_path(id).unlink()
         except FileNotFoundError:
@@ -157,8 +158,8 @@ class Mailbox:
         return True
 
     def receive(self, id: str, remove: bool = True) -> MailboxAnswer | None:
-        """The answer to a request so far; one that is not just "accepted" is removed, unless told
-        otherwise."""
+        """Latest answer to a request, or None. A final answer is removed unless ``remove`` is
+        False."""
         path = self._answer_path(id)
         try:
             answer = _read(path, MailboxAnswer)
@@ -172,10 +173,10 @@ class Mailbox:
 
     @contextlib.contextmanager
     def open_for(self, note: RunNote) -> Iterator[None]:
-        """Be the run that is spoken to.
+        """Receive requests as the run in ``note``.
 
         Raises:
-            BlockingIOError: the run before has not gone yet.
+            BlockingIOError: the previous run has not ended yet.
             JobControlError: the directory is not safe to take requests from.
         """
         self._make_directory()
@@ -192,7 +193,7 @@ class Mailbox:
             os.close(lock)
 
     def requests(self) -> list[MailboxRequest | MailboxAnswer]:
-        """Return the requests that have arrived, and the answers to files that are no request."""
+        """New requests, and answers to files that are no valid request."""
         found: list[MailboxRequest | MailboxAnswer] = []
         with contextlib.suppress(FileNotFoundError):
             for entry in sorted(os.scandir(self.directory), key=lambda entry: entry.name):
@@ -214,8 +215,8 @@ class Mailbox:
         return [request]
 
     def take(self, id: str) -> bool:
-        """Remove a request that is about to be carried out; False: it has been withdrawn, or cannot
-        be removed, and would be carried out again and again."""
+        """Remove a request before it is carried out. False if it was withdrawn, or cannot be
+        removed and would therefore be carried out repeatedly."""
         try:
             return self.withdraw(id)
         except OSError:
@@ -239,7 +240,7 @@ class Mailbox:
             self.directory.chmod(0o700)
 
     def _sweep(self) -> None:
-        """Remove what earlier runs left: nobody waits for it any more."""
+        """Remove files of earlier runs, for which no process waits any more."""
         for entry in os.scandir(self.directory):
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path, ignore_errors=True)
@@ -260,7 +261,7 @@ def _checked(id: str) -> str:
 
 
 def _is_locked(path: Path) -> bool:
-    """Whether somebody holds the lock; a look takes it for an instant, shared."""
+    """Whether a process holds the lock. The check itself takes the lock, shared, for an instant."""
     try:
         # a pipe in the place of the file would have this wait for its writer
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
@@ -287,7 +288,7 @@ def _write(path: Path, content: RunNote | MailboxRequest | MailboxAnswer) -> Non
 
 
 def _read(path: Path, kind: type[T]) -> T:
-    """Raises FileNotFoundError, or JobControlError when it is not what it should be."""
+    """Content of a file. Raises FileNotFoundError, or JobControlError if the content is invalid."""
     data = _bytes_of(path)
     try:
         # not by msgspec: a directory's name need not be Unicode

@@ -1,4 +1,4 @@
-"""The control service of a running job: a thread that executes the commands in its mailbox."""
+"""Control service of a running job: a thread that executes the commands in its mailbox."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GRACE = 5.0
 
 
 class ControlService:
-    """Answers the requests to one run of one job, from when it has the lease to its end.
+    """Answers the requests to one run of a job, from the moment it has the lease until its end.
 
     Args:
         job: executes the requests.
@@ -66,18 +66,18 @@ class ControlService:
         self._thread = Thread(target=self._run, name="millrace-control", daemon=True)
 
     def start(self) -> None:
-        """Begin to listen; the run must have the lease: who does not get it must not touch the
-        mailbox of who has it."""
+        """Begin to listen. The run must hold the lease, because the mailbox belongs to the
+        holder of the lease."""
         atexit.register(self.close)
         self._thread.start()
 
     def end(self) -> None:
-        """The job has ended: give the answers that are owed, and go."""
+        """Send the remaining answers after the end of the job, and stop."""
         with self._opening:
             self._ended.set()
 
     def close(self) -> None:
-        """End, and wait for the last answers."""
+        """Stop, and wait for the last answers."""
         self.end()
         self._thread.join(GRACE + 1)
 
@@ -138,7 +138,7 @@ class ControlService:
             return _failed(error)
 
     def _log_request(self, request: MailboxRequest) -> None:
-        """Log the request: the user of a job that ends should see that another user ended it."""
+        """Log the request, so that the user of a job can see that another user ended it."""
         level = logging.WARNING if request.command in ENDING else logging.INFO
         log.log(level, "job '%s' was asked to %s", self._note.job_name, request.command)
 
@@ -151,7 +151,7 @@ class ControlService:
                 self._told.pop(id, None)
 
     def _say_what_it_waits_for(self, id: str) -> None:
-        """Tell the client why it waits, once a second."""
+        """Tell the client, once a second, what its request waits for."""
         now = time.monotonic()
         if now - self._told.setdefault(id, now) >= WAITING_PERIOD:
             self._told[id] = now
@@ -182,7 +182,7 @@ class ControlService:
 
 
 class Operable(JobObserver):
-    """Lets a job be operated from other processes from when it has its lease to its end."""
+    """Lets other processes operate a job, from the moment it has its lease until its end."""
 
     def __init__(self, job: ControlledJob, job_name: str, job_id: str, run_id: str) -> None:
         self._job = job
@@ -190,7 +190,7 @@ class Operable(JobObserver):
         self._run_id = run_id
 
     def started(self, job_dir: str) -> None:
-        """The job begins."""
+        """Start the control service with the job."""
         service = ControlService(self._job, *self._names, job_dir, self._run_id)
         self._job.result.add_done_callback(lambda _: service.end())
         service.start()

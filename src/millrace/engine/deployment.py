@@ -1,6 +1,6 @@
-"""One job graph while it runs: its sources, sinks, loops and state as the driver sees them.
+"""Running job graph, as the driver sees it: its sources, sinks, loops and state.
 
-A job that is rescaled goes on with another deployment.
+A rescaled job continues with another deployment.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from millrace.state.checkpoint.files import delete_quietly
 
 
 class Deployment:
-    """Makes the plans of a graph's subtasks in each epoch, and adds up their answers.
+    """Makes the plans for a graph's subtasks in each epoch, and processes their answers.
 
     Args:
         leftovers: files that are not needed once the first epoch has been accepted.
@@ -45,7 +45,7 @@ class Deployment:
         self._leftovers = leftovers
 
     def go_on_from(self, restored: Restored) -> None:
-        """Restore from a snapshot."""
+        """Restore the graph from a snapshot."""
         self.sinks.restore(restored.pending)
         for source in self.sources:
             snapshot = restored.sources.get(source.node.uid)
@@ -56,7 +56,7 @@ class Deployment:
     # -- before an epoch ---------------------------------------------------------------
 
     def discover(self, now: int) -> bool:
-        """Let the sources look for splits; whether subtasks have something to hear of."""
+        """Let the sources discover splits; returns whether subtasks have to be told something."""
         for source in self.sources:
             source.discover(now)
         due = self.sinks.next_commit()
@@ -64,7 +64,8 @@ class Deployment:
         return has_news or (due is not None and due <= now)
 
     def next_discovery(self) -> int | None:
-        """When there may be new splits, or commits to be tried again (ms since the epoch)."""
+        """Time at which there may be new splits, or at which commits should be retried (ms since
+        the epoch)."""
         times = [source.next_wakeup() for source in self.sources]
         times.append(self.sinks.next_commit())
         return min((at for at in times if at is not None), default=None)
@@ -75,17 +76,18 @@ class Deployment:
             source.drain()
 
     def halt(self, halted: bool = True) -> None:
-        """Read nothing more, as the epochs that follow are for commits only; or go on."""
+        """Stop all reading, for epochs that only make commits; or resume it."""
         for source in self.sources:
             source.halt(halted)
 
     @property
     def reached_end(self) -> bool:
-        """Whether a run that reads only what was there has read it, and nothing goes round."""
+        """Whether a bounded run (available now) has read all its input, and no records are in
+        loops."""
         return all(source.reached_end for source in self.sources) and not self.loops.pending
 
     def plans(self, records: int, now: int) -> dict[SubtaskId, SubtaskPlan]:
-        """Every subtask's part of the next epoch, with so many records per split."""
+        """Plan of every subtask for the next epoch, with ``records`` records per split."""
         return {
             (stage.id, index): self._plan(stage.id, index, records, now)
             for stage in self.program.stages
@@ -108,7 +110,8 @@ class Deployment:
     # -- after an epoch ----------------------------------------------------------------
 
     def accept(self, acks: list[Ack], now: int) -> bool:
-        """An epoch has been accepted; whether the job's input and all that follows has ended."""
+        """Process an accepted epoch; returns whether the job's input has ended and all of it is
+        processed."""
         for ack in acks:
             self.states.accept(ack)
             self.sinks.accept(ack, now)
@@ -125,12 +128,12 @@ class Deployment:
         return all(ack.progress.ended for ack in acks) and not self.loops.pending
 
     def give_back(self) -> None:
-        """An epoch has failed in the user's code."""
+        """Return the splits of an epoch that failed in the user's code."""
         for source in self.sources:
             source.give_back()
 
     def state_sizes(self) -> dict[str, StateSize]:
-        """Per uid of a stage, how much state the next checkpoint has to name, and to write."""
+        """Bytes of state that the next checkpoint has to name, and to write, by stage uid."""
         states = self.states
         return {
             stage.uid: StateSize(
@@ -141,16 +144,16 @@ class Deployment:
         }
 
     def source_snapshots(self) -> dict[str, bytes]:
-        """Per source uid, its part of a checkpoint."""
+        """Part of each source in a checkpoint, by source uid."""
         return {source.node.uid: source.snapshot() for source in self.sources}
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """A checkpoint is complete, with what `source_snapshots` gave."""
+        """Note that a checkpoint with the result of `source_snapshots` is complete."""
         for source in self.sources:
             source.notify_checkpoint_complete(checkpoint_id)
 
     def driver_metrics(self) -> list[tuple[str, MetricRegistry]]:
-        """Per operator uid, the metrics of what runs here in the driver."""
+        """Metrics of the operators' parts in the driver, by operator uid."""
         enumerators = [(source.node.uid, source.metrics) for source in self.sources]
         return [*enumerators, *self.sinks.metrics.items()]
 

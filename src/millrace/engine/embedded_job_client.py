@@ -1,4 +1,4 @@
-"""A handle on a job of this process: its status, its end, and how to stop it."""
+"""Handle on a job of this process: its status, its end, and ways to stop it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ __all__ = ["EmbeddedJobClient"]
 
 
 class EmbeddedJobClient(JobClient):
-    """Returned by `StreamExecutionEnvironment.execute_async` (Flink: ``EmbeddedJobClient``)."""
+    """Handle on a job, returned by `StreamExecutionEnvironment.execute_async` (Flink:
+    ``EmbeddedJobClient``)."""
 
     def __init__(self, manager: JobManager) -> None:
         self._manager = manager
@@ -41,17 +42,17 @@ class EmbeddedJobClient(JobClient):
         )
 
     def start(self) -> EmbeddedJobClient:
-        """Begin to run the job in a thread of its own."""
+        """Run the job in a new thread."""
         name = f"millrace-{self._manager.job_id}"
         Thread(target=self.run, name=name, daemon=True).start()
         return self
 
     def run(self) -> None:
-        """Run the job in this thread; its outcome is in `result`."""
+        """Run the job in this thread; `result` has its outcome."""
         self._manager.run()
 
     def when_done(self, callback: Callable[[], None]) -> None:
-        """Call back, in the job's thread, when the job has ended in whatever way."""
+        """Call ``callback`` in the job's thread at the end of the job, successful or not."""
         self._manager.result.add_done_callback(lambda _: callback())
 
     def get_job_id(self) -> JobID:
@@ -59,37 +60,38 @@ class EmbeddedJobClient(JobClient):
         return self._manager.job_id
 
     def get_job_status(self) -> CompletableFuture[JobStatus]:
-        """Where the job stands."""
+        """Status of the job."""
         return CompletableFuture.completed(self._manager.states.status)
 
     def get_job_directory(self) -> str:
-        """Where the job keeps its checkpoints, and says where its REST endpoint is."""
+        """Directory with the job's checkpoints and the address of its REST endpoint."""
         return self._manager.job_dir
 
     @property
     def final_savepoint(self) -> str | None:
-        """The savepoint that the job has ended with; None: it ended otherwise, or has not."""
+        """Path of the savepoint with which the job has ended; None if it has not ended, or ended
+        without one."""
         return self._manager.final_savepoint
 
     def progress(self) -> JobDetails:
-        """How the job is doing at this moment: state, totals, checkpoints, exceptions."""
+        """Current details of the job: state, totals, checkpoints, exceptions."""
         return self._manager.details()
 
     def cancel(self) -> CompletableFuture[None]:
-        """End the job at once; its last checkpoint stays. Wait for the end with `result`."""
+        """End the job at once; its last checkpoint stays. `result` waits for the end."""
         return self._manager.bus.submit(CancelRequest())
 
     def interrupt(self) -> None:
-        """End the job at once, without deciding about its checkpoints: it is then SUSPENDED, and
-        `result` raises KeyboardInterrupt."""
+        """End the job at once, without a decision about its checkpoints. It is then SUSPENDED,
+        and `result` raises KeyboardInterrupt."""
         self._manager.interrupt()
 
     def trigger_checkpoint(self) -> CompletableFuture[int]:
-        """Make a checkpoint with the next epoch, whatever the interval (Flink:
+        """Make a checkpoint with the next epoch, independent of the interval (Flink:
         ``ClusterClient.triggerCheckpoint``).
 
         Returns:
-            Its number.
+            The checkpoint's number.
         """
         return self._manager.bus.submit(CheckpointRequest())
 
@@ -98,16 +100,17 @@ class EmbeddedJobClient(JobClient):
         savepoint_directory: str | None = None,
         format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
-        """Make a savepoint while the job goes on: of its state now, as soon as the sinks have
-        committed all that precedes it.
+        """Make a savepoint of the current state while the job goes on. It is written as soon as the
+        sinks have committed everything before it.
 
         Args:
-            savepoint_directory: where; None: as configured
+            savepoint_directory: directory of the savepoint; None for the configured one
                 (``execution.checkpointing.savepoint-dir``).
-            format_type: for everybody, or for this job (Flink docs, "Savepoints").
+            format_type: canonical, for all readers, or native, for this job (Flink docs,
+                "Savepoints").
 
         Returns:
-            The savepoint's path, or the CheckpointError that it failed with.
+            The savepoint's path, or the CheckpointError with which it failed.
         """
         return self._ask(savepoint_directory, After.GO_ON, format_type)
 
@@ -117,20 +120,20 @@ class EmbeddedJobClient(JobClient):
         savepoint_directory: str | None = None,
         format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
-        """Make a savepoint and end the job with it, which is then FINISHED. The job goes on when
-        the savepoint cannot be written. It fails, and there is no savepoint, when the sinks cannot
-        commit what precedes it: the job that resumes does.
+        """Make a savepoint and end the job with it, which is then FINISHED. If the savepoint cannot
+        be written, the job goes on. If the sinks cannot commit everything before it, the job fails
+        without a savepoint, and a resumed job commits it.
 
         Args:
-            advance_to_end_of_event_time: end all input first: timers fire, windows close. For a
-                job that is not to be resumed (Flink: ``--drain``).
-            savepoint_directory: where; None: as configured.
+            advance_to_end_of_event_time: whether to end all input first, so that timers fire and
+                windows close. Only for a job that will not be resumed (Flink: ``--drain``).
+            savepoint_directory: directory of the savepoint; None for the configured one.
             format_type: see `trigger_savepoint`.
 
         Returns:
-            The savepoint's path, once the job has ended. Of a savepoint that could not be written,
-            the CheckpointError, at once; a JobExecutionError when the savepoint is complete and the
-            job failed nevertheless (Flink: ``StopWithSavepointStoppingException``).
+            The savepoint's path, once the job has ended. A CheckpointError, at once, if the
+            savepoint could not be written. A JobExecutionError if the savepoint is complete but the
+            job failed (Flink: ``StopWithSavepointStoppingException``).
         """
         after = After.DRAIN if advance_to_end_of_event_time else After.STOP
         return at_end(self._ask(savepoint_directory, after, format_type), self._manager.result)
@@ -140,7 +143,7 @@ class EmbeddedJobClient(JobClient):
         savepoint_directory: str | None = None,
         format_type: SavepointFormatType = SavepointFormatType.CANONICAL,
     ) -> CompletableFuture[str]:
-        """Make a savepoint and cancel the job; the path is there once the job has ended."""
+        """Make a savepoint and cancel the job; the path is available once the job has ended."""
         asked = self._ask(savepoint_directory, After.CANCEL, format_type)
         return at_end(asked, self._manager.result)
 
@@ -150,11 +153,12 @@ class EmbeddedJobClient(JobClient):
         return self._manager.bus.submit(SavepointRequest(directory, after, format_type))
 
     def rescale(self, parallelism: int) -> CompletableFuture[None]:
-        """Go on with another parallelism of all operators that have not been given one of their
-        own, between two epochs: nothing is read again and nothing restarts.
+        """Change, between two epochs, the parallelism of all operators without a parallelism of
+        their own. No input is read again, and nothing restarts.
 
         Returns:
-            When the job goes on with it; JobDefinitionError when it is not possible.
+            None, when the job goes on with the new parallelism; JobDefinitionError if it is not
+            possible.
         """
         return self._manager.bus.submit(RescaleRequest(parallelism))
 
@@ -164,13 +168,14 @@ class EmbeddedJobClient(JobClient):
         self._manager.bus.submit(StopRequest())
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
-        """A future of the result; it raises what made the job fail."""
+        """Future of the result; it raises the error that made the job fail."""
         return self._manager.result
 
     def result(self, timeout: float | None = None) -> JobExecutionResult:
-        """Wait (seconds) for the job's end. Raises what made it fail, or TimeoutError."""
+        """Wait for the job's end, at most ``timeout`` seconds. Raises the error that made the
+        job fail, or TimeoutError."""
         return self._manager.result.result(timeout)
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
-        """The results of accumulators so far, and the functions' metrics over all subtasks."""
+        """Present results of accumulators, and the functions' metrics over all subtasks."""
         return CompletableFuture.completed(self._manager.accumulators())

@@ -1,4 +1,4 @@
-"""The files and objects by which the driver has source subtasks end their reading."""
+"""Files and objects by which the driver tells source subtasks to end their reading."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class EndFiles:
         """So that nobody else's file has the name."""
 
     def paths(self, job_dir: str, epoch: int, attempt: int) -> tuple[str, str | None]:
-        """The file for an attempt, and the object where the job is kept in an object store."""
+        """Path of the file for an attempt; and the object, if the job's directory is in an
+        object store."""
         name = f"millrace-{self._token}-{epoch}-{attempt}{SUFFIX}"
         if is_local(job_dir):
             return os.path.join(job_dir, REPORTS, name), None
@@ -34,11 +35,11 @@ class EndFiles:
 
 
 class EndWish:
-    """The wish that one attempt of an epoch reads no more.
+    """Request to the workers that one attempt of an epoch read no more.
 
     Args:
-        path: of the file that says so; None: there is no such wish.
-        shared: location of the object that says so, too.
+        path: file that tells the workers; None if there is no request.
+        shared: location of the object that tells workers on other machines.
     """
 
     def __init__(self, path: str | None, shared: str | None = None) -> None:
@@ -48,7 +49,7 @@ class EndWish:
         self._over = Event()
 
     def make(self) -> None:
-        """Let workers know of it; in any thread, and repeatedly if need be."""
+        """Send the request to the workers. May be called in any thread, and repeatedly."""
         with self._lock:
             if self._path is None or self._over.is_set():
                 return
@@ -58,15 +59,15 @@ class EndWish:
                 self._writer.start()
 
     def forget(self) -> None:
-        """The attempt is over."""
+        """Remove the request, because the attempt is over."""
         with self._lock:
             self._over.set()
             if self._path is not None:
                 delete_quietly(self._path)
 
     def _share(self, location: str) -> None:
-        """Keep an object while the attempt runs. Nobody waits for the store. Where it does not
-        take the object, workers on other machines read up to the epoch's limit."""
+        """Keep an object in the store during the attempt. No thread waits for the store. If it
+        refuses the object, workers on other machines read up to the epoch's limit."""
         with suppress(Exception):
             store = file_system_of(location)
             store.write_if(location, b"", None)
@@ -75,7 +76,8 @@ class EndWish:
 
 
 def _touch(path: str) -> None:
-    """Make an empty file, unless it is there. Where that fails, the epoch reads up to its limit."""
+    """Create an empty file, if it does not exist. If this fails, the epoch reads up to its
+    limit."""
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600))

@@ -1,4 +1,5 @@
-"""Checks whether an epoch may be accepted: all acknowledgements, all about the same attempts."""
+"""Check whether an epoch may be accepted: all subtasks have answered, and about the same
+attempts."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ SubtaskId = tuple[int, int]
 
 
 class EpochRefusedError(Exception):
-    """The answers do not fit together; the epoch must run again."""
+    """The answers are inconsistent; the epoch must run again."""
 
 
 def user_failure(acks: Sequence[Ack]) -> Failure | None:
-    """The first failure that a user's code caused."""
+    """First failure that the user's code caused."""
     for ack in acks:
         if ack.failure is not None and ack.failure.kind is FailureKind.USER:
             return ack.failure
@@ -23,7 +24,7 @@ def user_failure(acks: Sequence[Ack]) -> Failure | None:
 
 
 def storage_failure(acks: Sequence[Ack]) -> Failure | None:
-    """The first failure of a subtask to write or read its state."""
+    """First failure of a subtask to write or read its state."""
     for ack in acks:
         if ack.failure is not None and ack.failure.kind is FailureKind.STORAGE:
             return ack.failure
@@ -31,8 +32,8 @@ def storage_failure(acks: Sequence[Ack]) -> Failure | None:
 
 
 def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
-    """The subtasks whose workers need all the deltas. Who begins a loop reads the state of who
-    ends it: it may be either that was not found."""
+    """Subtasks whose workers need all deltas. The head of a loop reads the state of the loop's
+    tail, so the missing state may be that of either."""
     missed = {
         (ack.stage, ack.subtask)
         for ack in acks
@@ -48,13 +49,13 @@ def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
 
 
 def evicted(acks: Iterable[Ack]) -> set[SubtaskId]:
-    """The subtasks that left their workers when they had answered."""
+    """Subtasks that left their workers after their answers."""
     return {(ack.stage, ack.subtask) for ack in acks if ack.state.evicted}
 
 
 def check(program: Program, acks: Sequence[Ack]) -> None:
-    """Raises EpochRefusedError unless every subtask answered once, without failure, and every
-    consumer used the buffers of just that attempt of its producer which answered."""
+    """Raises EpochRefusedError unless every subtask answered once and without failure. Every
+    consumer must have used the buffers of the attempt of its producer that answered."""
     by_subtask = _by_subtask(acks)
     expected = {(s.id, i) for s in program.stages for i in range(s.parallelism)}
     if by_subtask.keys() != expected:

@@ -1,4 +1,4 @@
-"""Runs epochs, and decides what a failed attempt of one means for the job."""
+"""Runs epochs, and decides how the job goes on after a failed attempt."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ FIRST_PAUSE_MS = 200
 
 
 class EpochRunner:
-    """Runs one attempt of an epoch after the other.
+    """Runs the attempts of epochs, one after the other.
 
     Args:
-        decider: says whether a job whose function failed restarts.
+        decider: decides whether a job restarts after a failure of a function.
     """
 
     def __init__(
@@ -71,7 +71,8 @@ class EpochRunner:
         """The wish that the running attempt reads no more."""
 
     def fail(self, epoch: int, attempt: int, reason: str) -> None:
-        """Make an attempt fail if it is still running; in any thread, and repeatedly if need be."""
+        """Make an attempt fail if it is still running. May be called in any thread, and
+        repeatedly."""
         # the lock: an attempt that ends meanwhile must not have its successor cancelled
         with self._lock:
             if self._running == (epoch, attempt):
@@ -79,13 +80,15 @@ class EpochRunner:
                 self._executor.cancel()
 
     def end_reading(self) -> None:
-        """Have the running attempt end what it reads; in any thread."""
+        """Make the sources of the running attempt end their reading. May be called in any
+        thread."""
         with self._lock:
             if self._running is not None:
                 self._end.make()
 
     def run(self, plan: EpochPlan, deployment: Deployment) -> list[Ack] | None:
-        """The answers of an epoch that may be accepted; None: it has to be planned and run again.
+        """Answers of an epoch that may be accepted; None if the epoch must be planned and run
+        again.
 
         Raises:
             JobCancelledError: the job is being cancelled.
@@ -159,7 +162,7 @@ class EpochRunner:
         deployment.give_back()
 
     def _lost(self, plan: EpochPlan, error: ExecutorError) -> None:
-        """The infrastructure lost an epoch: run it again, within reason."""
+        """Handle an epoch lost to the infrastructure: run it again, up to a limit."""
         self.attempt += 1
         self._lost_in_a_row += 1
         self._history.failed(error, self._clock.now())
@@ -176,8 +179,8 @@ class EpochRunner:
             self._clock.wait_until(self._clock.now() + pause, self._bus.ending)
 
     def _restart(self, error: JobExecutionError) -> None:
-        """A user function or a subtask's storage failed, or the infrastructure does again and
-        again: ask the restart strategy."""
+        """Ask the restart strategy after a failure of a user function or of a subtask's storage,
+        or after repeated failures of the infrastructure."""
         now = self._clock.now()
         delay = self._decider.delay_after_failure(now)
         if delay is None:

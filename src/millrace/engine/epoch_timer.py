@@ -1,4 +1,4 @@
-"""When the next epoch starts."""
+"""Start times of epochs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["EpochTimer"]
 
 
 class EpochTimer:
-    """Waits until an epoch has something to do.
+    """Waits until an epoch has work to do.
 
     Args:
         min_interval: least time between the starts of two epochs, ms.
         keep_warm: the most time between two epochs, ms.
-        wanted: is set when somebody wants something of the job.
+        wanted: event that is set when there is a request to the job.
     """
 
     def __init__(self, clock: Clock, min_interval: int, keep_warm: int, wanted: Event) -> None:
@@ -36,13 +36,14 @@ class EpochTimer:
         self._wakeup: int | None = 0
 
     def start(self) -> int:
-        """An epoch starts now; returns the time."""
+        """Note that an epoch starts now; returns the time."""
         if not self.stands_still:
             self.started = self._clock.now()
         return self.started
 
     def plan_next(self, acks: Iterable[Ack], at_once: bool) -> None:
-        """An epoch is over: the next is due when its subtasks want it, or at once."""
+        """Schedule the next epoch after the end of one: at the time that its subtasks request,
+        or at once."""
         self._ended = self._clock.now()
         times = [ack.progress.next_wakeup for ack in acks if ack.progress.next_wakeup is not None]
         if at_once:
@@ -52,14 +53,14 @@ class EpochTimer:
         self._wakeup = None if earliest is None else max(earliest, after)
 
     def hurry(self) -> None:
-        """The next epoch is due as soon as it may be."""
+        """Make the next epoch due as soon as it is allowed."""
         self._wakeup = self.started
 
     def wait(
         self, deployment: Deployment, asked: Callable[[], bool], checkpoint_at: int | None = None
     ) -> bool:
-        """Until the earliest of: something to read, a timer, keep-warm, or ``asked`` for. Looking
-        for new splits needs no epoch.
+        """Wait for input, a timer, the keep-warm time, or ``asked`` to be true, whichever comes
+        first. The discovery of new splits needs no epoch.
 
         Returns False if a checkpoint is due before (``checkpoint_at``, ms since the epoch).
         """

@@ -1,6 +1,7 @@
-"""Watches how long epochs take: logs the stacks of what is stuck, and ends what takes too long.
+"""Watches the duration of epochs: logs the stacks of stuck subtasks, and ends epochs that take too
+long.
 
-It looks from a thread of its own, for the job's thread waits for the epoch.
+The watch has its own thread, because the job's thread waits for the epoch.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ POLL = 1.0
 
 
 class WatchedJob(Protocol):
-    """The part of a job that is watched; `millrace.engine.job_manager.JobManager` has it."""
+    """Part of a job that the watch uses; `millrace.engine.job_manager.JobManager` implements it."""
 
     def details(self) -> JobDetails: ...
     def fail_epoch(self, running: EpochAttempt, reason: str) -> None: ...
 
 
 class EpochWatch(JobObserver):
-    """Looks after the epochs of one job.
+    """Watches the epochs of one job.
 
     Args:
         report_after: milliseconds after which an epoch is logged with the stacks of its subtasks,
@@ -58,13 +59,13 @@ class EpochWatch(JobObserver):
         self._job_dir = ""
 
     def started(self, job_dir: str) -> None:
-        """The job begins; reports that there are come from a run that was killed."""
+        """Begin with the job. Reports that exist already come from a run that was killed."""
         self._job_dir = job_dir
         clear_reports(job_dir)
         Thread(target=self._run, name="millrace-epoch-watch", daemon=True).start()
 
     def closed(self) -> None:
-        """The job has ended."""
+        """End with the job."""
         self._closed.set()
         if self._job_dir:
             clear_reports(self._job_dir)
@@ -74,7 +75,7 @@ class EpochWatch(JobObserver):
             self.look(time.monotonic())
 
     def look(self, now: float) -> None:
-        """Look once; ``now`` in seconds of a clock that is never put back."""
+        """Check the running epoch once; ``now`` is in seconds of a monotonic clock."""
         running = self._job.details().running
         if running is None:
             self._attempt = (-1, -1)

@@ -1,4 +1,4 @@
-"""The executor protocol: what runs epochs for the engine, on Spark or in this process for tests."""
+"""Executor protocol: runs epochs for the engine, on Spark or in this process for tests."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ from millrace.runtime.program import Program
 
 
 class ExecutorError(JobExecutionError):
-    """An epoch was lost to the infrastructure (a task, an executor); it can be run again."""
+    """An epoch was lost to a failure of the infrastructure (a task, an executor). It can run
+    again."""
 
 
 class ApplicationLostError(JobExecutionError):
-    """What the job runs in has ended, by no fault of the job: another process can go on."""
+    """The application in which the job runs has ended, by no fault of the job: another process
+    can go on."""
 
 
 class Executor(Protocol):
-    """Runs epochs of one job, one after the other."""
+    """Runs the epochs of one job, one after the other."""
 
     def deploy(self, program: Program) -> None:
-        """Make the program known: before the first epoch, and in the place of another program
-        when the job is rescaled."""
+        """Make the program known before the first epoch. A rescaled job calls this again, and
+        the new program replaces the old one."""
 
     def prepare(self, program: Program) -> CompletableFuture[None]:
-        """Start what another program needs beside the one that runs, while epochs go on; it fails
+        """Start the additional workers of another program while epochs go on. The future fails
         with an ExecutorError."""
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
@@ -36,8 +38,8 @@ class Executor(Protocol):
         """Make a running epoch end soon (with an ExecutorError); callable from any thread."""
 
     def finished(self) -> None:
-        """The job's input has ended: what workers have of it on their hosts may go. Before
-        `close`; what fails is not told."""
+        """Let workers delete the job's data on their hosts, because its input has ended. Called
+        before `close`; failures are not reported."""
 
     def close(self) -> None:
         """Forget the program."""

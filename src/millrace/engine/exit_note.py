@@ -1,7 +1,7 @@
-"""The exit note of a process that a job server has started: with which code it has ended.
+"""Exit note of a process that a job server has started: the exit code of the process.
 
-The system tells an exit code only to the process that has started the other. If that server is
-killed, the next one reads the note, and does not run again what has been done.
+The operating system reports an exit code only to the parent process, which is the server. If the
+server is killed, the next one reads the note, and does not run a finished job again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXIT_NOTE = "MILLRACE_EXIT_NOTE"
 
 @dataclass(frozen=True, slots=True)
 class ExitNote:
-    """How a process has ended."""
+    """End of a process: its id, host, start and exit code."""
 
     pid: int
     host: str
@@ -38,11 +38,11 @@ class ExitNote:
 
 
 class PendingNote:
-    """Writes the note of this process at its very end, if a server wants one.
+    """Writes the note of this process at its very end, if a server requests one.
 
-    To be made before the program runs: what is registered first at Python's end is done last, after
-    the program's own handlers and threads. `os._exit`, which does nothing of that, is replaced by a
-    function that writes the note first.
+    Must be created before the program runs: handlers registered first run last at Python's end,
+    after the program's own handlers and threads. `os._exit`, which runs no handlers, is replaced by
+    a function that writes the note first.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class PendingNote:
 
 
 def read_exit_note(path: Path) -> ExitNote | None:
-    """The note of the last process; None: it has not ended, or was ended from outside."""
+    """Note of the last process; None if it has not ended, or was ended from outside."""
     try:
         note = ExitNote(**json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError):

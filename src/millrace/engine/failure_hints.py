@@ -1,4 +1,4 @@
-"""Hints for errors whose cause is how programs get to the workers."""
+"""Hints for errors that arise from the transfer of programs to the workers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NO_SUBMODULE = re.compile(r"AttributeError: module '([\w.]+)' has no attribute 
 
 
 def failure_hint(text: str) -> str:
-    """A hint for an error's text, as a paragraph; empty: there is none.
+    """Hint for an error's text, as a paragraph; empty if there is none.
 
     Example:
         >>> failure_hint("AttributeError: module 'concurrent' has no attribute 'futures'")[:50]

@@ -1,4 +1,4 @@
-"""The driver's side of loops: whether something goes round, and when a loop has run dry."""
+"""Driver's side of loops: whether records are in a loop, and when a loop has run dry."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from millrace.runtime.epoch import Ack
 
 
 class FeedbackCoordinator:
-    """Counts what tails took in the last epoch; the records themselves are in their state.
+    """Counts the records that tails received in the last epoch; the records themselves are in the
+    tails' state.
 
-    Nothing of it is part of checkpoints: the first epoch after a restore reports all of it again.
+    The counts are not part of checkpoints: the first epoch after a restore reports them again.
     """
 
     def __init__(self, nodes: Iterable[LoopNode]) -> None:
@@ -22,16 +23,17 @@ class FeedbackCoordinator:
 
     @property
     def pending(self) -> bool:
-        """Whether anything has to be fed back."""
+        """Whether any records have to be fed back."""
         return bool(self._pending)
 
     @property
     def has_news(self) -> bool:
-        """Whether the next epoch has something to do because of a loop."""
+        """Whether a loop gives the next epoch something to do."""
         return self.pending or bool(self._drained)
 
     def accept(self, acks: list[Ack]) -> None:
-        """An epoch has been accepted: what it was fed has been used, what it took is next."""
+        """Process an accepted epoch: its fed-back records are used, and the records that tails
+        received come next."""
         self._pending = {}
         for ack in acks:
             for loop, records in ack.loops.feedback.items():
@@ -50,5 +52,5 @@ class FeedbackCoordinator:
         }
 
     def drained(self, stage: int) -> tuple[str, ...]:
-        """The loops with their head in a stage that nothing goes round in any more."""
+        """Loops with their head in ``stage`` that have no records any more."""
         return tuple(loop for loop in sorted(self._drained) if self._nodes[loop].stage == stage)

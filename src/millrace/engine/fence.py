@@ -1,10 +1,9 @@
-"""The fence of a job: a token below which no process of it may publish any more.
+"""Fence of a job: processes with a token below it may not publish any more.
 
-A job server that leads gives its fencing token to the processes that it starts, and raises the
-fence of a job before it starts one in place of a process that another server left behind. It is the
-file ``fence.json`` in the directory where the server keeps the job, wherever its checkpoints are.
-Flink: ``LeaderElection`` and the leader session id, which Flink's components compare where we
-compare tokens.
+The leading job server gives its fencing token to the processes that it starts. Before it replaces a
+process that another server left behind, it raises the fence of the job. The fence is the file
+``fence.json`` in the server's directory for the job, wherever its checkpoints are. Flink:
+``LeaderElection`` and the leader session id, which Flink's components compare as we compare tokens.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ class _Record(msgspec.Struct, frozen=True):
 
 
 class Fence:
-    """The fence around the jobs in a directory.
+    """Fence around the jobs in a directory.
 
     Args:
-        directory: where a job server keeps the job.
+        directory: a job server's directory for the job.
 
     Example:
         >>> import tempfile
@@ -53,7 +52,7 @@ class Fence:
         self._path = os.path.join(self.directory, RECORD)
 
     def token(self) -> int:
-        """The least token that may publish; 0: nothing was ever fenced off.
+        """Least token that may publish; 0 if no process was ever fenced off.
 
         Raises:
             CheckpointError: the file cannot be read.
@@ -62,7 +61,7 @@ class Fence:
         return self._read()[0]
 
     def raise_to(self, token: int) -> None:
-        """Let nothing publish any more that was started under a lesser token.
+        """Forbid publishing for all processes that were started under a lesser token.
 
         Raises:
             LeaseLostError: the fence is higher already: there is a newer leader.
@@ -97,12 +96,12 @@ class Fence:
 
 
 def own_fencing_token() -> int | None:
-    """The token under which this process was started; None: by no job server."""
+    """Token under which this process was started; None if no job server started it."""
     with suppress(KeyError, ValueError):
         return int(os.environ[FENCING_TOKEN])
     return None
 
 
 def own_fence() -> str | None:
-    """The directory with the fence of the job of this process; None: no job server has one."""
+    """Directory with the fence of this process's job; None if no job server has one."""
     return os.environ.get(FENCE) or None

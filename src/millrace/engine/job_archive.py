@@ -1,4 +1,4 @@
-"""Keeps ``details.json`` of a running job up to date, for those who look at it from outside."""
+"""Keeps ``details.json`` of a running job up to date, for other processes."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ PERIOD = 1.0
 
 
 class JobArchive(JobObserver):
-    """Writes what is known of a job, at most once a second and once more at its end.
+    """Writes the details of a job, at most once a second and once more at its end.
 
     Args:
         job: its manager.
-        known: what does not change while it runs.
-        period: seconds between two looks.
+        known: properties of the job that stay the same during a run.
+        period: seconds between two writes.
     """
 
     def __init__(self, job: ControlledJob, known: ArchivedJob, period: float = PERIOD) -> None:
@@ -64,7 +64,7 @@ class JobArchive(JobObserver):
             self._write()
 
     def _write(self, end: JobStatus | None = None) -> None:
-        """Write what is new; a job does not fail because nobody can look at it."""
+        """Write new details. A failure does not affect the job."""
         details = self._job.details()
         now = int(time.time() * 1000)
         if end is not None and details.status is not end:

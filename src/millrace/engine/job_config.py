@@ -1,4 +1,4 @@
-"""How a job is to be run: checkpoints, restarts, pace. Made from the configuration."""
+"""Settings for the run of a job: checkpoints, restarts, pace. Made from the configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from millrace.common.config.restart_strategy import RestartStrategies, RestartSt
 
 @dataclass(frozen=True)
 class JobConfig:
-    """Settings of one run. Times are in milliseconds."""
+    """Settings of one run, with times in milliseconds."""
 
     checkpoint_dir: str | None = None
     """None: the job keeps its deltas in a temporary directory, for as long as it runs."""
@@ -33,7 +33,8 @@ class JobConfig:
     allow_non_restored: bool = False
     """Whether state of operators that the job does not have may be left behind."""
     allow_pickle: bool = False
-    """Whether what it starts from may run code of its author: what is native, or pickled."""
+    """Whether the snapshot that the job starts from may run code of its author: if it is native, or
+    has pickled values."""
     savepoint_dir: str | None = None
     """Where savepoints go that are asked for without a directory."""
     restart_strategy: RestartStrategyConfiguration = field(

@@ -1,7 +1,7 @@
-"""How a job is doing: one immutable object that the command line, REST and listeners read.
+"""Details of a job: one immutable object for the command line, REST and listeners.
 
-The job's thread makes a new one whenever something has changed; whoever holds one can read it as
-long as they like. Flink: classes ``JobDetails`` and ``ArchivedExecutionGraph``.
+The job's thread makes a new object after every change; readers can keep theirs for any time. Flink:
+classes ``JobDetails`` and ``ArchivedExecutionGraph``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _nothing() -> Mapping[Any, Any]:
 
 
 class BusySubtask(NamedTuple):
-    """A subtask that has been running for long in the epoch that is under way."""
+    """Subtask of the running epoch that has been running for long."""
 
     operator: str
     """The name of the operator that it is in."""
@@ -55,7 +55,7 @@ class BusySubtask(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EpochAttempt:
-    """An epoch that is running."""
+    """Running epoch."""
 
     number: int
     attempt: int
@@ -79,7 +79,7 @@ class StateSize(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RestoredCheckpoint:
-    """What the run has gone on from (Flink: ``RestoredCheckpointStats``)."""
+    """Checkpoint from which the run has continued (Flink: ``RestoredCheckpointStats``)."""
 
     number: int | None
     """None: it is not one of this job's own checkpoints."""
@@ -90,7 +90,7 @@ class RestoredCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointStats:
-    """One checkpoint, complete or failed (Flink: ``CompletedCheckpointStats``)."""
+    """Figures of one checkpoint, complete or failed (Flink: ``CompletedCheckpointStats``)."""
 
     number: int | None
     """None: it failed."""
@@ -115,7 +115,7 @@ class CheckpointStats:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointHistory:
-    """The checkpoints of a run (Flink: ``CheckpointStatsHistory``)."""
+    """Checkpoints of a run (Flink: ``CheckpointStatsHistory``)."""
 
     completed: int = 0
     failed: int = 0
@@ -126,7 +126,7 @@ class CheckpointHistory:
 
 @dataclass(frozen=True, slots=True)
 class ExceptionEntry:
-    """Something that went wrong (Flink: ``ExceptionHistoryEntry``)."""
+    """Failure in the history of a job (Flink: ``ExceptionHistoryEntry``)."""
 
     time: int
     """ms since the epoch of Unix."""
@@ -142,7 +142,7 @@ class ExceptionEntry:
 
 
 class RescaleStatus(Enum):
-    """What has come of a rescaling (Flink: ``TerminalState``)."""
+    """Outcome of a rescaling (Flink: ``TerminalState``)."""
 
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
@@ -151,7 +151,8 @@ class RescaleStatus(Enum):
 
 
 class StageRescale(NamedTuple):
-    """The parallelism of a stage; None: that graph has no such stage."""
+    """Parallelism of a stage before and after a rescaling; None if that graph does not have the
+    stage."""
 
     name: str
     before: int | None
@@ -160,7 +161,7 @@ class StageRescale(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RescaleStats:
-    """One change of a job's parallelism (Flink: ``Rescale``)."""
+    """Change of a job's parallelism (Flink: ``Rescale``)."""
 
     id: str
     """32 hexadecimal digits."""
@@ -180,7 +181,7 @@ class RescaleStats:
 
 
 class LatencyDetails(NamedTuple):
-    """How long the last markers of a source took to a subtask, in ms (Flink: ``LatencyStats``)."""
+    """Latencies of the last markers from a source to a subtask, in ms (Flink: ``LatencyStats``)."""
 
     source: str
     """Uid of the stage that the markers come from."""
@@ -198,7 +199,7 @@ class LatencyDetails(NamedTuple):
 
 
 class OperatorDetails(NamedTuple):
-    """One operator of a subtask."""
+    """Details of one operator of a subtask."""
 
     records_in: int
     """Since the run began, or the job was last rescaled."""
@@ -208,7 +209,7 @@ class OperatorDetails(NamedTuple):
 
 
 class SubtaskDetails(NamedTuple):
-    """A subtask: what it did in the newest epoch, and since when it is there.
+    """Details of a subtask: its work in the newest epoch, and the time since which it exists.
 
     Rates are those of the last ten seconds.
     """
@@ -245,11 +246,11 @@ class SubtaskDetails(NamedTuple):
 
     @property
     def idle_ms_per_second(self) -> float:
-        """The time that there was nothing for it to do."""
+        """Milliseconds per second in which the subtask had nothing to do."""
         return max(1000 - self.busy_ms_per_second - self.back_pressured_ms_per_second, 0.0)
 
     def at_rest(self) -> SubtaskDetails:
-        """The subtask while it does nothing."""
+        """Details of the subtask while it is idle."""
         return self._replace(
             records_in_per_second=0.0,
             records_out_per_second=0.0,
@@ -262,7 +263,7 @@ class SubtaskDetails(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StageDetails:
-    """Operators that are chained with each other (Flink: ``JobVertexDetails``)."""
+    """Details of a chain of operators (Flink: ``JobVertexDetails``)."""
 
     uid: str
     name: str
@@ -284,7 +285,7 @@ class StageDetails:
     state_bytes: int = 0
 
     def at_rest(self) -> StageDetails:
-        """The stage while it does nothing."""
+        """Details of the stage while it is idle."""
         subtasks = tuple(each.at_rest() for each in self.subtasks)
         return replace(
             self,
@@ -354,12 +355,12 @@ class JobDetails:
     """What they are: per operator uid."""
 
     def as_of(self, now: int, between: int = 0) -> JobDetails:
-        """The details as they are ``now``: a job that has read nothing for some seconds does
-        nothing per second, though no epoch has said so.
+        """Details at the time ``now``. If the job has read nothing for some seconds, its rates are
+        0, although no epoch has reported this.
 
         Args:
             now: ms since the epoch of Unix.
-            between: ms that may pass between two epochs of a job that has much to read.
+            between: ms that may pass between two epochs of a job with much input.
         """
         patience = max(IDLE_AFTER, 2 * round(self.epoch_ms), 2 * between)
         seen = self.running.since if self.running is not None else now

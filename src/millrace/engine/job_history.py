@@ -1,4 +1,4 @@
-"""History of a run: checkpoints, exceptions and states, as the job's thread notes them down."""
+"""History of a run: checkpoints, exceptions and states, as recorded by the job's thread."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ REMEMBERED_EXCEPTIONS = 16
 
 
 class JobHistory:
-    """Gathers the figures of epochs, checkpoints and failures of a run.
+    """Collects the figures of epochs, checkpoints and failures of a run.
 
     Args:
         states: what state the job is in.
@@ -84,8 +84,8 @@ class JobHistory:
     # -- what happens --------------------------------------------------------------------------
 
     def go_on_with(self, program: Program) -> None:
-        """The job goes on with other subtasks, which report their gauges again; what was counted
-        stays."""
+        """Continue with the subtasks of another program, which report their gauges anew; counts
+        are kept."""
         before = {stage.uid: stage for stage in self._stages.values()}
         self._program = program
         self._stages = {s.id: _stage(s, before.get(s.uid)) for s in program.stages}
@@ -107,15 +107,14 @@ class JobHistory:
         elapsed: float | None = None,
         state_bytes: Callable[[tuple[int, int]], int] = lambda subtask: 0,
     ) -> None:
-        """An epoch counts.
+        """Record an accepted epoch.
 
         Args:
             sources: the stages that read.
-            epoch_ms: how long it took.
+            epoch_ms: the duration of the epoch.
             now: ms since the epoch of Unix.
-            elapsed: seconds of a clock that is never put back; None: epochs follow each other
-                without a pause.
-            state_bytes: how much state a subtask has, given its stage and index.
+            elapsed: seconds of a monotonic clock; None if epochs follow each other without a pause.
+            state_bytes: bytes of a subtask's state, given its stage and index.
         """
         read = sum(ack.traffic.records_in for ack in acks if ack.stage in sources)
         self.epoch = epoch
@@ -144,13 +143,13 @@ class JobHistory:
         self._take_stages(acks, now, state_bytes)
 
     def take_driver_metrics(self, uid: str, registry: MetricRegistry) -> None:
-        """Take metrics that the enumerator of a source or the committer of a sink reports."""
+        """Record metrics that the enumerator of a source or the committer of a sink reports."""
         if registry.metrics:
             self._take_metrics(uid, DRIVER, registry.news(), registry.counts())
             self._describe(uid, registry.descriptions())
 
     def checkpointed(self, stats: CheckpointStats) -> None:
-        """A checkpoint is complete or has failed."""
+        """Record a checkpoint, complete or failed."""
         if stats.number is None:
             self._failed += 1
         else:
@@ -159,7 +158,7 @@ class JobHistory:
         self._checkpoints.appendleft(stats)
 
     def failed(self, error: BaseException, now: int, fatal: bool = False) -> None:
-        """Something went wrong; the job goes on unless it was fatal."""
+        """Record a failure. The job goes on unless the failure was fatal."""
         entry = ExceptionEntry(
             time=now,
             epoch=self.running.number if self.running is not None else self.epoch,
@@ -173,7 +172,7 @@ class JobHistory:
     # -- what is known -------------------------------------------------------------------------
 
     def details(self) -> JobDetails:
-        """All that is known at this moment."""
+        """Present details of the job."""
         return JobDetails(
             job_name=self._program.job_name,
             status=self._states.status,
@@ -205,8 +204,9 @@ class JobHistory:
         )
 
     def accumulators(self) -> dict[str, Any]:
-        """The accumulators' results, and all numeric metrics summed over subtasks. Calculated when
-        asked for, because an accumulator's result can be as big as its input; in any thread."""
+        """Results of accumulators, and all numeric metrics summed over subtasks. They are
+        computed on each call, because an accumulator's result can be as big as its input. May be
+        called in any thread."""
         totals: dict[str, Any] = {}
         # lists, for the job's own thread may go on meanwhile
         for by_subtask in list(self._metrics.values()):

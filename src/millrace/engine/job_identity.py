@@ -1,4 +1,4 @@
-"""The identity of a job: its name, made fit for a directory; and of a run."""
+"""Identities: a job's name in a form fit for a directory, and the name of a run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ RAN_BEFORE = "MILLRACE_RAN_BEFORE"
 
 
 def job_id_of(name: str) -> str:
-    """A directory name for a job: readable, and different for different names."""
+    """Directory name for a job: readable, and different for different job names."""
     readable = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
     return f"{readable or 'job'}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def new_run_id() -> str:
-    """A name for one run of a job, different from all others."""
+    """Unique name for one run of a job."""
     return uuid.uuid4().hex[:12]

@@ -1,8 +1,8 @@
-"""The job manager: runs a job epoch by epoch until it ends, fails or is cancelled.
+"""The job manager, which runs a job epoch by epoch until it ends, fails or is cancelled.
 
-One epoch is one consistent cut through the whole pipeline. It counts only when all subtasks have
-answered and the answers fit together; what it did becomes durable with the next checkpoint, and
-only then visible in the sinks. What may happen in which state is defined in `job_state.STATES`.
+One epoch is one consistent cut through the whole pipeline. It is accepted only when all subtasks
+have answered and the answers are consistent. Its results become durable with the next checkpoint,
+and only then visible in the sinks. `job_state.STATES` defines what a job may do in each state.
 """
 
 from __future__ import annotations
@@ -129,15 +129,15 @@ class JobManager:
 
     @property
     def job_dir(self) -> str:
-        """The directory of the job's checkpoints."""
+        """Directory of the job's checkpoints."""
         return self._checkpoints.job_dir
 
     def observe(self, observer: JobObserver) -> None:
-        """Let ``observer`` look on; before the job runs."""
+        """Notify ``observer`` of the job's events. Must be called before the job runs."""
         self._observers.append(observer)
 
     def details(self) -> JobDetails:
-        """How the job is doing."""
+        """Present details of the job."""
         details, running = self._details, self._history.running
         if running is not None and is_long(running, self._clock.now()):
             running = observed(running, self.job_dir, self._deployment.program)
@@ -149,27 +149,28 @@ class JobManager:
         return found.as_of(self._clock.now(), self._min_interval)
 
     def stack(self) -> str:
-        """Python's stack of the job's own thread; empty: it has not begun, or has ended."""
+        """Python stack of the job's own thread; empty if it has not begun, or has ended."""
         frame = sys._current_frames().get(self._thread)
         return "" if frame is None else "".join(traceback.format_stack(frame))
 
     def fail_epoch(self, running: EpochAttempt, reason: str) -> None:
-        """Have an epoch that is running fail; the restart strategy decides what follows."""
+        """Make a running epoch fail; the restart strategy decides how the job goes on."""
         self._runner.fail(running.number, running.attempt, reason)
 
     def interrupt(self) -> None:
-        """End the job at once because the program ends; that decides nothing about the job."""
+        """End the job at once because the program ends. The fate of the job and its checkpoints
+        stays open."""
         self._interrupted = True
         self.bus.submit(CancelRequest())
 
     def accumulators(self) -> dict[str, Any]:
-        """The results of accumulators so far, and the functions' metrics over all subtasks."""
+        """Present results of accumulators, and the functions' metrics over all subtasks."""
         return self._history.accumulators()
 
     # -- from the beginning to the end -------------------------------------------------
 
     def run(self) -> None:
-        """Run the job to its end, whatever that is; `result` has it."""
+        """Run the job to its end, successful or not; `result` has the outcome."""
         started, self._thread = time.monotonic(), get_ident()
         try:
             with at_place(LogPlace(self._deployment.program.job_name)):
@@ -224,7 +225,7 @@ class JobManager:
                 return
 
     def _is_done(self) -> bool:
-        """Whether no epoch is left to be run."""
+        """Whether no more epochs have to run."""
         ended = self._has_ended or self._stopping
         return ended and not self._deployment.sinks.awaits_subtasks
 
@@ -233,7 +234,7 @@ class JobManager:
         return self._input_ended or self._run_end.reached
 
     def _leave(self) -> bool:
-        """Everything is committed: make the savepoint that the job is to end with; False: that has
+        """Make the savepoint with which the job ends, after all commits. False if this has
         failed, and the job goes on."""
         savepoint = self._requests.savepoint
         if savepoint is None or not self._stopping:
@@ -393,7 +394,7 @@ class JobManager:
             listener(self._details)
 
     def _complete(self, acks: list[Ack]) -> None:
-        """End an accepted epoch with a checkpoint if there is a reason for one."""
+        """End an accepted epoch, with a checkpoint if one is due or requested."""
         is_asked = self._requests.serving is not None
         if self._has_ended or is_asked or self._checkpoints.due(self._clock.now()):
             if self._checkpoint():
@@ -404,7 +405,8 @@ class JobManager:
     # -- checkpoints -------------------------------------------------------------------
 
     def _checkpoint(self) -> bool:
-        """Make everything accepted durable, then visible; False when that failed for now."""
+        """Make all accepted epochs durable, then visible; False if the checkpoint failed for
+        now."""
         now, deployment = self._clock.now(), self._deployment
         pending, sizes = deployment.sinks.pending(), deployment.state_sizes()
         measured = CheckpointMeasurement(self._epoch, now, self.job_dir, sizes)
@@ -431,7 +433,7 @@ class JobManager:
         return True
 
     def _commit(self, checkpoint: int, manifest: Manifest | None) -> None:
-        """Commit what a checkpoint names, or begin to."""
+        """Commit the committables of a checkpoint, or begin to."""
         with self._checkpoints.guard():
             crash_point("before-sink-commit")
             self._deployment.sinks.commit(
@@ -441,12 +443,13 @@ class JobManager:
         self._announce_commits()
 
     def _announce_commits(self) -> None:
-        """Announce what the sinks have committed, and write the savepoint that waits for it."""
+        """Announce the completed commits, and write the savepoint that waits for them."""
         self._committed.announce(self._deployment.sinks)
         self._requests.write_committed(self._committed)
 
     def _checkpoint_failed(self, error: CheckpointError) -> None:
-        """Nothing is lost: what was not saved stays in memory for the next checkpoint."""
+        """Handle a failed checkpoint. No data is lost: everything unsaved stays in memory for
+        the next checkpoint."""
         log.warning("checkpoint failed: %s", error)
         if self._has_ended or self.bus.stop_wanted or self._checkpoints.failed_too_often():
             raise error
@@ -454,7 +457,7 @@ class JobManager:
     # -- requests ----------------------------------------------------------------------
 
     def _serve(self, acks: list[Ack]) -> None:
-        """Do what is asked of the job, now that the checkpoint for it is complete."""
+        """Serve the request to the job, now that its checkpoint is complete."""
         match request := self._requests.serving:
             case None:
                 return
@@ -469,8 +472,8 @@ class JobManager:
         self._requests.end_serving()
 
     def _save(self, request: SavepointRequest) -> None:
-        """Make a savepoint of the newest checkpoint; it is written when all is committed that the
-        checkpoint names."""
+        """Prepare a savepoint of the newest checkpoint. It is written once all committables of
+        the checkpoint are committed."""
         try:
             savepoint = self._checkpoints.prepare_savepoint(request)
         except CheckpointError as error:
@@ -482,7 +485,7 @@ class JobManager:
         self._announce_commits()
 
     def _rescale(self, request: RescaleRequest, acks: list[Ack]) -> None:
-        """Go on with another graph where the newest checkpoint has left off."""
+        """Continue from the newest checkpoint with another graph."""
         graph = self._rescaling.graph
         if graph is None or self._has_ended:
             ended = "the job's input has ended meanwhile, so its parallelism does not change"

@@ -1,4 +1,4 @@
-"""Job observers: are notified of accepted epochs, commits and the end of a job."""
+"""Job observers, which are notified of accepted epochs, commits and the end of a job."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from millrace.state.checkpoint.manifest import Manifest
 
 
 class JobObserver:
-    """Is notified of what a job does, in the job's thread, so every method must be quick.
+    """Receives notifications about a job. They arrive in the job's thread, so every method must be
+    quick.
 
-    What an observer raises makes the job fail.
+    An error that an observer raises makes the job fail.
     """
 
     def started(self, job_dir: str) -> None:
-        """The job begins; it holds the lease of its directory."""
+        """Called when the job begins and holds the lease of its directory."""
 
     def accepted(self, acks: Sequence[Ack]) -> None:
-        """An epoch counts."""
+        """Called when an epoch is accepted."""
 
     def committed(self, manifest: Manifest) -> None:
-        """A checkpoint of the job's directory is complete, and the sinks have committed what it
-        names. A later one may be announced instead of it."""
+        """Called when a checkpoint in the job's directory is complete and the sinks have
+        committed its committables. If a later checkpoint is announced, the call may be left out."""
 
     def ended(self, status: JobStatus, error: BaseException | None) -> None:
-        """The job ends with a status, perhaps by an error; its lease is still held."""
+        """Called when the job ends with a status, perhaps by an error; its lease is still held."""
 
     def closed(self) -> None:
-        """The job has ended, in whatever way."""
+        """Called after the end of the job, successful or not."""

@@ -1,4 +1,4 @@
-"""The outcome of a job that has ended by an error, and what becomes of its checkpoints."""
+"""Outcome of a job that an error has ended, and the fate of its checkpoints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def outcome(status: JobStatus, error: BaseException) -> JobStatus:
-    """Final state of a job that was in a state when it ended by an error."""
+    """Final state of a job that was in the state ``status`` when an error ended it."""
     if isinstance(error, KeyboardInterrupt) and status in _RUNS:
         return JobStatus.SUSPENDED  # whoever interrupts the program has not decided about the job
     if not isinstance(error, JobCancelledError):
@@ -32,10 +32,11 @@ def discards_checkpoints(
     cause: BaseException | None,
     owes: bool,
 ) -> bool:
-    """Whether a job's checkpoints are deleted when it ends, by some ``cause`` or as it should.
+    """Whether a job's checkpoints are deleted at its end. ``cause`` is the error that ended it;
+    None after a normal end.
 
-    Those of a job that was cancelled or has failed stay if its sinks owe commits that they name:
-    the run that resumes makes these.
+    The checkpoints of a cancelled or failed job stay if its sinks owe commits that they name: the
+    run that resumes makes these commits.
     """
     if cause is None:
         return retention.discards_when_finished

@@ -1,8 +1,8 @@
-"""The record of a job's last run: who runs it, and how it ended.
+"""Record of a job's last run: its process, and the way it ended.
 
-It is the file ``job.json`` in the job's directory, which outlives the job and its checkpoints. A
-run that was killed leaves a record that says it was running. Flink: the history server's archives
-and the job result store.
+The record is the file ``job.json`` in the job's directory, which outlives the job and its
+checkpoints. After a run is killed, its record still says that it is running. Flink: the history
+server's archives and the job result store.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_BYTES = 64 * 1024
 
 
 class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Record of a job's last run; times in milliseconds since the epoch of Unix."""
+    """Record of a job's last run, with times in milliseconds since the epoch of Unix."""
 
     job_name: str
     job_id: str
@@ -58,12 +58,12 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordedRun(JobObserver):
-    """Keeps the record of a run.
+    """Writes the record of a run.
 
-    Raises CheckpointError, and so ends the job, when the record cannot be written at its start.
+    Raises CheckpointError, and so ends the job, if the record cannot be written at its start.
 
     Args:
-        checkpoints: the directory that the job keeps its checkpoints in.
+        checkpoints: the directory of the job's checkpoints.
     """
 
     def __init__(
@@ -84,17 +84,18 @@ class RecordedRun(JobObserver):
         self._input_ended: bool | None = None
 
     def started(self, job_dir: str) -> None:
-        """The job begins."""
+        """Write the record at the beginning of the job."""
         self._path = os.path.join(job_dir, RECORD)
         self._write(self._record)
 
     def committed(self, manifest: Manifest) -> None:
-        """A checkpoint is complete."""
+        """Record a complete checkpoint."""
         self._input_ended = manifest.finished
 
     def ended(self, status: JobStatus, error: BaseException | None) -> None:
-        """The job ends with a status; nothing is lost when that cannot be noted. A run that was
-        superseded leaves the record to the one that has the job now, or will have it."""
+        """Record the status with which the job ends; a failure to do so does no harm. A
+        superseded run does not touch the record, which belongs to the run that has the job now,
+        or will have it."""
         if not self._path or isinstance(error, LeaseLostError) or self._is_superseded():
             return
         failed = error is not None and status is JobStatus.FAILED
@@ -122,7 +123,7 @@ class RecordedRun(JobObserver):
 
 
 def read_record(job_dir: StrPath) -> JobRecord | None:
-    """The record of a job directory; None: there is none that can be read."""
+    """Record in a job directory; None if there is none that can be read."""
     try:
         with opened(os.path.join(job_dir, RECORD)) as file:
             return decode_json(file.read(_MAX_BYTES), JobRecord)
@@ -131,6 +132,6 @@ def read_record(job_dir: StrPath) -> JobRecord | None:
 
 
 def _cut(text: str) -> str:
-    """Its beginning and its end: of a traceback the error is last."""
+    """Beginning and end of a text that is too long: a traceback has the error at its end."""
     half = _ERROR_LENGTH // 2
     return text if len(text) <= _ERROR_LENGTH else f"{text[:half]}\n...\n{text[-half:]}"

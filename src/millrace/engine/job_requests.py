@@ -16,7 +16,7 @@ from millrace.common.savepoint_format_type import SavepointFormatType
 
 
 class JobEndedError(JobExecutionError):
-    """The job has ended before it could do what was asked of it; nothing was wrong with that."""
+    """The job has ended, without being at fault, before it could serve the request."""
 
 
 class RequestKind(Enum):
@@ -30,7 +30,7 @@ class RequestKind(Enum):
 
 
 class After(Enum):
-    """How the job continues once its savepoint is complete."""
+    """Way in which the job continues once its savepoint is complete."""
 
     GO_ON = "GO_ON"
     STOP = "STOP"
@@ -41,7 +41,8 @@ class After(Enum):
 
 @dataclass(frozen=True)
 class CheckpointRequest:
-    """Make a checkpoint now, whatever the interval; the future gives its number."""
+    """Request for a checkpoint now, independent of the interval. The result of the future is the
+    checkpoint's number."""
 
     kind: ClassVar[RequestKind] = RequestKind.CHECKPOINT
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
@@ -49,7 +50,7 @@ class CheckpointRequest:
 
 @dataclass(frozen=True)
 class SavepointRequest:
-    """Make a savepoint; the future gives its path."""
+    """Request for a savepoint. The result of the future is its path."""
 
     kind: ClassVar[RequestKind] = RequestKind.SAVEPOINT
     directory: str | None
@@ -60,7 +61,8 @@ class SavepointRequest:
 
 @dataclass(frozen=True)
 class RescaleRequest:
-    """Go on with another parallelism; the future gives None as soon as the job is about to."""
+    """Request for another parallelism. The result of the future is None, just before the job
+    changes its parallelism."""
 
     kind: ClassVar[RequestKind] = RequestKind.RESCALE
     parallelism: int
@@ -69,8 +71,8 @@ class RescaleRequest:
 
 @dataclass(frozen=True)
 class StopRequest:
-    """End after the running epoch, with a checkpoint to resume from; the future gives None at
-    once."""
+    """Request to end after the running epoch, with a checkpoint to resume from. The result of
+    the future is None, at once."""
 
     kind: ClassVar[RequestKind] = RequestKind.STOP
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
@@ -78,7 +80,7 @@ class StopRequest:
 
 @dataclass(frozen=True)
 class CancelRequest:
-    """End at once; the future gives None at once."""
+    """Request to end at once. The result of the future is None, at once."""
 
     kind: ClassVar[RequestKind] = RequestKind.CANCEL
     done: CompletableFuture[Any] = field(default_factory=CompletableFuture)
@@ -90,7 +92,7 @@ Request = QueuedRequest | StopRequest | CancelRequest
 
 
 def answer(request: Request, result: Any) -> None:
-    """Give a request its result, unless who asked has cancelled the future.
+    """Give a request its result, unless the caller has cancelled the future.
 
     Raises:
         InvalidStateError: it has been answered already.
@@ -103,7 +105,7 @@ def answer(request: Request, result: Any) -> None:
 
 
 def refuse(request: Request, error: BaseException) -> None:
-    """Give a request the reason why not.
+    """Give a request the error for which it is refused.
 
     Raises:
         InvalidStateError: it has been answered already.

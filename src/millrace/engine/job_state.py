@@ -1,7 +1,7 @@
-"""The states of a job: which may follow which, and what can be asked of a job in each.
+"""States of a job: the possible successors of each, and the requests that a job accepts in it.
 
-Semantics: Flink docs, "Jobs and Scheduling" (JobStatus). Everything that can be said about states
-is in the table `STATES`; the job manager looks it up and keeps no flags besides.
+Semantics: Flink docs, "Jobs and Scheduling" (JobStatus). The table `STATES` has all rules about
+states; the job manager uses it and has no flags of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["STATES", "JobStateMachine", "StateRule"]
 
 @dataclass(frozen=True, slots=True)
 class StateRule:
-    """Successors of a job's state, and the requests that it accepts meanwhile."""
+    """Successors of a job's state, and the requests that the job accepts in it."""
 
     followed_by: frozenset[JobStatus]
     """Empty: the state is final."""
@@ -70,7 +70,7 @@ another run of the same job."""
 
 
 class JobStateMachine:
-    """The state that one job is in, from its creation to its end; for use by several threads.
+    """State of one job, from its creation to its end. May be used by several threads.
 
     Args:
         now: the time in milliseconds since the epoch of Unix.
@@ -93,16 +93,16 @@ class JobStateMachine:
 
     @property
     def status(self) -> JobStatus:
-        """The state that the job is in."""
+        """Present state of the job."""
         return self._status
 
     @property
     def since(self) -> Mapping[JobStatus, int]:
-        """When each state was last entered, ms since the epoch (Flink: ``timestamps``)."""
+        """Time of the last entry into each state, in ms since the epoch (Flink: ``timestamps``)."""
         return self._since
 
     def enter(self, status: JobStatus) -> bool:
-        """Go into another state; False: the job is being cancelled meanwhile and stays so.
+        """Enter another state; False if the job is being cancelled, and stays in that state.
 
         Raises:
             JobExecutionError: that state cannot follow.
@@ -120,7 +120,7 @@ class JobStateMachine:
             )
 
     def cancel(self) -> bool:
-        """Begin to cancel; False: the job is ending or has ended already."""
+        """Begin to cancel the job; False if it is ending or has ended already."""
         with self._lock:
             if JobStatus.CANCELLING not in STATES[self._status].followed_by:
                 return False
@@ -128,7 +128,8 @@ class JobStateMachine:
             return True
 
     def refusal(self, kind: RequestKind) -> str | None:
-        """Why the job does not take such a request in its state; None: it takes it."""
+        """Reason for which the job refuses such a request in its present state; None if it
+        accepts it."""
         rule = STATES[self._status]
         return None if kind in rule.accepts else f"the job {rule.says}, so it cannot {kind.value}"
 

@@ -1,9 +1,9 @@
-"""Latency markers: how long it takes from a source to each operator.
+"""Latency markers: the time that records take from a source to each operator.
 
-A marker leaves a source when it begins to read in an epoch and goes where its records go, so it has
-arrived where a subtask has processed its input of that epoch. As both are in the answers of
-subtasks, nothing has to travel between the records. Flink: class ``LatencyMarker``, and the docs,
-"Metrics", "End-to-End latency tracking".
+A marker leaves a source when the source begins to read in an epoch, and takes the way of its
+records. So it has arrived at a subtask once the subtask has processed its input of that epoch. The
+answers of subtasks have both times, so no marker has to be sent between the records. Flink: class
+``LatencyMarker``, and the docs, "Metrics", "End-to-End latency tracking".
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LatencyTracker:
 
     Args:
         interval: least milliseconds between two markers; 0: there are none.
-        history: how many latencies are kept per source and subtask.
+        history: number of latencies to keep per source and subtask.
     """
 
     def __init__(self, program: Program, interval: int, history: int = 128) -> None:
@@ -44,7 +44,7 @@ class LatencyTracker:
         self.details: tuple[LatencyDetails, ...] = ()
 
     def accepted(self, acks: Sequence[Ack], now: int) -> None:
-        """An epoch was accepted ``now`` (ms since the epoch of Unix)."""
+        """Process an epoch that was accepted at ``now`` (ms since the epoch of Unix)."""
         if not self._interval or now - self._marked < self._interval:
             return
         self._marked = now
@@ -66,7 +66,7 @@ class LatencyTracker:
 
 
 def _reached(program: Program, source: int) -> set[int]:
-    """The stages that records of a source come to, its own included."""
+    """Stages that records of a source reach, the source's own stage included."""
     reached, left = {source}, [source]
     while left:
         stage = left.pop()

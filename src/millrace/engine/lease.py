@@ -1,21 +1,23 @@
-"""The lease of a job directory: one owner at a time, and none that was superseded may publish.
+"""Lease of a job directory: there is one owner at a time, and a superseded owner can never publish.
 
-The owner is on record in ``lease.json``, with a token that grows with each: the record is replaced
-only by whoever read the one before (`FileSystem.write_if`), and whatever makes results visible runs
-inside `Lease.guard`, which checks that the record is still ours. Flink leaves this to its
-high-availability services (Flink docs, "High Availability", leader election).
+The record ``lease.json`` names the owner and a token, which grows with each owner. Only a process
+that has read the present record can replace it (`FileSystem.write_if`). All code that makes results
+visible runs inside `Lease.guard`, which checks that the record is still ours. Flink leaves this to
+its high-availability services (Flink docs, "High Availability", leader election).
 
-Where there are locks, one on ``lease.lock``, held as long as the run lives, refuses a second driver
-at once; it ends with the process, be it by kill -9. `Lease.guard` holds ``commit.lock``, and a
-takeover raises the token under that same lock, so an owner that was believed dead finds out before
-it can do harm. Where there are none (object stores), the record says until when it holds and is
-renewed while the run lives; for half of its time it is trusted unread. Who finds the record of a
-process that has died on the same machine need not wait for its end. What a superseded owner
-publishes is refused by the number of the checkpoint (see `CheckpointStorage`).
+If the file system has locks, a run holds one on ``lease.lock`` as long as it lives, and a second
+driver is refused at once. The lock ends with the process, even after kill -9. `Lease.guard` holds
+``commit.lock``, and a takeover raises the token under the same lock, so a former owner that was
+believed dead notices this before it can do harm.
 
-A run that a job server has started has its leader's fencing token. It takes the lease from a run
-with a lesser one, though that may live on another machine, and asks the record and the `Fence` each
-time: a run that was left behind must not publish once its successor is allowed to start.
+If there are no locks (object stores), the record has an end time, and the run renews it while it
+lives. For half of this time the owner trusts the record without reading it. A process need not wait
+for the end time if the recorded process has died on the same machine. Checkpoints of a superseded
+owner are refused by their number (see `CheckpointStorage`).
+
+A run started by a job server has its leader's fencing token. It takes the lease from a run with a
+lesser token, even if that run lives on another machine. It checks the record and the `Fence` each
+time, because a run that was left behind must not publish once its successor may start.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ REMEMBERED = 100
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The process that holds, or held last, the lease: the content of ``lease.json``."""
+    """Present or last holder of the lease: the content of ``lease.json``."""
 
     token: int
     run_id: str
@@ -108,11 +110,11 @@ class Lease:
         fencing: int | None = None,
         fence: str | None = None,
     ) -> Lease:
-        """Take the lease of a job directory, which is made if it is missing.
+        """Take the lease of a job directory, which is created if it is missing.
 
         Args:
-            run_id: identifies the run; in its files' names and in the message to others.
-            now: milliseconds since the epoch of Unix; None asks the clock.
+            run_id: identifies the run in the names of its files and in messages to other runs.
+            now: milliseconds since the epoch of Unix; None for the clock's time.
             clock: the system's, unless given.
             fencing: token of the job server that has started this process; None: none has.
             fence: directory with the fence of that server; None: the one that holds ``job_dir``.
@@ -136,7 +138,7 @@ class Lease:
 
     @staticmethod
     def last_owner(job_dir: StrPath) -> Owner | None:
-        """The run that has the lease of a job directory, or had it last; None: none ever had.
+        """Run that has the lease of a job directory, or had it last; None if no run ever had it.
 
         Raises:
             CheckpointError: the record cannot be read.
@@ -150,7 +152,7 @@ class Lease:
         return self.owner.token > 1
 
     def verify(self) -> None:
-        """Raises LeaseLostError unless this lease still counts."""
+        """Raises LeaseLostError if this run no longer has the lease."""
         job_dir = self._record.job_dir
         if self._released:
             raise LeaseLostError(f"the lease of {job_dir} was released")
@@ -171,7 +173,7 @@ class Lease:
 
     @contextlib.contextmanager
     def guard(self) -> Iterator[None]:
-        """Hold this while publishing or committing; where there are locks, no takeover happens
+        """Context to hold while publishing or committing. With locks, no other run can take over
         meanwhile. Reentrant.
 
         Raises:
@@ -197,7 +199,7 @@ class Lease:
             yield
 
     def release(self) -> None:
-        """Give the lease back; the record of its token stays, so that the next one is greater."""
+        """Release the lease. The record of its token stays, so that the next token is greater."""
         with self._guards:
             if self._released:
                 return
@@ -219,7 +221,7 @@ class Lease:
 
 
 class _Record:
-    """The file that says who the owner is."""
+    """File that names the owner of the lease."""
 
     def __init__(
         self, job_dir: str, clock: Callable[[], int], fencing: int, fence: str | None = None
@@ -234,7 +236,7 @@ class _Record:
         return os.path.join(self.job_dir, name)
 
     def read(self) -> tuple[Owner | None, Version | None]:
-        """The owner on record, and the version of the record; None when there never was one."""
+        """Owner on record, and version of the record; None for both if there never was one."""
         path = self.path(RECORD)
         with reading(path):
             found = self.files.read_version(path)
@@ -251,7 +253,7 @@ class _Record:
         return owner, found[1]
 
     def require_fencing(self) -> None:
-        """Raises LeaseLostError when the server that started this process leads no more."""
+        """Raises LeaseLostError if the server that started this process is no longer the leader."""
         if self.fencing and (least := self._fence.token()) > self.fencing:
             raise LeaseLostError(
                 f"the job in {self.job_dir} has a newer leader, with the fencing token {least}; "
@@ -259,11 +261,12 @@ class _Record:
             )
 
     def _supersedes(self, owner: Owner | None) -> bool:
-        """Whether a run goes on elsewhere though its leader was replaced by ours."""
+        """Whether the recorded run was started by a leader that ours has replaced. Such a run
+        may still go on elsewhere."""
         return owner is not None and 0 < owner.fencing < self.fencing
 
     def lock(self) -> FileLock:
-        """Take the lock that is held while a run lives.
+        """Take the lock that a run holds during its life.
 
         Raises:
             LeaseError: another run lives, and its leader has not been replaced.
@@ -281,7 +284,7 @@ class _Record:
         return lock
 
     def enter(self, run_id: str, now: int | None) -> Owner:
-        """Put a new owner on record.
+        """Write a new owner to the record.
 
         Raises:
             LeaseError: the one before has not ended, or another one was faster.
@@ -316,7 +319,8 @@ class _Record:
         return owner
 
     def extend(self, owner: Owner, milliseconds: int) -> bool:
-        """Let the owner's record hold that long from now on; whether it is still the owner."""
+        """Extend the owner's lease to ``milliseconds`` from now; returns whether it is still the
+        owner."""
         current, version = self.read()
         if current != owner:
             return False
@@ -343,7 +347,8 @@ class _Record:
 
     @contextlib.contextmanager
     def commit_lock(self) -> Iterator[None]:
-        """Hold ``commit.lock``, and wait for who has it; where there are no locks, nothing."""
+        """Hold ``commit.lock``, after waiting for its present holder. Do nothing if the file
+        system has no locks."""
         if not self.files.has_locks:
             yield
             return
@@ -356,7 +361,7 @@ def _system_clock() -> int:
 
 
 class LeaseRenewal:
-    """A thread that renews at intervals until it is ended or the lease is lost.
+    """Thread that renews the lease at intervals, until it is ended or the lease is lost.
 
     Args:
         renew: whether the lease is still ours.
@@ -370,7 +375,7 @@ class LeaseRenewal:
         threading.Thread(target=self._run, name="lease-renewal", daemon=True).start()
 
     def end(self) -> None:
-        """Renew no more."""
+        """Stop the renewal."""
         self._ended.set()
 
     def _run(self) -> None:

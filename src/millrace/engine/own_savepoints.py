@@ -1,4 +1,4 @@
-"""The list of savepoints that a job has written itself, and may therefore read as trusted."""
+"""List of the savepoints that a job has written itself, and may therefore read as trusted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_BYTES = 1 << 20
 
 
 def note_own(job_dir: StrPath, savepoint: str) -> None:
-    """The job has written a savepoint. Of many, the newest are remembered.
+    """Note that the job has written a savepoint. Only the newest savepoints are kept in the list.
 
     Raises:
         CheckpointError: the file system refused.
@@ -28,8 +28,8 @@ def note_own(job_dir: StrPath, savepoint: str) -> None:
 
 
 def is_own(job_dir: StrPath, savepoint: str) -> bool:
-    """Whether a savepoint is as the job has written it: its manifest, and by the checksums in that
-    all files of a canonical one."""
+    """Whether the job has written the savepoint and it is unchanged. For a canonical one, the
+    checksums in the manifest verify all files."""
     with suppress(OSError):
         return _digest(savepoint) in _lines(job_dir)
     return False

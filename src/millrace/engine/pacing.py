@@ -1,4 +1,5 @@
-"""Pacing: how many records an epoch may read, so that it is short whatever a record costs."""
+"""Pacing: the number of records that an epoch may read, so that epochs stay short, independent
+of the cost of a record."""
 
 from __future__ import annotations
 
@@ -28,12 +29,12 @@ _MOST_FIXED = 0.8
 
 
 class Pacer:
-    """Adapts the records per split to the time that epochs should take.
+    """Adapts the number of records per split to the target duration of epochs.
 
-    An epoch costs something however little it reads (many subtasks, few cores), and something for
-    each record. Slow epochs that have read different amounts tell the two apart. If the former is
-    most of the target, reading less does not help much; the target is then nearly twice that cost,
-    until one is so short that it does not matter.
+    An epoch has a fixed cost, independent of its input (many subtasks, few cores), and a cost per
+    record. Slow epochs that read different amounts show both costs. If the fixed cost is most of
+    the target, reading less helps little. The target is then nearly twice the fixed cost, until an
+    epoch is so short that it does not matter.
 
     Example:
         >>> pacer = Pacer(initial=100, maximum=1_000_000, target_ms=1000)
@@ -57,7 +58,7 @@ class Pacer:
         """The most that an epoch has read in time since the last that was too slow."""
 
     def accept(self, acks: Sequence[Ack], program: Program, epoch_ms: float) -> None:
-        """Learn from an epoch that has been accepted; not from the start of workers."""
+        """Learn from an accepted epoch; the start of workers does not count."""
         if self.starting:
             self.starting = False
             levels = {stage.id: stage.level for stage in program.stages}
@@ -66,11 +67,12 @@ class Pacer:
         self.observe(epoch_ms, largest)
 
     def observe(self, epoch_ms: float, largest_split: int) -> None:
-        """An epoch took ``epoch_ms``; the split that gave most gave ``largest_split`` records.
+        """Note that an epoch took ``epoch_ms``, and that its largest split gave ``largest_split``
+        records.
 
-        A quick epoch that was not limited does not make the next one bigger; but it tells what a
-        record costs at most, so a beginning that was chosen too big is corrected before the first
-        backlog comes. One that read nothing was quick or slow for another reason.
+        A quick epoch that did not reach its limit does not make the next one bigger. But it shows
+        the highest possible cost of a record, so an initial limit that is too big is corrected
+        before the first backlog. An epoch that read nothing shows nothing about records.
         """
         if not largest_split:
             return
@@ -109,15 +111,15 @@ class Pacer:
             self._fixed = _cost_of_nothing(self._slow) if no_help else 0.0
 
     def _compared(self) -> tuple[int, float] | None:
-        """Of the slow epochs before the newest, the one next in size that tells what reading
-        costs."""
+        """Slow epoch before the newest with the nearest size that is different enough to show
+        the cost of reading. None if there is none."""
         *before, (newest, _) = self._slow
         far = [epoch for epoch in before if _ratio(epoch[0], newest) >= _SPREAD]
         return min(far, key=lambda epoch: _ratio(epoch[0], newest), default=None)
 
     def _probe(self) -> None:
-        """Have an epoch read less where the last ones have read the same: whether it was their
-        records that took the time is seen then."""
+        """Let an epoch read less if the last ones all read about the same. This shows whether
+        their records took the time."""
         sizes = [read for read, _ in self._slow]
         same = len(sizes) == _WINDOW and _ratio(max(sizes), min(sizes)) < _SPREAD
         if same and sizes[-1] >= _FEW:
@@ -125,7 +127,7 @@ class Pacer:
 
 
 def processing_ms(acks: Iterable[Ack], levels: Mapping[int, int]) -> float:
-    """How long the subtasks of an epoch took, without what was to be started for them.
+    """Milliseconds that the subtasks of an epoch took, without the start of workers for them.
 
     Args:
         levels: per stage, its level; those of one level run at the same time.
@@ -142,13 +144,14 @@ def _ratio(one: float, other: float) -> float:
 
 
 def _helps_little(one: tuple[int, float], other: tuple[int, float]) -> bool:
-    """Whether the times of two epochs differ by far less than what they have read."""
+    """Whether the times of two epochs differ by far less than the numbers of records that they
+    read."""
     return _ratio(one[1], other[1]) < sqrt(_ratio(one[0], other[0]))
 
 
 def _cost_of_nothing(epochs: deque[tuple[int, float]]) -> float:
-    """What an epoch costs that reads nothing, by the line that fits best; the error of a long epoch
-    counts as much as the same part of a short one."""
+    """Milliseconds of an epoch that reads nothing, estimated by the line of best fit with
+    relative errors: a long epoch has no more weight than a short one."""
     weights = [1 / (taken * taken) for _, taken in epochs]
     total = sum(weights)
     read = sum(w * n for w, (n, _) in zip(weights, epochs, strict=True)) / total

@@ -1,4 +1,4 @@
-"""Which process on which machine, so that its death can be told for certain."""
+"""Identity of a process and its machine, so that its death can be determined with certainty."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _NAMESPACE = Path("/proc/self/ns/pid")
 
 @cache
 def process_space() -> str:
-    """Names what process ids are unique in: this machine since it was started, and the container.
-    Nothing where the system does not tell (only Linux does)."""
+    """Name of the space in which process ids are unique: this machine since its start, and the
+    container. Empty if the system does not tell (only Linux does)."""
     with contextlib.suppress(OSError):
         return f"{_BOOT.read_text().strip()}/{os.readlink(_NAMESPACE)}"
     return ""
 
 
 def has_died(space: str, pid: int) -> bool:
-    """Whether a process has certainly ended; False if nobody here can tell."""
+    """Whether a process has certainly ended; False if this process cannot know."""
     if not space or space != process_space():
         return False
     try:
@@ -36,8 +36,8 @@ def has_died(space: str, pid: int) -> bool:
 
 
 def descendants(pid: int) -> list[int]:
-    """The processes that a process of this machine has started, and those that they have; none
-    where the system does not tell (only Linux does).
+    """Ids of the processes that a process of this machine has started, directly or indirectly.
+    Empty if the system does not tell (only Linux does).
 
     Example:
         >>> os.getpid() in descendants(os.getppid()) or not process_space()

@@ -1,8 +1,8 @@
-"""Whether a checkpoint was made by the program that wants to resume from it.
+"""Check that a checkpoint was made by the program that resumes from it.
 
-A program that has been changed resumes; another one that happens to give its job the same name
-would take over foreign state under uids that only look like its own: those that follow from the
-structure are equal for programs of one shape.
+A changed program may resume. Another program whose job happens to have the same name must not: it
+would take over foreign state under uids that only look like its own, because uids that follow from
+the structure are equal for programs of one shape.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _STRUCTURAL = re.compile(r"[0-9a-f]{16}(-feedback)?")
 
 
 def require_same_program(manifest: Manifest, program: str, uids: Iterable[str], path: str) -> None:
-    """Refuse to resume from another program's checkpoint.
+    """Raise an error if the checkpoint belongs to another program.
 
-    It is the same program if it is in a file of the same name, wherever that has been moved to, or
-    if a uid that a user has given is in both.
+    Two programs are the same if their files have the same name, in any directory, or if both have a
+    uid that a user has given.
 
     Args:
-        program: the file that runs now; empty: an interactive session.
-        uids: of the operators of the job that runs now.
-        path: of the checkpoint.
+        program: the file of the running program; empty for an interactive session.
+        uids: the uids of the running job's operators.
+        path: the path of the checkpoint.
 
     Raises:
         CheckpointError: it is another one; says what was found.

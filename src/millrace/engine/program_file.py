@@ -1,7 +1,7 @@
-"""The program that this process runs: its file, and the name that jobs of it have by default.
+"""File of the program that this process runs, and the default name of its jobs.
 
-Two programs that give their jobs no name must not share a directory of checkpoints, so the name
-follows from the program's place.
+Two programs without names for their jobs must not share a directory of checkpoints, so the default
+name depends on the program's path.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ notebook, and one of the environment."""
 
 
 def program_file(environment: Mapping[str, str] = os.environ) -> str | None:
-    """The path of the script or notebook; None: it is an interactive session.
+    """Path of the script or notebook; None in an interactive session.
 
-    Symbolic links are kept: what a deployment swaps is still the same program.
+    Symbolic links are not resolved: if a deployment changes the link's target, the program is still
+    the same.
     """
     main = sys.modules.get("__main__")
     variable, session = _NOTEBOOKS
@@ -31,7 +32,7 @@ def program_file(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def default_job_name(file: str | None) -> str:
-    """The name of a job that has been given none.
+    """Name of a job without a name of its own.
 
     Example:
         >>> default_job_name("/srv/fraud/alarms.py"), default_job_name("/srv/fraud/__main__.py")

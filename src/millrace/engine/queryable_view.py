@@ -1,7 +1,7 @@
-"""Queryable states, as the newest checkpoint holds them.
+"""Queryable states, with the values of the newest checkpoint.
 
-A thread of its own follows the checkpoints, so the job never waits for it. When it falls behind it
-skips checkpoints; what it shows is always all of one checkpoint.
+A separate thread follows the checkpoints, so the job never waits for the view. A thread that falls
+behind skips checkpoints; the shown values are always those of one checkpoint.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ EXAMPLES = 16
 
 
 class NotLoadedError(StateError):
-    """Nothing can be answered yet: no checkpoint has been read since the job started."""
+    """No query can be answered yet: no checkpoint has been read since the start of the job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An answer: what one checkpoint holds for some keys."""
+    """Answer to a query: the values of one checkpoint for some keys."""
 
     checkpoint: int
     timestamp: int
@@ -100,7 +100,7 @@ class _Table:
 
 @dataclass
 class _Group:
-    """Tables that are followed together."""
+    """Group of tables that are followed together."""
 
     names: frozenset[TableId]
     follower: StateFollower | None = None
@@ -108,10 +108,10 @@ class _Group:
 
 
 class QueryableView(JobObserver):
-    """Answers questions about the queryable states of one job, from any thread.
+    """Answers queries about the queryable states of one job, in any thread.
 
     Args:
-        text: how a key is written by those who ask; None: it cannot be.
+        text: form of a key in queries; None if it has no text form.
     """
 
     def __init__(
@@ -161,16 +161,16 @@ class QueryableView(JobObserver):
 
     @property
     def checkpoint(self) -> int | None:
-        """The checkpoint that is shown; None: none has been read yet."""
+        """Number of the shown checkpoint; None if none has been read yet."""
         return None if self._shown is None else self._shown.checkpoint
 
     def states(self) -> list[QueryableState]:
-        """The queryable states that the job has used so far."""
+        """Queryable states that the job has used so far."""
         with self._changed:
             return list(self._states.values())
 
     def keys(self, state: QueryableState) -> tuple[int, list[Any]]:
-        """How many keys a state has, and examples of keys of all shapes.
+        """Number of keys in a state, and example keys of all shapes.
 
         Raises:
             NotLoadedError: no checkpoint with that state has been read yet.
@@ -181,13 +181,13 @@ class QueryableView(JobObserver):
             return len(table.data), list(table.examples.values())
 
     def written(self, state: QueryableState, text: str) -> list[Any]:
-        """The keys with that text, other than plain numbers and strings; raises as `keys` does."""
+        """Keys with that text, except plain numbers and strings. Raises as `keys` does."""
         with self._changed:
             return list(self._table(state).written.get(text, ()))
 
     def read(self, state: QueryableState, keys: Iterable[Iterable[Any]]) -> Reading:
-        """Read the shown checkpoint's values of ``keys``, each given as the keys it may mean, of
-        which the first that is there counts.
+        """Values of ``keys`` in the shown checkpoint. Each item has the keys that a text may mean,
+        of which the first existing one counts.
 
         Raises:
             NotLoadedError: no checkpoint with that state has been read yet.
@@ -204,7 +204,8 @@ class QueryableView(JobObserver):
         return Reading(checkpoint, timestamp, found)
 
     def wait_for(self, checkpoint: int, timeout: float | None = None) -> bool:
-        """Wait (seconds) until that checkpoint or a later one is shown; False: it was not."""
+        """Wait, at most ``timeout`` seconds, until that checkpoint or a later one is shown;
+        False if it was not."""
         with self._changed:
             return self._changed.wait_for(
                 lambda: self._shown is not None and self._shown.checkpoint >= checkpoint, timeout
@@ -242,8 +243,8 @@ class QueryableView(JobObserver):
             return None if self._closed else manifest
 
     def _show(self, manifest: Manifest) -> None:
-        """Bring all groups to a checkpoint and show it. Tables of which one cannot be read are
-        followed each by itself from then on, so that the others can be."""
+        """Bring all groups to a checkpoint and show it. If one table of a group cannot be read,
+        its tables are followed separately from then on, so that the others can be read."""
         made: dict[TableId, _Table] = {}
         changed: list[tuple[StateFollower, Changes]] = []
         problems: dict[TableId, Exception] = {}
@@ -318,10 +319,11 @@ def _first(data: dict[Any, Any], keys: Iterable[Any]) -> tuple[Any, Any]:
 
 
 def _visible(kind: TableKind, value: Any, ttl: int | None, now: int) -> Any:
-    """Return a table's value as users see it; MISSING if it has expired."""
+    """Value of a table in the form that users see; MISSING if it has expired."""
     return kind.shown(value) if ttl is None else kind.alive(value, now - ttl)
 
 
 def _shape(key: Any) -> Any:
-    """Keys of one shape are read from text alike."""
+    """Shape of a key: its type, or a tuple of shapes. Keys of one shape have the same form as
+    text."""
     return tuple(map(_shape, key)) if type(key) is tuple else type(key)

@@ -1,7 +1,7 @@
-"""Rates: what subtasks did per second of late, from the sums that every epoch adds to.
+"""Rates: recent work of subtasks per second, computed from sums that every epoch increases.
 
-Flink's meters look back over a minute. Here it is `WINDOW`, so that who looks at a job sees at once
-what it does; an epoch that takes longer is a window by itself.
+Flink's meters cover the last minute. Here the time is `WINDOW`, so that users see the present work
+of a job at once; a longer epoch is a window by itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SubtaskId = tuple[int, int]
 
 
 class SubtaskTotals(NamedTuple):
-    """Sums of a subtask in a run."""
+    """Sums over a subtask's work in a run."""
 
     records_in: float = 0
     records_out: float = 0
@@ -33,11 +33,11 @@ class SubtaskTotals(NamedTuple):
     bytes_out: float = 0
 
     def plus(self, other: SubtaskTotals) -> SubtaskTotals:
-        """Both together."""
+        """Sum of both totals."""
         return SubtaskTotals(*(a + b for a, b in zip(self, other, strict=True)))
 
     def per_second(self, before: SubtaskTotals, seconds: float) -> SubtaskTotals:
-        """What has come since ``before``, per second."""
+        """Increase since ``before``, per second."""
         return SubtaskTotals(*((a - b) / seconds for a, b in zip(self, before, strict=True)))
 
 
@@ -45,7 +45,7 @@ _NOTHING = SubtaskTotals()
 
 
 class Rates:
-    """Remembers sums of the last seconds."""
+    """Keeps the sums of the last seconds."""
 
     def __init__(self) -> None:
         self.totals: dict[SubtaskId, SubtaskTotals] = {}
@@ -53,13 +53,13 @@ class Rates:
         self._now = 0.0
 
     def begin(self, now: float) -> None:
-        """Nothing has been done yet; ``now`` in seconds of a clock that is never put back."""
+        """Begin with sums of 0; ``now`` is in seconds of a monotonic clock."""
         self.totals = {}
         self._remembered.clear()
         self._remembered.append((now, {}))
 
     def add(self, now: float, done: dict[SubtaskId, SubtaskTotals]) -> None:
-        """An epoch was accepted ``now``, in which this was done."""
+        """Add the work ``done`` of an epoch that was accepted at ``now``."""
         if not self._remembered:
             self.begin(now)
         for subtask, totals in done.items():
@@ -72,7 +72,7 @@ class Rates:
             known.append((now, dict(self.totals)))
 
     def of(self, subtask: SubtaskId) -> SubtaskTotals:
-        """What a subtask did per second."""
+        """Work of a subtask per second."""
         since, totals = self._remembered[0]
         seconds = max(self._now - since, 1e-6)
         total = self.totals.get(subtask, _NOTHING)

@@ -1,4 +1,4 @@
-"""The request handler: takes what is asked of a job from its bus, one request after the other."""
+"""The request handler, which takes the requests to a job from its bus, one after the other."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ __all__ = ["RequestHandler"]
 class RequestHandler:
     """Prepares and answers checkpoints, savepoints and rescalings, in the job's thread.
 
-    A request is taken before an epoch, which prepares for it; it is served with the checkpoint
-    that ends the epoch. A savepoint is then written as soon as all is committed that precedes it.
+    A request is taken before an epoch, which prepares for it, and served with the checkpoint that
+    ends the epoch. A savepoint is then written as soon as everything before it is committed.
     """
 
     def __init__(
@@ -41,12 +41,13 @@ class RequestHandler:
 
     @property
     def serving(self) -> QueuedRequest | None:
-        """The request that the running epoch prepares for."""
+        """Request for which the running epoch prepares; None if there is none."""
         return self._serving
 
     @property
     def waits_for(self) -> str:
-        """Return what a savepoint waits for, for people; empty: for nothing. For any thread."""
+        """Description, for people, of what a savepoint waits for; empty if it does not wait. May
+        be called in any thread."""
         return self.savepoint.waits_for if self.savepoint is not None else ""
 
     def is_asked(self) -> bool:
@@ -54,11 +55,11 @@ class RequestHandler:
         return self._bus.wanted.is_set() or (self._is_free() and self._bus.waiting)
 
     def _is_free(self) -> bool:
-        """Whether the next request can be begun."""
+        """Whether the handler can begin the next request."""
         return self._serving is None and (self.savepoint is None or not self.savepoint.busy)
 
     def begin(self, deployment: Deployment) -> None:
-        """Take the next request; the epoch that follows prepares for it."""
+        """Take the next request; the following epoch prepares for it."""
         if not self._is_free():
             return
         request = self._bus.take()
@@ -83,40 +84,44 @@ class RequestHandler:
 
     @property
     def wants_whole_files(self) -> bool:
-        """Whether sinks close their part files in the running epoch: another run goes on there."""
+        """Whether sinks must close their part files in the running epoch, because another run
+        continues from it."""
         return isinstance(self.serving, SavepointRequest | RescaleRequest)
 
     def records(self, limit: int) -> int:
-        """Records that the next epoch reads, at most ``limit``: an epoch for the savepoint that
-        the job ends with reads nothing, because somebody waits for it."""
+        """Number of records that the next epoch reads, at most ``limit``. It is 0 in an epoch
+        for the savepoint that ends the job, because a user waits for it."""
         request, stops = self.serving, (After.STOP, After.CANCEL)
         ends = isinstance(request, SavepointRequest) and request.after in stops
         return 0 if ends else limit
 
     def divisions(self, graph: JobGraph) -> dict[int, int]:
-        """Stages that are to divide their state in the epoch that prepares a rescaling."""
+        """Stages that must divide their state in the epoch that prepares a rescaling, with the
+        number of parts."""
         return self._rescaling.divisions(graph) if isinstance(self.serving, RescaleRequest) else {}
 
     def end_serving(self) -> None:
-        """The request is answered or refused: another can be taken."""
+        """Note that the request is answered or refused, so that the next one can be taken."""
         self._serving = None
 
     def await_savepoint(self, savepoint: AsyncSavepointWriter) -> None:
-        """Take no other request until this savepoint has ended, which answers its request."""
+        """Take no other request until this savepoint has ended and has answered its request."""
         self._serving, self.savepoint = None, savepoint
 
     def write_committed(self, committed: CommittedCheckpoints) -> None:
-        """Write the savepoint that waits for what is committed now."""
+        """Write the waiting savepoint if the committables of its checkpoint are committed."""
         if self.savepoint is not None and committed.includes(self.savepoint.checkpoint):
             self.savepoint.start()
 
     def commit_ended(self) -> None:
-        """A commit in the background has, in any thread: a savepoint may wait for it."""
+        """Note the end of a commit in the background, for which a savepoint may wait. May be
+        called in any thread."""
         if self.savepoint is not None and not self.savepoint.started:
             self._bus.wanted.set()
 
     def close(self, cause: BaseException | None) -> None:
-        """A savepoint that is being written is finished; what has not begun is refused."""
+        """Finish the savepoint that is being written, and refuse the requests that have not
+        begun."""
         asked = [r for r in (self._serving, self._rescaling.request) if r is not None]
         unfinished = [request for request in asked if not request.done.done()]
         if self.savepoint is not None and not self.savepoint.close():

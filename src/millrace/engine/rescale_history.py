@@ -1,4 +1,5 @@
-"""History of the rescalings of a run: what was asked for, from what to what, what came of it."""
+"""History of the rescalings of a run: the request, the parallelism before and after, and the
+outcome."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ REMEMBERED = 10
 
 
 class RescaleHistory:
-    """Notes down the rescalings of a run; each ends when its request is answered or refused.
+    """Records the rescalings of a run. Each ends when its request is answered or refused.
 
     Args:
         now: the time, in ms since the epoch of Unix.
@@ -33,11 +34,11 @@ class RescaleHistory:
 
     @property
     def recent(self) -> tuple[RescaleStats, ...]:
-        """The last ones, newest first."""
+        """Last rescalings, newest first."""
         return tuple(self._stats.values())[::-1]
 
     def begin(self, request: RescaleRequest, before: JobGraph) -> None:
-        """A rescaling has been asked for."""
+        """Record a request for a rescaling."""
         self._begun += 1
         stats = RescaleStats(
             id=str(JobID.generate()),
@@ -55,7 +56,7 @@ class RescaleHistory:
         request.done.add_done_callback(partial(self._ended, stats.id))
 
     def planned(self, after: JobGraph) -> None:
-        """The graph is there that the newest one is to lead to."""
+        """Record the graph to which the newest rescaling leads."""
         stats = self.recent[0]
         stages = dict(stats.stages)
         for stage in after.program.stages:

@@ -1,4 +1,4 @@
-"""A rescaling that is being prepared: the new graph, and the workers that it needs."""
+"""Preparation of a rescaling: the new graph, and the workers that it needs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Replan = Callable[[int], JobGraph]
 
 
 class Rescaling:
-    """Prepares one change at a time while the job goes on.
+    """Prepares one rescaling at a time while the job goes on.
 
     Args:
         replan: None: the job's parallelism cannot change.
-        wake: called, in any thread, when what is being prepared is ready.
-        history: notes down what is asked for and what comes of it.
+        wake: called, in any thread, when the preparation is complete.
+        history: records the requests and their outcomes.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class Rescaling:
         """The graph of the last change that was prepared."""
 
     def prepare(self, request: RescaleRequest, now: JobGraph) -> None:
-        """Make the new graph and start what it needs. A wrong request is refused before anything
-        has happened; one for what is there already is answered."""
+        """Make the new graph and start the workers that it needs. An invalid request is refused
+        before that; a request for the present parallelism is answered at once."""
         self._history.begin(request, now)
         try:
             if self._replan is None:
@@ -67,24 +67,24 @@ class Rescaling:
         self._prepared.add_done_callback(lambda _: self._wake())
 
     def take_ready(self) -> RescaleRequest | None:
-        """The request that has been prepared, if that is so."""
+        """The request that has been prepared, or None."""
         if self.request is None or not self._prepared.done():
             return None
         request, self.request = self.request, None
         return request
 
     def divisions(self, now: JobGraph) -> dict[int, int]:
-        """Stages that are to divide their state for the change, and among how many."""
+        """Stages that must divide their state for the rescaling, with the number of parts."""
         return divisions(now, self.graph) if self.graph is not None else {}
 
 
 def parts_in(acks: Iterable[Ack], now: JobGraph) -> Parts:
-    """Return the state that subtasks have divided themselves."""
+    """Parts of the state that subtasks have divided themselves."""
     uids = {stage.id: stage.uid for stage in now.program.stages}
     return {(uids[ack.stage], ack.subtask): ack.state.parts for ack in acks}
 
 
 def files_of(parts: Parts, job_dir: str) -> list[str]:
-    """The files that parts are in."""
+    """Files that contain the parts."""
     places = [part.data for of_one in parts.values() for part in of_one]
     return [f"{job_dir}/{place.path}" for place in places if isinstance(place, FileRef)]

@@ -1,4 +1,4 @@
-"""Restart strategies at work: may the job be restarted after a failure, and when?
+"""Restart strategies in operation: whether and when a job restarts after a failure.
 
 Semantics: Flink docs, "Task Failure Recovery".
 """
@@ -17,15 +17,15 @@ from millrace.common.config.restart_strategy import (
 
 
 class RestartDecider:
-    """Decides about one failure after the other; never allows one by default."""
+    """Decides about restarts, one failure after the other. By default, it never allows one."""
 
     def delay_after_failure(self, now: int) -> int | None:
-        """Milliseconds to wait before restarting, or None: the job fails."""
+        """Milliseconds to wait before the restart; None if the job fails."""
         return None
 
 
 class FixedDelayDecider(RestartDecider):
-    """A number of restarts, each after the same delay."""
+    """Allows a number of restarts, each after the same delay."""
 
     def __init__(self, attempts: int, delay: int) -> None:
         self._left = attempts
@@ -37,7 +37,7 @@ class FixedDelayDecider(RestartDecider):
 
 
 class FailureRateDecider(RestartDecider):
-    """Restarts as long as failures do not come too fast."""
+    """Allows restarts as long as failures do not exceed a rate."""
 
     def __init__(self, max_failures: int, interval: int, delay: int) -> None:
         self._failures: deque[int] = deque()
@@ -53,7 +53,8 @@ class FailureRateDecider(RestartDecider):
 
 
 class ExponentialDelayDecider(RestartDecider):
-    """Restarts for ever, waiting longer each time until it ran well for a while."""
+    """Allows any number of restarts. The delay grows each time, until the job has run well for a
+    while."""
 
     def __init__(self, strategy: ExponentialDelayRestartStrategy) -> None:
         self._strategy = strategy
@@ -77,7 +78,7 @@ class ExponentialDelayDecider(RestartDecider):
 
 
 def create_decider(strategy: RestartStrategyConfiguration) -> RestartDecider:
-    """The decider for a configured strategy."""
+    """Decider for a configured strategy."""
     if isinstance(strategy, FixedDelayRestartStrategy):
         return FixedDelayDecider(strategy.restart_attempts, strategy.delay_ms)
     if isinstance(strategy, FailureRateRestartStrategy):

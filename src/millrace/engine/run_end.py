@@ -1,4 +1,4 @@
-"""The end of a run that reads only what was there when it began (available now)."""
+"""End of a run that reads only the input that existed at its beginning (available now)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ __all__ = ["RunEnd"]
 
 
 class RunEnd:
-    """Finds out when all has been read, and has a last epoch hand over what is still open.
+    """Determines when all input has been read, and lets a last epoch emit everything that is still
+    open.
 
-    The input does not end: no watermark jumps ahead, and what is in state stays for the next run.
+    The input itself does not end: no watermark jumps ahead, and state is kept for the next run.
     """
 
     def __init__(self) -> None:
@@ -21,13 +22,13 @@ class RunEnd:
         """And nothing is left to be done; what has to be committed may still be."""
 
     def begin(self, deployment: Deployment) -> None:
-        """An epoch is about to be planned."""
+        """Called before an epoch is planned."""
         if not self.begun and deployment.reached_end:
             self.begun = True
             deployment.halt()
 
     def accept(self, deployment: Deployment, timer: EpochTimer) -> None:
-        """An epoch has been accepted, and the next one has been timed."""
+        """Called after an epoch was accepted and the next one was scheduled."""
         if self.begun and not deployment.loops.pending:
             self.reached = timer.stands_still = True
         elif deployment.reached_end:

@@ -1,4 +1,4 @@
-"""The epoch that is running: which subtasks it waits for, as the workers' watchdogs report."""
+"""The running epoch: the subtasks for which it waits, as reported by the workers' watchdogs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ _NAMED = 3
 
 
 def is_long(running: EpochAttempt, now: int) -> bool:
-    """Whether it has been running for so long that workers may have reported; ``now`` in ms."""
+    """Whether the epoch has been running for so long that workers may have reported; ``now`` is
+    in ms."""
     return now - running.since > FIRST * 1000
 
 
 def observed(running: EpochAttempt, job_dir: str, program: Program) -> EpochAttempt:
-    """The epoch with what its workers report, longest first."""
+    """The epoch with its workers' reports, longest first."""
     reports = [
         report
         for report in reports_in(job_dir)
@@ -35,8 +36,9 @@ def observed(running: EpochAttempt, job_dir: str, program: Program) -> EpochAtte
 
 
 def _done(reports: list[SubtaskReport], program: Program) -> int:
-    """The subtasks of all levels before, and those of this one that no task has yet to complete:
-    levels follow one another, and the tasks of one begin together."""
+    """Number of the subtasks that are done: those of all earlier levels, and those of this level
+    that no task has still to complete. Levels run one after the other, and the tasks of a level
+    begin together."""
     left = {subtask for report in reports for subtask in report.left}
     levels = {stage.id: stage.level for stage in program.stages}
     level = max(levels.get(stage, 0) for stage, _ in left)
@@ -45,7 +47,7 @@ def _done(reports: list[SubtaskReport], program: Program) -> int:
 
 
 def describe_epoch(running: EpochAttempt, now: int) -> str:
-    """Line about what an epoch is doing; ``now`` in ms since the epoch of Unix.
+    """Line about the present work of an epoch; ``now`` is in ms since the epoch of Unix.
 
     Example:
         >>> busy = (BusySubtask("Enrich", 1, "host:7", 41.0, ""),)
@@ -67,7 +69,7 @@ def describe_epoch(running: EpochAttempt, now: int) -> str:
 
 
 def duration_text(milliseconds: int) -> str:
-    """A duration for people.
+    """Display form of a duration.
 
     Example:
         >>> duration_text(41_999), duration_text(125_000), duration_text(7_260_000)
@@ -91,7 +93,7 @@ def _subtasks(indexes: list[int]) -> str:
 
 
 def stacks_text(running: EpochAttempt) -> str:
-    """The stacks of the subtasks that it waits for; empty: none has reported."""
+    """Stacks of the subtasks for which the epoch waits; empty if none has reported."""
     return "".join(
         f"\n'{busy.operator}' (subtask {busy.subtask}) in worker {busy.worker}, "
         f"after {busy.seconds:.0f} s:\n{busy.stack}"

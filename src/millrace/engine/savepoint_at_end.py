@@ -1,4 +1,4 @@
-"""The savepoint that a job ends with, as a result that is there when the job has ended."""
+"""Savepoint with which a job ends, as a result that is available after the end of the job."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["at_end"]
 
 
 def at_end(savepoint: Future[str], job: Future[JobExecutionResult]) -> CompletableFuture[str]:
-    """The savepoint's path when the job has ended; why there is no savepoint, at once: then the job
-    goes on. Whoever cancels it cancels the request for the savepoint.
+    """Future of the savepoint's path, complete once the job has ended. If there is no savepoint, it
+    fails at once, and the job goes on. Cancelling it cancels the request for the savepoint.
 
     Example:
         >>> savepoint, job = Future(), Future()

@@ -1,7 +1,7 @@
-"""Writes a canonical savepoint in a process of its own, so that the job does not wait for it.
+"""Writes a canonical savepoint in a separate process, so that the job does not wait for it.
 
-Decoding state and writing Parquet takes seconds of Python. A thread of the driver would keep the
-others from running; another process leaves the epochs their pace.
+Decoding state and writing Parquet takes seconds of Python. A thread of the driver would block the
+other threads; a separate process does not slow down the epochs.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def write_in_process(
 
 
 def main() -> None:
-    """Read the task from the standard input, do it, and write the result."""
+    """Read the task from the standard input, execute it, and write the result."""
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what modules print when they are imported is no answer
     task = pickle.load(sys.stdin.buffer)

@@ -24,20 +24,19 @@ from millrace.state.checkpoint.savepoint import write_savepoint
 from millrace.state.checkpoint.savepoints import delete_incomplete
 
 SMALL = 2 << 20
-"""So many bytes of state are written sooner than another process has started."""
+"""Bytes of state up to which writing takes less time than the start of another process."""
 
 log = logging.getLogger(__name__)
 
 
 class AsyncSavepointWriter:
-    """Makes a savepoint of one checkpoint in the job's directory.
+    """Writes a savepoint of one checkpoint in the job's directory.
 
-    It waits to be started until the sinks have committed what the checkpoint names: a savepoint
-    names nothing as pending, so that what is restored from it, once or several times, commits
-    nothing a second time.
+    The writer is started only after the sinks have committed all committables of the checkpoint. A
+    savepoint has no pending committables, so jobs restored from it commit nothing a second time.
 
     Args:
-        key_types: of the keys of operators, by uid.
+        key_types: types of the operators' keys, by uid.
         finished: called in the writer's thread with the savepoint's id (None: it failed) before
             the request is answered.
     """
@@ -66,22 +65,22 @@ class AsyncSavepointWriter:
 
     @property
     def path(self) -> str:
-        """The directory of the savepoint."""
+        """Directory of the savepoint."""
         return self._path
 
     @property
     def checkpoint(self) -> int:
-        """The one that it makes a savepoint of."""
+        """Number of the checkpoint from which the savepoint is made."""
         return self._pin.manifest.checkpoint
 
     @property
     def epoch(self) -> int:
-        """The first that is not part of it."""
+        """First epoch that is not part of the savepoint."""
         return self._pin.manifest.epoch
 
     @property
     def waits_for(self) -> str:
-        """Return what the savepoint waits for, for people; empty: it has ended."""
+        """Description, for people, of what the savepoint waits for; empty if it has ended."""
         if not self.busy:
             return ""
         if self.started:
@@ -89,14 +88,14 @@ class AsyncSavepointWriter:
         return f"the sinks to commit what checkpoint {self.checkpoint} names"
 
     def start(self) -> None:
-        """Begin to copy, if it has not yet."""
+        """Begin to copy, unless this has begun already."""
         if not self.started:
             self.started = True
             self._thread.start()
 
     def close(self) -> bool:
-        """Wait until the savepoint is complete or has failed; False: it has not been begun, and
-        will not be."""
+        """Wait until the savepoint is complete or has failed; False if it has not begun, and
+        never will."""
         if self.started:
             self._thread.join()
         else:
@@ -116,7 +115,7 @@ class AsyncSavepointWriter:
             answer(self.request, self._path)
 
     def _note(self, manifest: Manifest) -> None:
-        """The savepoint is complete, whatever happens to notes about it."""
+        """Write notes about the savepoint. It is complete even if this fails."""
         try:
             note_own(self._job_dir, self._path)
         except (CheckpointError, OSError) as error:

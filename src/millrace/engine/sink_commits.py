@@ -1,4 +1,4 @@
-"""Commits that the driver makes: with retries, at once or in the background."""
+"""Commits by the driver: with retries, at once or in the background."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MOST_BYTES = 64 << 20
 
 
 def backoff(retries: int) -> float:
-    """Seconds to wait before a commit that has failed so often is tried again."""
+    """Seconds to wait before the next try of a commit that has failed ``retries`` times."""
     return min(MAX_BACKOFF, FIRST_BACKOFF * 2.0 ** min(retries - 1, 20))
 
 
 def too_often(name: str, tries: int, reason: str) -> JobExecutionError:
-    """The error of a sink whose committables could not be committed in all the tries; the reason
+    """Error for a sink whose committables could not be committed in ``tries`` tries; ``reason``
     may be empty."""
     because = f": {reason}" if reason else ", as its committer said"
     return JobExecutionError(
@@ -41,10 +41,10 @@ def too_often(name: str, tries: int, reason: str) -> JobExecutionError:
 
 
 class DriverCommits:
-    """Commits what one sink has pending, until all is done.
+    """Commits the pending committables of one sink until all are done.
 
     Args:
-        retries: how often a committable is tried again before the job fails.
+        retries: number of retries for a committable before the job fails.
     """
 
     def __init__(self, name: str, committing: Committing, retries: int):
@@ -53,10 +53,10 @@ class DriverCommits:
         self._retries = retries
 
     def commit(self, committables: Sequence[bytes], pause: Pause) -> None:
-        """Returns when all are committed or lost for good.
+        """Commit, and return when all committables are committed or finally lost.
 
         Raises:
-            JobExecutionError: one could not be; nothing is lost by that.
+            JobExecutionError: a committable could not be committed; no data is lost.
             JobCancelledError: the job was cancelled in a pause.
         """
         requests = [CommitRequest(decode(item)) for item in committables]
@@ -89,10 +89,10 @@ class _BackgroundCommit:
 
 
 class BackgroundCommits:
-    """A thread that commits while the job goes on, in the order of the checkpoints.
+    """Thread that commits while the job goes on, in the order of the checkpoints.
 
-    Behind a commit that has failed the sink makes none: a committer may note how far it has come.
-    All methods are called from the engine's thread.
+    After a failed commit the sink makes no more, because a committer may record the position that
+    it has reached. All methods are called from the engine's thread.
     """
 
     def __init__(self) -> None:
@@ -109,8 +109,8 @@ class BackgroundCommits:
         commit: Callable[[list[bytes]], None],
         ended: Callable[[], None],
     ) -> None:
-        """Have committed what a checkpoint names for a sink; ``ended`` is called, in any thread,
-        when that is done or has failed."""
+        """Commit a checkpoint's committables of a sink in the background. ``ended`` is called,
+        in any thread, when this is done or has failed."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(1, "sink-commits")
         future = self._pool.submit(self._commit, uid, committables, commit)
@@ -145,7 +145,7 @@ class BackgroundCommits:
         return found
 
     def oldest(self) -> int | None:
-        """The first of the checkpoints that name what is not committed yet; None: all is.
+        """First checkpoint with uncommitted committables; None if all are committed.
 
         Raises whatever made a commit fail.
         """
@@ -154,11 +154,12 @@ class BackgroundCommits:
 
     @property
     def owes(self) -> bool:
-        """Whether something is not committed yet, or could not be."""
+        """Whether a committable is not committed yet, or could not be."""
         return any(not e.future.done() or e.future.exception() for e in self._running)
 
     def wait_for_room(self) -> None:
-        """Until no more commits wait than may: a system that is away holds the job up."""
+        """Wait until the number of waiting commits is within its limit: an unreachable external
+        system holds up the job."""
         waiting = [entry for entry in self._running if not entry.future.done()]
         held = 0
         for count, entry in enumerate(reversed(waiting), 1):
@@ -168,12 +169,12 @@ class BackgroundCommits:
                 return
 
     def wait(self) -> None:
-        """Until all is committed; raises whatever made a commit fail."""
+        """Wait until all is committed. Raises the error that made a commit fail."""
         for entry in self._running:
             entry.future.result()
         self._running = []
 
     def close(self) -> None:
-        """End: running commits finish, those that have not begun are left to the next run."""
+        """Finish the running commits, and leave the others to the next run."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""The driver's side of the sinks: what is pending, and committing it once it is durable."""
+"""Driver's side of the sinks: pending committables, and their commit once they are durable."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Sweep = Callable[[], None]
 
 
 class SinkCoordinator:
-    """Gathers committables of accepted epochs and commits them after a checkpoint.
+    """Collects committables of accepted epochs and commits them after a checkpoint.
 
     Args:
-        retries: how often a committable is tried again before the job fails.
+        retries: number of retries for a committable before the job fails.
     """
 
     def __init__(self, nodes: Iterable[SinkNode], retries: int = 10) -> None:
@@ -72,7 +72,7 @@ class SinkCoordinator:
     # -- what is pending ---------------------------------------------------------------
 
     def accept(self, ack: Ack, now: int = 0) -> None:
-        """An epoch has been accepted."""
+        """Take the committables of a subtask in an accepted epoch."""
         for uid, committables in ack.committing.committables.items():
             self._pending.setdefault(uid, []).extend(committables)
         for uid in self._stages.get(ack.stage, ()):
@@ -82,8 +82,9 @@ class SinkCoordinator:
                 self._work_files[uid][ack.subtask] = files
 
     def restore(self, pending: Pending) -> None:
-        """Take over what a checkpoint left to be committed. That happens with the next one: by
-        then all state has been read, and going back to an older checkpoint doubles nothing."""
+        """Take over the pending committables of a checkpoint. They are committed with the next
+        one: by then all state has been read, and a return to an older checkpoint causes no
+        duplicates."""
         self._pending = {uid: list(items) for uid, items in pending.items()}
         self._owing = any(pending.values())
 
@@ -109,8 +110,8 @@ class SinkCoordinator:
         return found
 
     def oldest_uncommitted(self) -> int | None:
-        """The first of the durable checkpoints that name what is being committed; None: all that
-        they name is committed.
+        """First durable checkpoint with committables that are still being committed; None if all
+        are committed.
 
         Raises JobExecutionError when a commit in the background has failed.
         """
@@ -126,16 +127,16 @@ class SinkCoordinator:
         pause: Pause = time.sleep,
         ended: Callable[[], None] = lambda: None,
     ) -> None:
-        """A checkpoint is durable that names all that is pending: commit it, or begin to. Too many
-        commits in the background are waited for.
+        """Commit all pending committables, or begin to. A durable checkpoint must name them. If too
+        many commits are in the background, this waits for them.
 
         Args:
             pause: waits before a commit is tried again.
             ended: called, in any thread, when a commit in the background is done or has failed.
 
         Raises:
-            JobExecutionError: a sink could not be committed; nothing is lost by that.
-            JobCancelledError: the job was cancelled meanwhile; neither is anything lost by that.
+            JobExecutionError: a sink could not be committed; no data is lost.
+            JobCancelledError: the job was cancelled meanwhile; no data is lost.
         """
         self._owing = True
         for uid, committables in self._pending.items():
@@ -157,7 +158,7 @@ class SinkCoordinator:
         return {uid: plan for uid, plan in plans.items() if plan}
 
     def next_commit(self) -> int | None:
-        """When subtasks should commit next (ms since the epoch); None: there is nothing."""
+        """Time of the next commits by subtasks (ms since the epoch); None if there are none."""
         times = (commits.due() for commits in self._in_subtasks.values())
         return min((at for at in times if at is not None), default=None)
 
@@ -170,20 +171,21 @@ class SinkCoordinator:
 
     @property
     def awaits_subtasks(self) -> bool:
-        """Whether subtasks have yet to commit what a durable checkpoint names."""
+        """Whether subtasks have yet to commit committables of a durable checkpoint."""
         return self.next_commit() is not None
 
     @property
     def owes(self) -> bool:
-        """Whether a durable checkpoint names what is not committed, or could not be."""
+        """Whether a durable checkpoint names committables that are not committed, or could not
+        be."""
         return self._owing or self.awaits_subtasks or self._background.owes
 
     # -- leftovers ---------------------------------------------------------------------
 
     def sweeps(self, run_ids: Collection[str], older_than: int) -> list[Sweep] | None:
-        """Return the sweeps that delete what failed attempts of these runs left behind more than
-        ``older_than`` ms ago; None: some subtask has not reported what it uses, or something waits
-        to be committed."""
+        """Sweeps that delete files of failed attempts in these runs that are older than
+        ``older_than`` ms. None if some subtask has not reported the files that it uses, or if a
+        commit is pending."""
         if self._pending or self.outstanding():
             return None
         sweeps: list[Sweep] = []
@@ -196,7 +198,7 @@ class SinkCoordinator:
         return sweeps
 
     def close(self) -> None:
-        """Close the committers; what is being committed in the background comes to its end."""
+        """Finish the commits in the background, and close the committers."""
         self._background.close()
         for commits in self._in_driver.values():
             commits.close()

@@ -1,4 +1,4 @@
-"""Lets sinks delete, at intervals, the files that failed attempts have left behind."""
+"""Lets sinks delete, at intervals, the files that failed attempts have left."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ log = logging.getLogger(__name__)
 
 
 class SinkSweeper:
-    """Sweeps in a thread of its own, after one checkpoint in `SWEEP_EVERY`."""
+    """Sweeps in a separate thread, after one checkpoint in `SWEEP_EVERY`."""
 
     def __init__(self) -> None:
         self._until_sweep = 0
         self._thread: Thread | None = None
 
     def committed(self, sinks: SinkCoordinator, run_ids: Collection[str]) -> None:
-        """The sinks have committed all that a checkpoint names; sweep if it is time for that.
+        """Note that the sinks have committed all committables of a checkpoint, and sweep if it is
+        time.
 
-        What the sinks use from now on is either named by that checkpoint, or too young to be swept
-        away. So the thread need not know of it.
+        Files that the sinks use from now on are either named by that checkpoint or too young to be
+        deleted, so the thread need not know them.
         """
         if self._until_sweep > 0:
             self._until_sweep -= 1
@@ -37,7 +38,7 @@ class SinkSweeper:
             self._thread.start()
 
     def close(self) -> None:
-        """Wait for what is under way: it must not go on when the lease is another run's."""
+        """Wait for the running sweep, which must not go on when another run has the lease."""
         if self._thread is not None:
             self._thread.join()
 

@@ -1,4 +1,5 @@
-"""The driver's side of a source: its enumerator, which subtask reads which split, and how far."""
+"""Driver's side of a source: its enumerator, the assignment of its splits to subtasks, and their
+positions."""
 
 from __future__ import annotations
 
@@ -33,10 +34,10 @@ class _Assigned:
 
 
 class SourceCoordinator:
-    """Assigns the splits of one source, follows their progress and carries its events.
+    """Assigns the splits of one source, tracks their progress and transports its events.
 
     Args:
-        available_now: the run reads what is there when it begins, and ends.
+        available_now: whether the run reads only the input that exists at its beginning.
     """
 
     def __init__(self, node: SourceNode, available_now: bool = False) -> None:
@@ -68,7 +69,7 @@ class SourceCoordinator:
         self._given = [0] * node.parallelism
 
     def discover(self, now: int) -> None:
-        """Ask the enumerator for new splits if it is time to, and hand out what waits."""
+        """Ask the enumerator for new splits if it is time, and assign the waiting splits."""
         self._start()
         if self._available_now and not self._prepared:
             self._fix_end(now)
@@ -81,8 +82,8 @@ class SourceCoordinator:
         self._hand_out()
 
     def _enqueue(self, splits: Iterable[AssignedSplit]) -> None:
-        """Have splits wait for a subtask. One that waits or is being read already may be reported
-        again, and is not read twice."""
+        """Add splits to those that wait for a subtask. A split that already waits or is being
+        read may be reported again, and is not read twice."""
         for waiting in splits:
             if waiting.split.split_id not in self._assigned:
                 self._waiting.setdefault(waiting.split.split_id, waiting)
@@ -93,7 +94,8 @@ class SourceCoordinator:
             self._enumerator.start(self._context)
 
     def _fix_end(self, now: int) -> None:
-        """An earlier run may have found all that there was for it."""
+        """Determine the end of this run anew, because an earlier run may have found all of its
+        own input."""
         self._prepared, self._discovered_all, self._next_discovery = True, False, now
         self._enumerator.prepare_for_available_now(now)
         for assigned in self._assigned.values():
@@ -109,7 +111,7 @@ class SourceCoordinator:
         return self._next_discovery is not None and self._next_discovery <= now
 
     def _take_over(self) -> None:
-        """Take over the assignments and events that the enumerator gave to its context."""
+        """Take over the assignments and events that the enumerator passed to its context."""
         for subtask, assigned in self._context.assignments:
             self._waiting.pop(assigned.split.split_id, None)
             self._assign(assigned, subtask)
@@ -118,8 +120,8 @@ class SourceCoordinator:
         self._context.events.clear()
 
     def _hand_out(self) -> None:
-        """Give waiting splits to the subtasks with the fewest active ones, of equals to the one
-        that has been given the fewest so far."""
+        """Assign waiting splits to the subtasks with the fewest active ones; among equals, to
+        the subtask that has been given the fewest so far."""
         if not self._waiting:
             return
         limit = self._enumerator.max_active_splits()
@@ -134,7 +136,7 @@ class SourceCoordinator:
             self._assign(self._waiting.popitem(last=False)[1], subtask)
 
     def _loads(self) -> list[int]:
-        """How many splits each subtask reads."""
+        """Number of splits that each subtask reads."""
         loads = [0] * self.node.parallelism
         for assigned in self._assigned.values():
             loads[assigned.subtask] += 1
@@ -145,8 +147,8 @@ class SourceCoordinator:
         return limit is None or min(self._loads()) < limit
 
     def give_back(self) -> None:
-        """An epoch has failed in the user's code: what it was the first to read can be read
-        elsewhere."""
+        """Take back the splits that an epoch was the first to read, after it failed in the
+        user's code. Other subtasks may read them."""
         for subtask in range(self.node.parallelism):
             unread = [a for a in self._assigned.values() if a.subtask == subtask and not a.started]
             for assigned in unread:
@@ -161,11 +163,11 @@ class SourceCoordinator:
             self._discovered_all = self._enumerator.no_more_splits()
 
     def drain(self) -> None:
-        """End the input here: nothing more is read, and subtasks learn that nothing comes."""
+        """End the input here: no more is read, and subtasks are told that no more records come."""
         self._draining = True
 
     def halt(self, halted: bool = True) -> None:
-        """Read nothing more, or go on; the input does not end by that."""
+        """Stop reading, or resume it. This does not end the input."""
         self._halted = halted
 
     def plan(self, subtask: int, max_records: int) -> tuple[SplitPlan, ...]:
@@ -189,7 +191,7 @@ class SourceCoordinator:
 
     @property
     def no_more_splits(self) -> bool:
-        """Whether all splits have been assigned and there will be no more."""
+        """Whether all splits have been assigned and no more will come."""
         if self._halted:  # what is left is for the run that goes on from here
             return False
         if self._available_now and not self._draining:  # so it is for runs that follow
@@ -198,12 +200,12 @@ class SourceCoordinator:
 
     @property
     def reached_end(self) -> bool:
-        """Whether all that the run is to read has been read, where it ends before the input."""
+        """Whether a bounded run (available now) has read all its input."""
         found_all = self._prepared and self._discovered_all and not self._waiting
         return found_all and all(assigned.at_end for assigned in self._assigned.values())
 
     def accept(self, progress: SplitProgress) -> None:
-        """An epoch has been accepted in which a split was read this far."""
+        """Note the progress of a split in an accepted epoch."""
         if progress.finished:
             finished = self._assigned.pop(progress.split_id)
             self._enumerator.handle_split_finished(finished.split)
@@ -214,7 +216,8 @@ class SourceCoordinator:
         assigned.started, assigned.at_end = True, progress.at_end
 
     def accept_events(self, acks: Iterable[Ack]) -> None:
-        """An epoch has been accepted: its events have arrived, and these are the answers."""
+        """Note that the events of an accepted epoch have arrived, and process the events in the
+        answers."""
         del self._events[: self._sent]
         self._sent = 0
         uid = self.node.uid
@@ -229,30 +232,30 @@ class SourceCoordinator:
         self._discovered_all = self._enumerator.no_more_splits()
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """A checkpoint is complete, with the last `snapshot`."""
+        """Note that a checkpoint with the last `snapshot` is complete."""
         self._start()
         self._enumerator.notify_checkpoint_complete(checkpoint_id)
 
     def lowest_watermark(self) -> int | None:
-        """Of all splits that are neither finished nor idle, nor at the end of the run; None: there
-        are none."""
+        """Lowest watermark of all splits that are not finished, idle, or at the end of the run;
+        None if there are none."""
         marks = (a.watermark for a in self._assigned.values() if not a.at_end)
         return min((mark for mark in marks if mark is not None), default=None)
 
     def pauses_below(self, limit: int | None) -> bool:
-        """Whether a split is paused that need not be any more."""
+        """Whether a split is paused that may be read again."""
         return any(
             a.paused and (limit is None or a.watermark is None or a.watermark <= limit)
             for a in self._assigned.values()
         )
 
     def next_wakeup(self) -> int | None:
-        """When there may be new splits (ms since the epoch)."""
+        """Time at which there may be new splits (ms since the epoch)."""
         return None if self._discovered_all else self._next_discovery
 
     @property
     def has_news(self) -> bool:
-        """Whether the subtasks must hear something: a split to begin, or that there are no more."""
+        """Whether the subtasks must be told of a new split, or that no more splits come."""
         if self._halted:
             return False
         if self.no_more_splits and not self._end_sent:
@@ -262,8 +265,8 @@ class SourceCoordinator:
         return any(not assigned.started for assigned in self._assigned.values())
 
     def snapshot(self) -> bytes:
-        """The coordinator's state as part of a checkpoint. Finished splits are not kept: the
-        enumerator's own state knows what it has handed out."""
+        """State of the coordinator as part of a checkpoint. Finished splits are left out,
+        because the enumerator's own state knows which splits it has assigned."""
         assigned = [(a.split, a.subtask, a.position) for a in self._assigned.values()]
         state = {
             "enumerator": self._enumerator.snapshot_state(),
@@ -284,7 +287,7 @@ class SourceCoordinator:
             ) from error
 
     def restore(self, snapshot: bytes) -> None:
-        """Take over what `snapshot` gave, before the first `discover`."""
+        """Restore the state of `snapshot`, before the first `discover`."""
         try:
             self._restore(decode(snapshot))
         except (AttributeError, KeyError, TypeError, ValueError) as error:

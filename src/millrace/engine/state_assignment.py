@@ -1,10 +1,10 @@
-"""Assigns the state of a snapshot to the subtasks of a job that goes on from it.
+"""Assignment of a snapshot's state to the subtasks of a job that continues from it.
 
 State is matched by the uids of operators, as in Flink (Flink docs, "Savepoints", allowing
-non-restored state): an operator that is new starts empty, one that has disappeared is refused
-unless that is allowed. The subtasks of a stage that has not changed restore their own deltas; those
-of any other stage, and all of a job that does not own the snapshot, get a restore assignment: the
-state handles of the subtasks that had their operators.
+non-restored state). A new operator starts empty; state of an operator that no longer exists is
+refused, unless this is allowed. The subtasks of an unchanged stage restore their own deltas. All
+other subtasks, and all subtasks of a job that does not own the snapshot, get a restore assignment:
+the state handles of the subtasks that had their operators.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Parts = Mapping[SubtaskKey, tuple[StateDelta, ...]]
 
 @dataclass(frozen=True, slots=True)
 class StateAssignment:
-    """State handles that each subtask of a job starts from."""
+    """State handles with which each subtask of a job starts."""
 
     unchanged: dict[SubtaskId, tuple[str, list[StateDelta]]] = field(default_factory=dict)
     """Subtasks of stages that have not changed: the version and deltas of their own."""
@@ -42,7 +42,7 @@ class StateAssignment:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The checkpoint or savepoint that a job restores."""
+    """Checkpoint or savepoint that a job restores."""
 
     manifest: Manifest
     deltas: DeltasOf
@@ -64,7 +64,7 @@ class Origin:
         return f"{kind} {number}" if self.directory is None else f"the {kind} in {self.directory}"
 
     def deltas_of(self, stage: str, subtask: int) -> tuple[StateDelta, ...]:
-        """The deltas of a subtask, to be found from the job's directory."""
+        """Deltas of a subtask, with paths relative to the job's directory."""
         deltas = self.deltas.get((stage, subtask), [])
         if self.directory is None:
             return tuple(deltas)
@@ -96,12 +96,12 @@ def assign_state(origin: Origin, graph: JobGraph) -> StateAssignment:
 
 
 def chains_of(graph: JobGraph) -> dict[str, tuple[str, ...]]:
-    """Per stage uid, the uids of its operators."""
+    """Uids of each stage's operators, by stage uid."""
     return {s.uid: tuple(node.uid for node in s.nodes) for s in graph.program.stages}
 
 
 def inputs_of(graph: JobGraph) -> dict[str, tuple[str, ...]]:
-    """Per stage uid, the uids of the operators that feed it, in the order of its inputs."""
+    """Uids of the operators that feed each stage, in the order of its inputs, by stage uid."""
     sources = {
         route.edge: node.uid
         for stage in graph.program.stages
@@ -113,8 +113,8 @@ def inputs_of(graph: JobGraph) -> dict[str, tuple[str, ...]]:
 
 
 def _same_channels(manifest: Manifest, stage: Stage, graph: JobGraph) -> bool:
-    """Whether the channels of a stage cannot be taken for one another: they are known by their
-    numbers, and two inputs may have become wider and narrower."""
+    """Whether the channels of a stage cannot be confused. They are known by their numbers, so
+    they are confused if one input has become wider and another narrower."""
     before = {uid: manifest.stages[s] for s, chain in manifest.chains.items() for uid in chain}
     now = {uid: s.parallelism for s in graph.program.stages for uid in chains_of(graph)[s.uid]}
     inputs = inputs_of(graph)[stage.uid]
@@ -166,8 +166,8 @@ def _redistribute(
 
 
 def _divided(origin: Origin, stage: Stage) -> list[tuple[StateHandle, ...]]:
-    """Per new subtask, its parts of what the former subtasks of the stage have divided; empty if
-    they have not."""
+    """Parts for each new subtask of the state that the former subtasks of the stage have
+    divided; empty if they have not divided it."""
     width = origin.manifest.stages.get(stage.uid, 0)
     parts = [origin.parts.get((stage.uid, index), ()) for index in range(width)]
     if not parts or any(len(part) != stage.parallelism for part in parts):
@@ -182,13 +182,13 @@ def _divided(origin: Origin, stage: Stage) -> list[tuple[StateHandle, ...]]:
 
 
 def widths_of(graph: JobGraph) -> dict[str, int]:
-    """Per stage uid, its parallelism."""
+    """Parallelism of each stage, by stage uid."""
     return {stage.uid: stage.parallelism for stage in graph.program.stages}
 
 
 def divisions(now: JobGraph, then: JobGraph) -> dict[int, int]:
-    """Stages of one graph that are the same but for their parallelism in the one that follows:
-    their subtasks can divide their state among that many."""
+    """Stages of the graph ``now`` that differ only in parallelism in the graph ``then``, with
+    the number of subtasks among which they can divide their state."""
     chains = chains_of(then)
     widths = widths_of(then)
     return {
@@ -245,8 +245,8 @@ _ADVICE = (
 
 
 def _of_other_queries(manifest: Manifest, gone: Iterable[str]) -> str:
-    """What to do with the state of queries whose uids were made in another way; empty: they were
-    not."""
+    """Advice about the state of queries whose uids another version made in another way; empty if
+    there is no such state."""
     if manifest.query_uids == QUERY_UIDS or not any(map(_QUERY_UID.fullmatch, gone)):
         return ""
     other = "an earlier" if manifest.query_uids < QUERY_UIDS else "a later"
@@ -265,5 +265,5 @@ def _named(names: Mapping[str, str], uids: Iterable[str]) -> str:
 
 
 def _kind(name: str) -> str:
-    """The name of an operator of a query without its number."""
+    """Name of a query's operator without its number."""
     return name.partition("[")[0]

@@ -1,6 +1,6 @@
-"""`StateRegistry`: the driver's record of each subtask's state version and of its live deltas.
+"""`StateRegistry`: the driver's record of each subtask's state version and live deltas.
 
-A delta is live while a restore still needs it: until incremental compaction has replaced it.
+A delta is live as long as a restore needs it, until incremental compaction has replaced it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ whose copy of the state is a few epochs old catches up without a restore."""
 
 
 class StateRegistry:
-    """Holds the state version and the live deltas of every subtask, as of the accepted epochs."""
+    """Holds the state version and the live deltas of every subtask, as of the last accepted
+    epoch."""
 
     def __init__(self) -> None:
         self._versions: dict[SubtaskId, str] = {}
@@ -45,15 +46,16 @@ class StateRegistry:
         """Uids of the operators that have state."""
 
     def version(self, subtask: SubtaskId) -> str:
-        """Return the version of a subtask's state; "" if it never had state."""
+        """Version of a subtask's state; "" if it never had state."""
         return self._versions.get(subtask, "")
 
     def versions(self) -> dict[SubtaskId, str]:
-        """Return the versions of all subtasks that have state."""
+        """Versions of all subtasks with state."""
         return dict(self._versions)
 
     def restore(self, assignment: StateAssignment) -> set[SubtaskId]:
-        """Record the state that subtasks start from; return the subtasks that have to restore."""
+        """Record the state with which subtasks start; returns the subtasks that have to restore
+        it."""
         for subtask, (version, deltas) in assignment.unchanged.items():
             self._versions[subtask] = version
             self._deltas[subtask] = {delta.version: delta for delta in live(deltas)}
@@ -65,11 +67,13 @@ class StateRegistry:
 
     @property
     def restores_pending(self) -> bool:
-        """Whether a subtask has yet to restore redistributed state: a checkpoint would miss it."""
+        """Whether a subtask has yet to restore redistributed state, which a checkpoint would
+        miss."""
         return bool(self._assignments)
 
     def start(self, subtask: SubtaskId, whole: bool) -> SubtaskStart:
-        """Return how a subtask comes to its state; ``whole``: its worker may have none of it."""
+        """Way in which a subtask gets its state. If ``whole``, its worker may have none of the
+        state."""
         version = self.version(subtask)
         if version == EMPTY:
             return FreshStart()
@@ -98,15 +102,15 @@ class StateRegistry:
         self._unsaved.setdefault(subtask, {})[ack.state.version] = ack.state.delta
 
     def size(self, subtask: SubtaskId) -> int:
-        """Return the bytes of a subtask's live deltas: its state, and what it was of late."""
+        """Bytes of a subtask's live deltas, which hold its state and recent former values."""
         return self._sizes.get(subtask, 0)
 
     def unsaved_size(self, subtask: SubtaskId) -> int:
-        """Return the bytes of a subtask's live deltas that are in no checkpoint yet."""
+        """Bytes of a subtask's live deltas that are in no checkpoint yet."""
         return sum(delta.size() for delta in self._unsaved.get(subtask, {}).values())
 
     def recent_deltas(self, subtask: SubtaskId) -> tuple[StateDelta, ...]:
-        """Return the newest deltas, oldest first, up to the limits of what a plan carries."""
+        """Newest deltas, oldest first, within the size limit of a plan."""
         chosen: list[StateDelta] = []
         size = 0
         for delta in islice(reversed(self._deltas.get(subtask, {}).values()), RECENT_DELTAS):
@@ -118,18 +122,18 @@ class StateRegistry:
         return tuple(reversed(chosen))
 
     def all_deltas(self, subtask: SubtaskId) -> tuple[StateDelta, ...]:
-        """Return all live deltas: what a Python worker without the subtask's state needs."""
+        """All live deltas, for a Python worker without the subtask's state."""
         return tuple(self._deltas.get(subtask, {}).values())
 
     def unsaved(self) -> list[tuple[SubtaskId, StateDelta]]:
-        """Return the live deltas that are in no checkpoint yet."""
+        """Live deltas that are in no checkpoint yet."""
         return [(s, delta) for s, deltas in self._unsaved.items() for delta in deltas.values()]
 
     def mark_saved(self, saved: Iterable[tuple[SubtaskId, StateDelta]]) -> None:
-        """Record that a checkpoint holds all deltas.
+        """Record that a checkpoint holds the deltas in ``saved``.
 
-        The deltas ``saved`` refer to the checkpoint's files; they replace those with the bytes in
-        memory.
+        The deltas in ``saved`` refer to the checkpoint's files. They replace the deltas with bytes
+        in memory.
         """
         self._unsaved.clear()
         for subtask, delta in saved:

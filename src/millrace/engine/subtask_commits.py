@@ -1,4 +1,5 @@
-"""Commits that only the subtask which wrote can make: sent with plans, answered by acks."""
+"""Commits that only the subtask that wrote the data can make. Plans request them, and acks
+answer."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ class SubtaskCommits:
 
     Args:
         name: of the sink, for messages.
-        retries: how often a committable is tried again before the job fails.
+        retries: number of retries for a committable before the job fails.
     """
 
     def __init__(self, name: str, parallelism: int, retries: int) -> None:
@@ -39,22 +40,23 @@ class SubtaskCommits:
         """Per subtask."""
 
     def add(self, committables: list[bytes], checkpoint: int) -> None:
-        """Of a durable checkpoint. What a subtask wrote that is no more is another one's."""
+        """Add the committables of a durable checkpoint. If the subtask that wrote one no longer
+        exists, another subtask commits it."""
         for item in committables:
             subtask, _ = decode(item)
             mine = self._outstanding[subtask % len(self._outstanding)]
             mine.append(_Outstanding(checkpoint, item))
 
     def committables(self) -> list[bytes]:
-        """All that is not known to be committed."""
+        """All committables that are not known to be committed."""
         return [item.committable for item in self._all()]
 
     def oldest(self) -> int | None:
-        """The first of the checkpoints that name what is not known to be committed."""
+        """First checkpoint with committables that are not known to be committed."""
         return min((item.checkpoint for item in self._all()), default=None)
 
     def due(self) -> int | None:
-        """When the next commit should be tried (ms since the epoch); None: nothing waits."""
+        """Time of the next try of a commit (ms since the epoch); None if there are none to make."""
         return min((item.due for item in self._all()), default=None)
 
     def _all(self) -> Iterator[_Outstanding]:
@@ -68,7 +70,7 @@ class SubtaskCommits:
         return tuple(CommitPlan(i.committable, i.retries) for i in mine if i.sent)
 
     def accept(self, uid: str, ack: Ack, now: int) -> None:
-        """An epoch has been accepted, and with it what a subtask has committed.
+        """Process the commits of a subtask in an accepted epoch.
 
         Raises:
             JobExecutionError: a commit was tried too often.

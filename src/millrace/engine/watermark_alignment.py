@@ -1,4 +1,4 @@
-"""Watermark alignment: how far the splits of sources that wait for each other may be read.
+"""Watermark alignment: limits the reading of splits in sources that wait for each other.
 
 Flink docs, "Generating Watermarks", "Watermark alignment".
 """
@@ -14,7 +14,7 @@ __all__ = ["WatermarkAlignments"]
 
 
 class WatermarkAlignments:
-    """The alignment groups of one job."""
+    """Alignment groups of one job."""
 
     def __init__(self, sources: Iterable[SourceCoordinator]) -> None:
         self._groups: dict[str, list[SourceCoordinator]] = defaultdict(list)
@@ -23,8 +23,8 @@ class WatermarkAlignments:
                 self._groups[source.node.alignment.watermark_group].append(source)
 
     def max_watermark(self, source: SourceCoordinator) -> int | None:
-        """The watermark beyond which splits of a source are to wait (ms since the epoch); None:
-        it is in no group, or the group has no split to wait for."""
+        """Watermark beyond which splits of a source must wait (ms since the epoch). None if the
+        source is in no group, or if the group has no split to wait for."""
         alignment = source.node.alignment
         if alignment is None:
             return None
@@ -34,7 +34,7 @@ class WatermarkAlignments:
         return None if lowest is None else lowest + alignment.max_allowed_watermark_drift
 
     def resumes(self) -> bool:
-        """Whether a split that waits can go on."""
+        """Whether a waiting split can be read again."""
         return any(
             source.pauses_below(self.max_watermark(source))
             for members in self._groups.values()
