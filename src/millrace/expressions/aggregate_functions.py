@@ -53,7 +53,7 @@ def aggregate_function(
             it takes any.
 
     Raises:
-        FunctionResolutionError: there is no such ``func_type``, or methods are missing.
+        FunctionResolutionError: the ``func_type`` is unknown, or methods are missing.
     """
     kind = _declared(result_type)
     if func_type in _COLUMNS:

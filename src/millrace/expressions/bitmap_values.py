@@ -1,4 +1,5 @@
-"""Values of the type BITMAP in expressions: read, written and shown, with errors of the user."""
+"""Values of the type BITMAP in expressions: reading, writing and printing, with errors for the
+user."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ _SHOWN = 20
 
 
 def bitmap_of(raw: bytes) -> BitMap:
-    """The bitmap that bytes hold.
+    """The bitmap stored in bytes.
 
     Raises:
         EvaluationError: they hold none.
@@ -33,7 +34,7 @@ def bitmap_of(raw: bytes) -> BitMap:
 
 
 def canonical_bitmap(raw: bytes) -> bytes:
-    """The bytes that all equal bitmaps have.
+    """Canonical bytes of a bitmap: equal bitmaps have equal bytes.
 
     Raises:
         EvaluationError: the bytes hold no bitmap.
@@ -42,7 +43,7 @@ def canonical_bitmap(raw: bytes) -> bytes:
 
 
 def bitmap_text(raw: bytes) -> str:
-    """The numbers of a bitmap, unsigned, as Java's library prints them.
+    """Text of a bitmap's numbers, unsigned, as Java's library prints them.
 
     Raises:
         EvaluationError: the bytes hold no bitmap.

@@ -42,8 +42,8 @@ class Frame:
 
     Attributes:
         length: number of rows.
-        instant: milliseconds since 1970 of NOW and its kin.
-        watermark: of the operator, in ms since 1970; None: there is none where it is evaluated.
+        instant: milliseconds since 1970 of NOW and similar functions.
+        watermark: watermark of the operator, in ms since 1970; None if there is no watermark.
         values: of subexpressions that occur more than once.
     """
 
@@ -90,7 +90,7 @@ class CallSite:
         result_type: type of the value, and ``arrow``, its Arrow type.
         options: the call's.
         session: settings of the session.
-        memory: what the kernel keeps from one batch to the next.
+        memory: values that the kernel keeps from one batch to the next.
     """
 
     function: str
@@ -107,9 +107,9 @@ class ExpressionNode:
     """A compiled subexpression.
 
     Attributes:
-        run: computes it.
-        may_fail: it raises for some values, so it must see no other rows than those it is for.
-        constant: its value, where it has one for all rows.
+        run: computes the value.
+        may_fail: it raises for some values, so it must be evaluated only for the rows that need it.
+        constant: its value, if it is the same for all rows.
         shared: it occurs more than once, so its value is kept for the batch.
     """
 

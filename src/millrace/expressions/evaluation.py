@@ -64,7 +64,7 @@ class Evaluator:
     """Evaluates an expression on record batches.
 
     Attributes:
-        expression: what is evaluated.
+        expression: the expression to evaluate.
         input_type: the columns it reads.
         session: its settings.
     """
@@ -92,7 +92,7 @@ class Evaluator:
 
         Args:
             batch: columns of the input type.
-            instant: milliseconds since 1970 of NOW, PROCTIME and their kin in this batch.
+            instant: milliseconds since 1970 of NOW, PROCTIME and similar functions in this batch.
 
         Raises:
             EvaluationError: a row has no value (division by zero, a cast that fails).
@@ -122,7 +122,7 @@ class CompiledCalc:
 
     Args:
         projections: the columns to make.
-        condition: which rows to keep, those for which it is TRUE; None: all.
+        condition: keeps the rows for which it is TRUE; None: all rows.
         input_type: columns of the input.
         session: its settings.
     """
@@ -155,8 +155,8 @@ class CompiledCalc:
         all rows are kept.
 
         Args:
-            instant: milliseconds since 1970 of NOW, PROCTIME and their kin in this batch.
-            watermark: of CURRENT_WATERMARK; None: there is none here.
+            instant: milliseconds since 1970 of NOW, PROCTIME and similar functions in this batch.
+            watermark: value of CURRENT_WATERMARK; None if there is no watermark.
         """
         try:
             return self._made(batch, instant, watermark)

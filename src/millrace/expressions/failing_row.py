@@ -28,8 +28,8 @@ def tell_row(
     not called again.
 
     Args:
-        expressions: what is evaluated; the columns they read are shown.
-        evaluate: what failed of the batch.
+        expressions: the evaluated expressions; the error shows the columns they read.
+        evaluate: the evaluation that failed for the batch.
     """
     nodes = [node for each in expressions for node in _nodes(each)]
     columns = {node.index for node in nodes if isinstance(node, FieldReference)}

@@ -50,7 +50,7 @@ class CallContext:
         name: the function.
         types: of the arguments, after implicit casts.
         literals: value of each argument that is a constant; otherwise None.
-        options: what is not an expression.
+        options: arguments that are not expressions.
     """
 
     name: str
@@ -71,20 +71,20 @@ class FunctionDefinition:
 
     Attributes:
         name: upper case, or the symbol of an operator.
-        signatures: what it takes; the first that fits decides.
+        signatures: accepted arguments; the first signature that fits decides.
         result: the type of its value.
         kernel: ``kernel(site, *datums) -> datum`` over columns; None for aggregates.
         adjust: casts beyond the signature's: types of arguments to types to cast to, or None where
             they do not fit together.
         lazy: its arguments are evaluated only for the rows that need them (CASE, COALESCE, AND).
         may_fail: it raises for some values, so that a lazy function must guard it.
-        safe_with: of its arguments, each a constant or None, whether it does not fail with these.
+        safe_with: whether it cannot fail with these arguments, each a constant or None.
         of_batch: the kernel is given the `Frame` as well: the number of rows and the instant.
         deterministic: the same arguments always give the same value.
         parameters: types that a function of the user declares, shown instead of the signatures.
-        built_in: it is of the registry, or part of the language; not a function of the user.
+        built_in: it belongs to the registry or to the language, and is not a user function.
         process: `ProcessSignature` of a process table function.
-        temporal: the table of a temporal table function, and which of its columns make versions.
+        temporal: the table of a temporal table function, with its key and time columns.
         category, text, examples: for the documentation; examples are (expression, text of value).
     """
 

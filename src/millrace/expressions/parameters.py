@@ -55,7 +55,8 @@ def _up_to(target: LogicalType) -> Callable[[LogicalType], LogicalType | None]:
 
 
 def _integers(kind: LogicalType) -> LogicalType | None:
-    """An array of INT; of TINYINT and SMALLINT it is cast to."""
+    """Type for a parameter ARRAY<INT>, to which arrays of smaller integers are cast; None for
+    other types."""
     if type(kind) is not logical.ArrayType:
         return None
     element = _up_to(logical.IntType())(kind.element_type)

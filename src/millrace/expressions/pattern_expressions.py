@@ -22,7 +22,7 @@ class RowsOf:
     """A selection of the rows of a match, in order.
 
     Attributes:
-        variables: those whose rows they are; none: all.
+        variables: the variables whose rows are selected; empty: all variables.
         current: whether the row that is being looked at is the last of them.
     """
 

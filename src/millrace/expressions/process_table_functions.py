@@ -1,7 +1,7 @@
 """`process_table_function`: a definition from a user's Python function that makes a table from
 tables.
 
-What it takes is its `ProcessSignature`, part of its definition. Flink:
+Its arguments are described by a `ProcessSignature` in its definition. Flink:
 ``ProcessTableFunction``; Flink docs: "Process Table Functions".
 """
 
@@ -64,9 +64,9 @@ class ProcessArgument:
     """An argument of a process table function.
 
     Attributes:
-        type: of a value; of a table, the ROW it must be, or None: any.
-        made: makes what the function gets of a row; None: a `Row`.
-        optional: whether it may be left out, and is the default then.
+        type: type of a value, or row type of a table; None: any rows.
+        made: converts a row for the function; None: the function gets a `Row`.
+        optional: whether it may be omitted; it has the default value then.
     """
 
     name: str
@@ -95,10 +95,10 @@ class StateEntry:
     """A state entry per partition, which the function gets before its arguments.
 
     Attributes:
-        ttl: ms after which it is forgotten when nothing was written; 0: never; None: as long as the
-            session's state lives.
-        made: makes the value of a partition without one.
-        types: of the value; of the elements; of keys and values. None: they are pickled.
+        ttl: ms without a write after which the entry expires; 0: never; None: the session's
+            setting.
+        made: makes the initial value of a partition.
+        types: types of the value, of the elements, or of keys and values; None: values are pickled.
     """
 
     name: str
@@ -113,9 +113,9 @@ class ProcessSignature:
     """Arguments, state and result of a process table function.
 
     Attributes:
-        takes_context: whether the first parameter is the context; of ``eval`` and ``on_timer``.
+        takes_context: whether the first parameter of ``eval`` and of ``on_timer`` is the context.
         has_timers: whether there is a method ``on_timer``.
-        changes: kinds of its rows.
+        changes: row kinds that the function emits.
     """
 
     function: Any
@@ -144,7 +144,7 @@ def process_table_function(
 
     Args:
         name: as calls and errors show it.
-        signature: what it takes and gives, and the function.
+        signature: the function with its arguments, state and result.
         deterministic: the same rows give the same rows.
     """
     return FunctionDefinition(

@@ -104,7 +104,7 @@ def function(name: str) -> FunctionDefinition:
     """The function with a name in any case.
 
     Raises:
-        FunctionResolutionError: there is none; names the nearest.
+        FunctionResolutionError: the function does not exist; the error names the nearest ones.
 
     >>> function("nullif").name
     'NULLIF'
@@ -138,7 +138,7 @@ def resolve_call(
     Args:
         definition: the function.
         arguments: with their types.
-        options: what is not an expression.
+        options: arguments that are not expressions.
 
     Raises:
         FunctionResolutionError: no signature of the function takes these types.

@@ -1,7 +1,7 @@
 """Resolved expressions: trees with resolved names and known types.
 
-They are what the binder of SQL and the Table API make, what rules rewrite, and what operators
-evaluate over columns. Names and meaning are those of Flink's ``ResolvedExpression``. They are
+The SQL binder and the Table API make them, rules rewrite them, and operators evaluate them over
+columns. Names and meaning are those of Flink's ``ResolvedExpression``. They are
 frozen, compare by structure, and can be pickled.
 
     >>> from millrace.common.types.logical.logical_type import BigIntType, BooleanType
@@ -98,10 +98,10 @@ class Call(ResolvedExpression):
     """A call of a scalar function or operator.
 
     Attributes:
-        function: what is called; `millrace.expressions.built_in` has those that rules look for.
+        function: the called function; `millrace.expressions.built_in` has those that rules need.
         arguments: implicit casts are made already.
-        options: what is not an expression, such as the unit of EXTRACT or JSON's ON EMPTY clause.
-        place: for errors; None: it stands in no statement.
+        options: parts that are not expressions, such as EXTRACT's unit or JSON's ON EMPTY clause.
+        place: position for errors; None if there is no statement.
     """
 
     function: FunctionDefinition
@@ -144,11 +144,11 @@ class AggregateCall:
     """A call of an aggregate function over input columns, for groups, windows or OVER.
 
     Attributes:
-        function: what is called.
+        function: the called function.
         arguments: positions of columns in the input row (a projection below computes them).
-        filter: position of a BOOLEAN column: only rows where it is TRUE count; or None.
-        options: what is not a column, such as IGNORE of ARRAY_AGG's IGNORE NULLS.
-        place: for errors; None: it stands in no statement.
+        filter: position of a BOOLEAN column, only whose TRUE rows count; None: all rows count.
+        options: parts that are not columns, such as IGNORE of ARRAY_AGG's IGNORE NULLS.
+        place: position for errors; None if there is no statement.
     """
 
     function: FunctionDefinition

@@ -62,7 +62,7 @@ def scalar_function(
         declared: how the program says the type of the value, for errors.
 
     Raises:
-        FunctionResolutionError: there is no such ``func_type``.
+        FunctionResolutionError: the ``func_type`` is unknown.
 
     Example:
         >>> scalar_function("ADD_ONE", lambda value: value + 1, "BIGINT").name

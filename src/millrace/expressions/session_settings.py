@@ -18,7 +18,7 @@ class SessionSettings:
         instant: milliseconds since 1970 of CURRENT_TIMESTAMP in batch mode, where one instant
             holds for the whole query; None: the instant of each batch (Flink evaluates per row,
             here an epoch has one instant).
-        legacy_cast: ``table.exec.legacy-cast-behaviour``: CAST gives null where it would fail.
+        legacy_cast: ``table.exec.legacy-cast-behaviour``: CAST returns NULL instead of failing.
         job_parameters: ``pipeline.global-job-parameters``, for functions of the user.
         async_scalar: how asynchronous functions of the user are called.
     """

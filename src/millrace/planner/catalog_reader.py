@@ -122,7 +122,7 @@ class ResolvedTable:
         accepts: the row kinds its sink takes; empty: all of them (the sink is asked later).
         bounded: whether its source ends.
         lookup: whether it can be looked up by key (the right side of a look-up join).
-        source: whatever the catalog hands on to the translation; the planner does not look inside.
+        source: an object that the catalog passes to the translation; the planner does not use it.
     """
 
     path: tuple[str, ...]
@@ -168,8 +168,8 @@ class ResolvedView:
         query: the tree of a view that was made of a table or a query (``createTemporaryView``),
             or the SQL text.
         names: of its columns, if the view names them, else none.
-        catalog: what the names in the text mean: they are found from the catalog and database
-            that were the current ones when the view was made. None: as in the query around it.
+        catalog: resolves the names in the text, from the catalog and database that were current
+            when the view was made; None: as in the query around the view.
     """
 
     path: tuple[str, ...]
@@ -184,7 +184,7 @@ class ResolvedModel:
     """A model of a catalog.
 
     Attributes:
-        scorer: what the workers call; the planner asks for its ``version`` only.
+        scorer: the object that the workers call; the planner reads only its ``version``.
     """
 
     path: tuple[str, ...]

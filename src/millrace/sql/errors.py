@@ -12,7 +12,7 @@ class SqlParserError(JobDefinitionError):
     """A text is not a valid Flink SQL statement. Flink: ``SqlParserException``.
 
     Args:
-        reason: what is wrong, and what was expected instead.
+        reason: the error, and what was expected instead.
         text: the whole text that was parsed.
         position: where in it.
 

@@ -34,7 +34,7 @@ def parse_statement(text: str) -> Statement:
     """The only statement of a text; a semicolon may follow it.
 
     Raises:
-        SqlParserError: it is none, or more than one.
+        SqlParserError: the text is not a statement, or has more than one.
     """
     return _parsed(text, _only_statement)
 

@@ -33,11 +33,11 @@ class ColumnAccumulator(ABC):
     """
 
     retracts = True
-    """Whether ``signs`` of -1 take a row back."""
+    """Whether the accumulator supports retractions: ``signs`` of -1."""
     takes_nulls = False
     """Whether rows count whose arguments are null, where values are counted for it."""
     in_order = False
-    """Whether the value depends on the order of rows, so that slices are not put together."""
+    """Whether the value depends on the order of rows, so that slices cannot be merged."""
 
     context = FunctionContext({})
     """For functions of the user."""
@@ -62,7 +62,7 @@ class ColumnAccumulator(ABC):
             slots: of each row.
             columns: changed in place.
             arguments: columns of the rows.
-            signs: +1 or -1 of each row; None: all are +1.
+            signs: +1 or -1 for each row; None if all are +1.
         """
 
     def running(
@@ -75,13 +75,13 @@ class ColumnAccumulator(ABC):
         """The accumulator's columns after each row; the rows of a slot are adjacent and in order.
 
         Args:
-            carry: its columns before, a value per slot.
-            begins: the place of each slot's first row.
+            carry: the columns before these rows, a value per slot.
+            begins: position of each slot's first row.
             arguments: columns of the rows.
-            counted: which rows are added; None: all.
+            counted: mask of the rows that are added; None: all rows.
 
         Returns:
-            None: it adds rows of a slot one by one only.
+            None if the accumulator can only add the rows of a slot one by one.
         """
         return None
 

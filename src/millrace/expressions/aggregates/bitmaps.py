@@ -1,5 +1,5 @@
-"""Accumulators of BITMAP_BUILD_AGG, BITMAP_AND_AGG, BITMAP_OR_AGG and BITMAP_XOR_AGG, and of those
-that give the number of elements."""
+"""Accumulators of BITMAP_BUILD_AGG, BITMAP_AND_AGG, BITMAP_OR_AGG and BITMAP_XOR_AGG, and of the
+functions that return their cardinality."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["BitmapAccumulator", "CountedBitmapAccumulator", "XorBitmapAccumulato
 
 
 class _Bitmaps(ColumnAccumulator):
-    """An aggregate of bitmaps, or of numbers that are bitmaps of one element each.
+    """An aggregate of bitmaps, or of numbers, each of which is a bitmap of one element.
 
     A group is bytes, replaced by others when a batch has rows of it: what an aborted epoch goes
     back to is then the old bytes.
@@ -40,7 +40,7 @@ class _Bitmaps(ColumnAccumulator):
     def _groups(
         self, slots: Slots, values: pa.Array, signs: Signs
     ) -> Iterator[tuple[int, pa.Array, NDArray[np.int64]]]:
-        """Slots with their values that are not null, and the signs of these."""
+        """Slots with their values other than NULL, and the signs of these values."""
         if self._builds:
             values = values.cast(pa.int32())
         weights = np.ones(len(slots), np.int64) if signs is None else signs.astype(np.int64)
@@ -67,7 +67,7 @@ class _Bitmaps(ColumnAccumulator):
 
 
 class BitmapAccumulator(_Bitmaps):
-    """AND, OR and BUILD where no rows are taken back. Column: the bitmap, None of no rows.
+    """AND, OR and BUILD over rows that are never retracted. Column: the bitmap, None without rows.
 
     Args:
         argument_types: BITMAP, or INT of BUILD.
@@ -117,8 +117,7 @@ class BitmapAccumulator(_Bitmaps):
 
 
 class XorBitmapAccumulator(_Bitmaps):
-    """XOR: a bitmap that is taken back is XORed once more. Columns: the bitmap, and the number of
-    rows."""
+    """XOR: a retracted bitmap is XORed once more. Columns: the bitmap, and the number of rows."""
 
     def columns(self) -> tuple[np.dtype[Any], ...]:
         return np.dtype(object), np.dtype(np.int64)
@@ -149,9 +148,9 @@ class XorBitmapAccumulator(_Bitmaps):
 
 
 class CountedBitmapAccumulator(_Bitmaps):
-    """AND, OR and BUILD where rows may be taken back: how often each number is there. Columns: the
-    numbers in order, how often each is there, and the number of rows. Flink:
-    ``BitmapAndWithRetractAggFunction`` and its kin.
+    """AND, OR and BUILD over rows that may be retracted. Columns: the numbers in order, the count
+    of each number, and the number of rows. Flink: ``BitmapAndWithRetractAggFunction`` and similar
+    classes.
 
     Args:
         argument_types: BITMAP, or INT of BUILD.

@@ -102,7 +102,7 @@ def caster(
         safe: TRY_CAST: null for what cannot be cast.
 
     Raises:
-        FunctionResolutionError: there is no such cast.
+        FunctionResolutionError: the cast is not supported.
     """
     if not is_castable(source, target):
         raise FunctionResolutionError(

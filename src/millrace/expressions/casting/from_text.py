@@ -119,7 +119,7 @@ def nanoseconds(second: datetime, fraction: str) -> int:
     """Nanoseconds since 1970, from a whole second and the digits of its fraction.
 
     Raises:
-        ValueError: so many do not go into 64 bits.
+        ValueError: the number does not fit into 64 bits.
 
     >>> nanoseconds(datetime(1970, 1, 1, 0, 0, 1), "5")
     1500000000

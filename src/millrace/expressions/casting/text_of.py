@@ -194,7 +194,7 @@ def trimmed_or_padded(datum: Datum, target: LogicalType, fits: int | None) -> Da
     Args:
         datum: texts.
         target: CHAR or VARCHAR.
-        fits: the longest text there can be; None: not known.
+        fits: length of the longest possible text; None if it is unknown.
     """
     length = target.length  # type: ignore[attr-defined]
     if length < logical.MAX_LENGTH and (fits is None or fits > length):

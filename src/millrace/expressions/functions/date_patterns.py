@@ -73,7 +73,7 @@ def _parts(pattern: str) -> tuple[_Part, ...]:
     """The parts of a pattern.
 
     Raises:
-        EvaluationError: it is none.
+        EvaluationError: the pattern is invalid.
     """
     if pattern.count("[") > _MOST_SECTIONS:
         raise EvaluationError(f"a date pattern has at most {_MOST_SECTIONS} optional sections")

@@ -16,8 +16,8 @@ class JavaPattern:
 
     Attributes:
         compiled: Python's pattern.
-        linear: the same for RE2, which needs no more time for one text than for another; None: it
-            has something that RE2 lacks. Its groups are called ``g1``, ``g2`` and so on.
+        linear: the same pattern for RE2, which runs in linear time; None if RE2 does not support
+            it. Its groups are called ``g1``, ``g2`` and so on.
         ends: `linear` has a ``$`` at its end, which also takes the line end that may stand behind
             it, as the group ``end``. RE2 looks for it even between the two characters of one.
         same_groups: RE2 finds the same first match and groups: nothing that may be empty is

@@ -1,7 +1,7 @@
 """Filters of JSON paths such as ``?(@.price < 10 && @.name =~ /a.*/i)``, with the semantics of the
 library JsonPath.
 
-A number equals a text with its digits; what is not there equals nothing; other values of different
+A number equals a text with its digits; a missing value equals nothing; other values of different
 kinds have no order.
 """
 

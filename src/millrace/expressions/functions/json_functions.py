@@ -64,7 +64,7 @@ def _loads(text: str) -> Any:
     """The value of a JSON text.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not JSON.
     """
     return parsed_document(text, _DECODER)
 

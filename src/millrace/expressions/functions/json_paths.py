@@ -46,10 +46,10 @@ class Step:
 
         Args:
             root: the whole document, for filters.
-            must: whether a value that it does not go with is an error.
+            must: whether a value of the wrong kind is an error.
 
         Raises:
-            PathMissingError: it does not go with the value, and must.
+            PathMissingError: the step does not apply to the value, and ``must`` is set.
         """
         raise NotImplementedError
 
@@ -192,8 +192,9 @@ class Path:
         leads nowhere.
 
         Raises:
-            PathMissingError: it is strict and leads nowhere.
-            EvaluationError: it leads to more than `_MOST_VALUES`, as ``$..*..*..*`` may.
+            PathMissingError: the path is strict and leads nowhere.
+            EvaluationError: the path leads to more values than `_MOST_VALUES`, as ``$..*..*..*``
+                may.
         """
         values, definite = [document], True
         for step in self.steps:
@@ -296,7 +297,7 @@ def _relative(text: str) -> Callable[[Any, Any], Any]:
     """Function that reads a path within a filter.
 
     Raises:
-        JsonPathSyntaxError: it is none.
+        JsonPathSyntaxError: the text is not a path.
     """
     return Path(False, tuple(_PathText(text).steps())).read
 
@@ -314,12 +315,12 @@ def walk(text: str, path: str, parse: Callable[[str], Any]) -> Any:
     Args:
         text: of JSON.
         path: with ``lax`` or ``strict`` in front; strict by default.
-        parse: makes values of the text.
+        parse: parses the text.
 
     Raises:
         PathMissingError: the path is strict and leads nowhere, or to null.
-        ValueError: the path is strict and the text is no JSON.
-        EvaluationError: it is no path.
+        ValueError: the path is strict and the text is not JSON.
+        EvaluationError: the path is invalid.
     """
     read = _path(path)
     try:

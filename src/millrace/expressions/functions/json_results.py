@@ -55,7 +55,7 @@ def _allowed(
     """Refuse clauses that a function does not allow.
 
     Args:
-        known: what the function may be told to do, by event.
+        known: choices that the function allows, by event.
     """
     for clause in _clauses(context).written:
         event = clause.event

@@ -295,7 +295,7 @@ def _bound(binder: CallBinder, bound: exp.Expr, ordered: LogicalType | None) -> 
     """Bound of a frame as rows or milliseconds after the current row; None if it is unbounded.
 
     Args:
-        ordered: the type of what a RANGE is ordered by; None: bounds count rows.
+        ordered: the type by which a RANGE is ordered; None if bounds count rows.
     """
     kind = str(bound.args["kind"])
     if kind == "CURRENT ROW":

@@ -1,8 +1,8 @@
 """Calls of scalar functions: turns the syntax of their arguments into arguments and options.
 
-What is no expression is an option: ``EXTRACT(YEAR FROM x)`` is ``EXTRACT(x)`` with `TemporalUnit`,
-``TRIM(BOTH x FROM y)`` is ``TRIM(x, y)`` with `TrimSide`, clauses of JSON functions are
-`JsonClauses`.
+Arguments that are not expressions become options: ``EXTRACT(YEAR FROM x)`` is ``EXTRACT(x)`` with
+`TemporalUnit`, ``TRIM(BOTH x FROM y)`` is ``TRIM(x, y)`` with `TrimSide`, clauses of JSON functions
+are `JsonClauses`.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def function_kind(context: BindingContext, call: nodes.FunctionCall) -> Function
     """Kind of the called function.
 
     Raises:
-        SqlValidationError: there is no such function.
+        SqlValidationError: the function does not exist.
     """
     definition = definition_of(context, call)
     if definition is None and len(call.path) == 1:

@@ -1,4 +1,4 @@
-"""``TO_CHANGELOG(input => TABLE t, ...)`` and ``FROM_CHANGELOG(...)`` in FROM.
+"""The functions ``TO_CHANGELOG(input => TABLE t, ...)`` and ``FROM_CHANGELOG(...)`` in FROM.
 
 Flink docs: "Changelog Conversion".
 """
@@ -41,7 +41,7 @@ _HANDLING = ("FAIL", "SKIP")
 
 
 def bind_changelog_function(binder: FromContext, call: nodes.FunctionCall, name: str) -> RelNode:
-    """The rows that the function gives.
+    """The rows of a call of a changelog function.
 
     Raises:
         SqlValidationError: an argument is missing, unknown or not what the function takes.
@@ -51,7 +51,7 @@ def bind_changelog_function(binder: FromContext, call: nodes.FunctionCall, name:
 
 
 class _ChangelogCall:
-    """One call."""
+    """A call of a changelog function."""
 
     def __init__(self, binder: FromContext, call: nodes.FunctionCall, name: str) -> None:
         self._binder, self._call, self._name = binder, call, name
@@ -67,7 +67,7 @@ class _ChangelogCall:
         self._text("uid", "uid => 'my-function'")
 
     def to_changelog(self) -> RelNode:
-        """The changes of the table as rows."""
+        """The node that turns the table's changes into rows."""
         op = self._op_name()
         codes = []
         seen: set[str] = set()
@@ -79,7 +79,7 @@ class _ChangelogCall:
         return self._named(made, op)
 
     def from_changelog(self) -> RelNode:
-        """The rows of the table as changes."""
+        """The node that turns the table's rows into changes."""
         op = self._op_column()
         codes: dict[str, str] = {}
         seen: set[str] = set()
@@ -117,7 +117,7 @@ class _ChangelogCall:
         return self._binder.context.refusal(node, reason)
 
     def _arguments(self) -> dict[str, exp.Expr]:
-        """The nodes of arguments by name; those left out, and DEFAULT, are not there."""
+        """Syntax nodes of the arguments by name, without omitted arguments and DEFAULT."""
         parameters = _PARAMETERS[self._name]
         given: dict[str, exp.Expr] = {}
         for position, node in enumerate(self._call.arguments):
@@ -146,7 +146,7 @@ class _ChangelogCall:
         return bound.index
 
     def _descriptor(self, name: str) -> str | None:
-        """The one column that an argument names; None: it is left out."""
+        """Name of the single column in a DESCRIPTOR argument; None if the argument is omitted."""
         node = self._given.get(name)
         if node is None:
             return None
@@ -195,7 +195,7 @@ class _ChangelogCall:
         return place
 
     def _text(self, name: str, example: str) -> str | None:
-        """A constant text; None: it is left out."""
+        """Value of a constant text argument; None if the argument is omitted."""
         node = self._given.get(name)
         if node is None:
             return None
@@ -205,7 +205,7 @@ class _ChangelogCall:
         return value.value
 
     def _mapping(self, default: Sequence[tuple[str, str]]) -> Iterator[tuple[exp.Expr, str, str]]:
-        """Keys and values of op_mapping, with the nodes by which errors show them."""
+        """Keys and values of op_mapping, each with the syntax node that errors show."""
         node = self._given.get("op_mapping")
         if node is None:
             yield from ((self._call, key, value) for key, value in default)
@@ -231,7 +231,7 @@ class _ChangelogCall:
         return value.value
 
     def _operation(self, node: exp.Expr, name: str, seen: set[str]) -> str:
-        """The name of a kind of change, which must be known, and new."""
+        """Name of a change operation; refused if it is unknown or has already been seen."""
         if name not in OPERATIONS:
             raise self._refusal(
                 node,
@@ -247,7 +247,7 @@ class _ChangelogCall:
         return name
 
     def _kept(self) -> tuple[int, ...] | None:
-        """The columns that rows about deletes keep; None: all."""
+        """Positions of the columns that rows for deletes keep; None if they keep all."""
         node = self._given.get("produces_full_deletes")
         if node is None:
             return None
@@ -266,7 +266,7 @@ class _ChangelogCall:
         return keys[0] if keys else ()
 
     def _named(self, made: ToChangelog | FromChangelog, op: str | None) -> RelNode:
-        """The node with names for its columns, of which there may be two alike."""
+        """The node with names for its columns, made unique where two are equal."""
         fields = self._rows.row_type.names
         wanted = [op or "" if index is None else fields[index] for index in made.order]
         if self._time is not None:

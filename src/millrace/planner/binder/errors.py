@@ -15,9 +15,9 @@ class SqlValidationError(JobDefinitionError):
     """A query is grammatical but not valid. Flink: ``ValidationException``.
 
     Args:
-        reason: what is wrong, and what to write instead.
-        text: the whole text of the statement, or None if there is none.
-        position: where in it, or None: it is about the statement as a whole.
+        reason: the error, and what to write instead.
+        text: the whole text of the statement; None if there is no text.
+        position: place of the error in the text; None if the whole statement is wrong.
     """
 
     def __init__(self, reason: str, text: str | None = None, position: TextPosition | None = None):

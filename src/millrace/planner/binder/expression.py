@@ -52,7 +52,7 @@ class ExpressionBinder:
     Args:
         clause: of the query, for errors.
         aggregates: whether aggregate functions may stand here.
-        windows: named windows of the SELECT; None: OVER may not stand here.
+        windows: named windows of the SELECT; None if OVER is not allowed here.
     """
 
     def __init__(

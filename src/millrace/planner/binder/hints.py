@@ -35,7 +35,7 @@ def query_hints(context: BindingContext, select: exp.Select) -> tuple[tuple[str,
     """The hints behind SELECT as pairs of a name and its options.
 
     Raises:
-        SqlValidationError: there is no such hint.
+        SqlValidationError: the hint is unknown.
     """
     made: list[tuple[str, Any]] = []
     for each in written_hints(select):
@@ -67,7 +67,7 @@ def table_options(context: BindingContext, table: exp.Expr) -> tuple[tuple[str, 
     """Options that the hint behind a table sets for the table.
 
     Raises:
-        SqlValidationError: there is no such hint.
+        SqlValidationError: the hint is unknown.
     """
     options: tuple[tuple[str, str], ...] = ()
     for each in table.args.get("hints") or ():

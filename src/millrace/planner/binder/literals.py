@@ -44,7 +44,7 @@ def bind_literal(node: exp.Expr) -> ValueLiteral:
     """The constant of a literal's syntax node.
 
     Raises:
-        LiteralError: the text is none of that type.
+        LiteralError: the text is not a valid constant of the type.
     """
     if isinstance(node, exp.Literal):
         return text_literal(node.this) if node.is_string else number_literal(node.this)

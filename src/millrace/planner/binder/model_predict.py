@@ -32,7 +32,7 @@ def bind_model_predict(binder: FromContext, call: nodes.FunctionCall) -> RelNode
     """The table's rows, followed by the columns of the model's output.
 
     Raises:
-        SqlValidationError: there is no such model or column, or a type does not fit.
+        SqlValidationError: the model or a column does not exist, or a type does not fit.
     """
     given = _by_parameter(binder, call)
     data, model, columns = given.get("INPUT"), given.get("MODEL"), given.get("ARGS")

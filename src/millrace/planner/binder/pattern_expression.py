@@ -48,7 +48,7 @@ class PatternExpressionBinder:
 
     Args:
         row_type: columns of the rows.
-        variable: whose condition it is; None: it is a measure.
+        variable: the variable of the condition; None for a measure.
     """
 
     def __init__(

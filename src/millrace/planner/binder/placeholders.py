@@ -1,7 +1,7 @@
 """Placeholders for aggregates and OVER in bound expressions; a SELECT moves them into nodes.
 
 An expression of a SELECT is bound once over the rows of FROM. Then `millrace.planner.binder.select`
-replaces what is here by columns of the Aggregate and OverAggregate below it.
+replaces the placeholders by columns of the Aggregate and OverAggregate below it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def bind_table(context: BindingContext, node: exp.Table, common: CommonTables) -
     """The rows of a table, of a view or of a query in WITH.
 
     Raises:
-        SqlValidationError: there is none of that name.
+        SqlValidationError: no table has this name.
     """
     path = path_of(node)
     if len(path) == 1 and path[0] in common:

@@ -1,4 +1,5 @@
-"""Changes as rows with a code, and back. Flink: ``TO_CHANGELOG``, ``FROM_CHANGELOG``."""
+"""Conversion of changes to rows with an operation code, and back. Flink: ``TO_CHANGELOG``,
+``FROM_CHANGELOG``."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ __all__ = ["translate_from_changelog", "translate_to_changelog"]
 
 @translates(ToChangelog)
 def translate_to_changelog(node: ToChangelog, translator: Translator) -> Transformation:
-    """It runs where its input does."""
+    """The operator that turns changes into rows; it runs in the subtasks of its input."""
     codes, order = dict(node.codes), node.order
     names = node.input.row_type.names
     stay = range(len(names)) if node.kept is None else (*node.kept, *node.partition)
@@ -38,7 +39,7 @@ def translate_to_changelog(node: ToChangelog, translator: Translator) -> Transfo
 
 @translates(FromChangelog)
 def translate_from_changelog(node: FromChangelog, translator: Translator) -> Transformation:
-    """It runs where its input does."""
+    """The operator that turns rows into changes; it runs in the subtasks of its input."""
     numbers = {name: number for number, name in enumerate(OPERATIONS)}
     op = node.input.row_type.names[node.op]
     factory = partial(

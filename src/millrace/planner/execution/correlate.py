@@ -46,7 +46,7 @@ def correlate(
     input.
 
     Args:
-        columns: what is made of the function's rows, over the left row followed by the function's.
+        columns: the output columns, over the left row followed by the function's row.
         conditions: over the same, of the rows that count.
     """
     spec = CorrelateSpec(

@@ -1,9 +1,9 @@
 """`StateSignature`: the meaning of an operator's state, which decides its uid; `Provenance`: the
 meaning of an input's rows and columns.
 
-Every operator with state has a function ``state_signature``. All that changes what its state
-means, or what it has emitted, is in it. What does not is left out: names of columns, what is
-computed of its rows further on, times to live, how many subtasks it has.
+Every operator with state has a function ``state_signature``. The signature contains
+everything that changes the meaning of its state or of the rows it has emitted. It leaves out names
+of columns, computations on its rows further on, times to live, and the number of subtasks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Provenance:
     """Meaning of an input's rows: digests of their origin, and of each column.
 
     Attributes:
-        rows: of the sources, the operators with state and whatever multiplies rows.
+        rows: digest of the sources, the operators with state, and the operators that multiply rows.
         columns: of each column, made of the source's columns and of functions.
         session: settings that decide values of expressions.
         filters: of conditions on rows that are only inserted. They may change, so they are no part
@@ -94,8 +94,8 @@ class StateSignature:
     """The parts of a query that decide the meaning of an operator's state.
 
     Attributes:
-        inputs: what it reads.
-        parts: by name, what it does with them.
+        inputs: meaning of the operator's inputs.
+        parts: named parts of the operator's work, such as keys and calls.
     """
 
     inputs: tuple[Provenance, ...]

@@ -28,9 +28,9 @@ class ScanRequest:
     Attributes:
         columns: names and types of the columns to give, a part of the table's ``scan_type``.
         metadata: per metadata column among them the connector's name for it.
-        options: of the table with those of hints.
+        options: the table's options, overridden by hints.
         filter: over ``columns``; the source may leave out rows that do not satisfy it.
-        limit: so many rows are enough, or None.
+        limit: number of rows that are enough; None if there is no limit.
         batch: whether the query runs over bounded input for final results.
     """
 
@@ -50,7 +50,7 @@ class LookupRequest:
     Attributes:
         columns: names and types of the columns to give, a part of the table's ``scan_type``.
         keys: names of the columns that keys have a value of; they need not be a primary key.
-        options: of the table with those of hints; the cache is not the connector's affair.
+        options: the table's options, overridden by hints; the connector does not handle the cache.
     """
 
     table: ResolvedTable

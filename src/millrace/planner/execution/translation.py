@@ -1,6 +1,6 @@
 """`Translator`: turns a relational tree into transformations, one node at a time.
 
-How a kind of node is translated is told by a function in a module of its own:
+Each kind of node is translated by a function in a module of its own:
 
     @translates(Filter)
     def translate_filter(node: Filter, translator: Translator) -> Transformation: ...
@@ -58,12 +58,12 @@ class TranslationSettings:
 
     Attributes:
         parallelism: of operators that are not bound to one subtask.
-        batch: whether final results are wanted only, over bounded inputs.
-        session: settings of the evaluation of expressions (time zone and so on), or None: the
+        batch: whether the job reads bounded inputs and emits final results only.
+        session: settings for the evaluation of expressions (time zone and so on); None: the
             defaults.
-        state_ttl: ms after which state that nobody touched is forgotten; 0: never
+        state_ttl: ms after which unused state expires; 0: never
             (``table.exec.state.ttl``).
-        options: all options of the session by key, for what only one kind of node asks for.
+        options: all options of the session by key, for settings of a single kind of node.
     """
 
     parallelism: int = 1
@@ -78,8 +78,8 @@ class Translator:
 
     Args:
         settings: of the session.
-        modes: what is known of the nodes' changelogs; None: all
-            may update, and all consumers need -U rows.
+        modes: changelog modes of the nodes; None: all nodes may update, and all consumers need
+            -U rows.
     """
 
     def __init__(self, settings: TranslationSettings, modes: ChangelogModes | None = None) -> None:
@@ -189,8 +189,8 @@ class Translator:
         """An operator without state, which runs in the subtasks of its input.
 
         Args:
-            gives: what its rows and columns mean, for the operators with state above it: what was
-                kept of other values is of no use to them.
+            gives: meaning of its rows and columns, for the operators with state above it: they
+                cannot use state that was kept for other values.
         """
         inputs = tuple(inputs)
         parallelism = max(each.transformation.parallelism for each in inputs)
@@ -243,8 +243,8 @@ class Translator:
         """Give an operator with state the uid that the program chose.
 
         Args:
-            gives: what its rows and columns mean.
-            taken: what to raise if another operator has it.
+            gives: meaning of its rows and columns.
+            taken: error to raise if another operator has this uid.
         """
         if uid in self._uids:
             raise taken
@@ -258,8 +258,8 @@ class Translator:
         """Give a source its uid.
 
         Args:
-            identity: a text by which the source is known, whatever its columns.
-            columns: what each of its columns is in the source.
+            identity: a text that identifies the source, independent of its columns.
+            columns: identity of each column in the source.
         """
         transformation.uid = self.uid(transformation.name, identity)
         # the second scan of a table gives the same rows
@@ -281,7 +281,7 @@ class Translator:
         """Give a sink its uid.
 
         Args:
-            identity: a text by which the sink is known, whatever its rows.
+            identity: a text that identifies the sink, independent of its rows.
         """
         transformation.uid = self.uid(transformation.name, identity)
         return transformation

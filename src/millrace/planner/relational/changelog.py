@@ -1,4 +1,5 @@
-"""`ToChangelog` and `FromChangelog`: changes of rows as rows with a code, and back.
+"""`ToChangelog` and `FromChangelog`: conversion of changes to rows with an operation code, and
+back.
 
 Flink docs: "Changelog Conversion"; Flink: ``TO_CHANGELOG``, ``FROM_CHANGELOG``.
 """
@@ -30,7 +31,7 @@ _CODE = VarCharType()
 
 @dataclass(frozen=True, eq=False)
 class ToChangelog(SingleRel):
-    """A row for each change of the input, with the code of the change.
+    """One row per change of the input, with the code of the change.
 
     Attributes:
         op: name of the column of the code.
@@ -51,7 +52,7 @@ class ToChangelog(SingleRel):
 
     @property
     def order(self) -> tuple[int | None, ...]:
-        """Positions of the input's columns in those of the result; None: the code."""
+        """Position of the input column for each column of the result; None for the code."""
         return _order(self.input.row_type, self.partition, None, self.time, (None,))
 
     @cached_property
@@ -71,7 +72,7 @@ class ToChangelog(SingleRel):
 
 @dataclass(frozen=True, eq=False)
 class FromChangelog(SingleRel):
-    """A change for each row of the input, which only inserts.
+    """One change per row of the input, which only inserts.
 
     Attributes:
         op: position of the column that has the code.
@@ -91,13 +92,13 @@ class FromChangelog(SingleRel):
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Positions of the input's columns in those of the result."""
+        """Position of the input column for each column of the result."""
         found = _order(self.input.row_type, self.partition, self.op, self.time)
         return tuple(index for index in found if index is not None)
 
     @property
     def changes(self) -> frozenset[RowKind]:
-        """The kinds of its changes."""
+        """Kinds of the changes that the node emits."""
         return frozenset(OPERATIONS[name] for _, name in self.codes)
 
     @cached_property

@@ -24,7 +24,8 @@ class TableOperand:
     """A table argument of the function.
 
     Attributes:
-        argument: place among the arguments; None: the function takes no table, and is called once.
+        argument: position among the arguments; None if the function takes no table and is called
+            once.
         partition: positions of the columns of PARTITION BY.
         time: position of the column of ``on_time``.
     """
@@ -42,8 +43,8 @@ class ProcessTable(RelNode):
     Attributes:
         operands: the tables' rows, in the order of ``tables``.
         values: of the arguments that are no tables, in the places of all.
-        uid: by which its state is found again.
-        result_type: passed columns, those of the function, and ``rowtime`` where there is on_time.
+        uid: identifies its state after a restart.
+        result_type: passed columns, the function's columns, and ``rowtime`` if there is on_time.
     """
 
     function: FunctionDefinition

@@ -48,8 +48,7 @@ class RelNode:
     """A node that produces rows. Nodes are frozen, and compare by identity.
 
     Attributes:
-        place: of what asks for the node in a statement; None: nothing does by itself, or there is
-            no text.
+        place: position in the statement that asks for the node; None if there is no such text.
     """
 
     place: Place | None = field(default=None, kw_only=True, compare=False, repr=False)
@@ -78,7 +77,7 @@ class RelNode:
         """The error that this node is not supported.
 
         Args:
-            place: of the part of it that is refused; None: of the whole.
+            place: position of the part that is refused; None: the whole node.
         """
         return UnsupportedQueryError(reason, place or self.place)
 
@@ -110,8 +109,8 @@ class TableScan(RelNode):
         table: the catalog's resolved table (its schema, options, watermark and computed columns);
             the planner above this node adds computed columns and the watermark assigner.
         options: of an OPTIONS hint.
-        columns: those that are read, or None: all physical and metadata columns.
-        pushed_filter: what the source applies by itself.
+        columns: the columns that are read; None: all physical and metadata columns.
+        pushed_filter: filter that the source applies.
     """
 
     path: tuple[str, ...]
@@ -163,11 +162,11 @@ class Aggregate(SingleRel):
     """One row per group: the group's columns, then one aggregate per call.
 
     Attributes:
-        groups: positions of the columns to group by; none of them: one group of all rows.
-        grouping_sets: subsets of ``groups`` (GROUPING SETS, ROLLUP, CUBE), or None: all of them. A
-            column that a set lacks is null.
+        groups: positions of the columns to group by; empty: one group of all rows.
+        grouping_sets: subsets of ``groups`` (GROUPING SETS, ROLLUP, CUBE); None: the only set is
+            ``groups``. A column that a set lacks is NULL.
         calls: the aggregates.
-        state_ttl: ms after which a group without rows is forgotten, or None: the session's.
+        state_ttl: ms after which a group without new rows expires; None: the session's setting.
     """
 
     groups: tuple[int, ...]
@@ -206,11 +205,11 @@ class Join(RelNode):
     Attributes:
         condition: over the left row followed by the right one.
         lateral: the right side has `OuterReference`s (level 1) to the left row: a correlated
-            subquery, LATERAL TABLE, UNNEST, or a look-up; rules remove them where they can.
+            subquery, LATERAL TABLE, UNNEST, or a look-up; rules remove them if possible.
         names: of the columns of the result, unique.
         hints: options of LOOKUP, BROADCAST and so on, by name.
-        state_ttl: ms after which rows of the left and the right side are forgotten, or None: the
-            session's.
+        state_ttl: ms after which rows of the left and the right side expire; None: the session's
+            setting.
     """
 
     left: RelNode
@@ -292,7 +291,7 @@ class TableFunctionKind(Enum):
 class TableFunctionScan(RelNode):
     """The rows that a table function returns for its arguments.
 
-    Its arguments have `OuterReference`s where it stands on the right of a lateral join.
+    Its arguments have `OuterReference`s if it stands on the right of a lateral join.
 
     Attributes:
         ordinality: whether the last column has the number of the row, from 1 (WITH ORDINALITY).

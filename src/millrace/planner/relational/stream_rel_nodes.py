@@ -175,7 +175,7 @@ class OverGroup:
 
     Attributes:
         rows: whether bounds count rows, else they are of the order column's values (ms for times).
-        preceding: the lower bound; None: unbounded.
+        preceding: the lower bound; None if it is unbounded.
         following: the upper bound, 0: the current row.
     """
 
@@ -271,7 +271,7 @@ class QuantifiedVariable:
     """A variable of PATTERN, and the number of consecutive rows it matches.
 
     Attributes:
-        most: None: without an end.
+        most: the greatest number of rows; None if it is unbounded.
         reluctant: whether it takes as few rows as possible.
     """
 
@@ -311,7 +311,7 @@ class Match(SingleRel):
         definitions: by variable the condition of its rows; of others any row is taken.
         measures: names and expressions.
         skip_to: the variable of SKIP TO FIRST and LAST.
-        within: a match takes less than so many ms; None: no limit.
+        within: a match takes less than this time in ms; None if there is no limit.
     """
 
     partition: tuple[int, ...]

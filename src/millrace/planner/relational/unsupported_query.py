@@ -16,7 +16,7 @@ class UnsupportedQueryError(JobDefinitionError):
 
     Args:
         reason: what cannot be done, and what to write instead.
-        place: of the part of the statement that asks for it; None: it stands in none.
+        place: position of the part of the statement that asks for it; None if there is no text.
         further: a second sentence and its place, of what makes it impossible.
     """
 

@@ -2,8 +2,8 @@
 them.
 
 A correlated predicate is pulled up through the query, with the columns it reads, until it is a
-condition of the join that replaces the query. Aggregates are grouped by those columns; so they
-have no row where nothing is found, and what the query gives there stands beside it.
+condition of the join that replaces the query. Aggregates are grouped by those columns, so they
+have no row if nothing is found; the query's values for this case are kept separately.
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ class Decorrelated:
 
     Attributes:
         rows: the query's columns first, then those that the predicates read.
-        predicates: over ``rows``, with level-1 references to the row around it.
-        empty: values of the query's columns for a row around it that it finds nothing for, if it
-            gives a row there: COUNT is 0. None: it gives none. A query without references has
-            none: over a stream a count of no rows gives no row, in batch mode always one.
+        predicates: over ``rows``, with level-1 references to the outer row.
+        empty: values of the query's columns for an outer row for which it finds nothing, if it
+            returns a row then: COUNT is 0. None if it returns no row, and for a query without
+            references: a count of no rows gives no row in a stream, and always one in batch mode.
     """
 
     rows: RelNode
@@ -87,11 +87,11 @@ def decorrelated(rows: RelNode, around: RelNode | None = None) -> Decorrelated:
     """The query without references to the outer row.
 
     Args:
-        around: the rows around it. Where a predicate below an aggregate, a LIMIT or OVER is no
-            equality, the query is asked of each distinct row of what it reads of them.
+        around: the outer rows. If a predicate below an aggregate, a LIMIT or OVER is not an
+            equality, the query is joined to each distinct row of the outer columns it reads.
 
     Raises:
-        UnsupportedQueryError: a reference stands where it cannot be pulled out.
+        UnsupportedQueryError: a reference cannot be pulled out of its place.
     """
     if not has_outer(rows, 1):
         return Decorrelated(rows)
@@ -330,7 +330,7 @@ def filled(
     nothing.
 
     Args:
-        first: where they begin.
+        first: position of the first of these columns.
         mark: the column of `with_mark`.
     """
     columns = []

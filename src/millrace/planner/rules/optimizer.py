@@ -26,7 +26,7 @@ def optimized(rows: RelNode, changelogs: SourceChangelogs | None = None) -> RelN
     """The tree to run, made from a bound tree.
 
     Args:
-        changelogs: how those of sources are taken, by default as streams without duplicates.
+        changelogs: options for the sources' changelogs, by default for streams without duplicates.
 
     Raises:
         UnsupportedQueryError: no join can stand for a correlated query, or a table lacks the

@@ -28,11 +28,11 @@ __all__ = ["with_reused_subplans"]
 def with_reused_subplans(roots: Sequence[RelNode], sources: bool = True) -> list[RelNode]:
     """The trees with their equal parts shared.
 
-    What is not deterministic stays apart, with all above it: two calls of ``RAND()`` give two
-    numbers. Sinks do, too.
+    Nondeterministic nodes are not shared, nor are the nodes above them: two calls of ``RAND()``
+    give two numbers. Sinks are not shared either.
 
     Args:
-        sources: whether scans with their projections and filters are shared, or only what is above.
+        sources: whether scans with their projections and filters are shared, or only nodes above.
     """
     reuse = _Reuse(sources)
     return [reuse.shared(root) for root in roots]

@@ -52,7 +52,7 @@ class CatalogObjects(Protocol):
         """Whether a plan contains a table's schema and options besides its name.
 
         Raises:
-            JobDefinitionError: it is in this program only.
+            JobDefinitionError: the table exists only in this program.
         """
         ...
 
@@ -60,10 +60,10 @@ class CatalogObjects(Protocol):
         """The table with a name.
 
         Args:
-            definition: the table as the plan has it, without what reads and writes its rows.
+            definition: the table as the plan contains it, without its source and sink.
 
         Raises:
-            JobDefinitionError: there is none, or it is another one now.
+            JobDefinitionError: the table does not exist, or has changed.
         """
         ...
 
@@ -71,7 +71,7 @@ class CatalogObjects(Protocol):
         """Name of a user function.
 
         Raises:
-            JobDefinitionError: it has none.
+            JobDefinitionError: the function has no name.
         """
         ...
 
@@ -79,7 +79,7 @@ class CatalogObjects(Protocol):
         """The user function with a name.
 
         Raises:
-            JobDefinitionError: there is none.
+            JobDefinitionError: the function does not exist.
         """
         ...
 
@@ -106,7 +106,7 @@ def written_plan(roots: Sequence[RelNode], objects: CatalogObjects) -> dict[str,
     """Trees as JSON.
 
     Raises:
-        JobDefinitionError: something of them is in this program only.
+        JobDefinitionError: a part of the trees exists only in this program.
     """
     writer = _Writer(objects)
     ends = [writer.node(root) for root in roots]
@@ -117,7 +117,7 @@ def plan_of(written: Mapping[str, Any], objects: CatalogObjects) -> list[RelNode
     """The trees of JSON written by `written_plan`.
 
     Raises:
-        JobDefinitionError: it is not of this form, or names what there is no more.
+        JobDefinitionError: the JSON is invalid, or names an object that no longer exists.
     """
     reader = _Reader(objects)
     try:

@@ -1,8 +1,8 @@
 """Flink's query language as trees of sqlglot nodes: the node of each piece of syntax.
 
-Nodes of sqlglot are used where they mean what Flink means (``exp``), and classes of
-`millrace.sql.dialect.nodes` where sqlglot has none (``nodes``). No function is normalised: every
-call is a `FunctionCall` by name, for the binder to look up. Every node knows its place:
+Nodes of sqlglot (``exp``) are used if they have Flink's meaning, and classes of
+`millrace.sql.dialect.nodes` (``nodes``) if sqlglot has no such node. No function is normalised:
+every call is a `FunctionCall` by name, for the binder to look up. Every node knows its place:
 `millrace.sql.position.position_of(node)`, made of ``line``, ``col``, ``start``, ``end`` in
 ``node.meta``.
 Lists are Python lists, flags True or absent. `millrace.sql.dialect.printer.to_sql` prints a tree;

@@ -1,6 +1,6 @@
 """Parser of expressions: operators by precedence, predicates, names, constructors.
 
-Precedences are those of Calcite, whose parser Flink's is made of: OR, AND, NOT, IS, comparisons,
+Precedences are those of Calcite, on which Flink's parser is based: OR, AND, NOT, IS, comparisons,
 BETWEEN/IN/LIKE, +/-, then ``*``, ``/``, ``%`` and ``||`` together, signs.
 """
 

@@ -1,6 +1,6 @@
 """Printer of syntax trees; parsing the text again gives an equal tree.
 
-Not sqlglot's generator, which rewrites what it prints for the sake of other databases.
+It does not use sqlglot's generator, which rewrites queries for other databases.
 """
 
 from __future__ import annotations

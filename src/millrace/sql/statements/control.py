@@ -109,7 +109,7 @@ class Show(Statement):
     Attributes:
         path: after FROM or IN: a catalog or database; of COLUMNS and PARTITIONS the table.
         pattern: after LIKE or ILIKE.
-        like: LIKE or ILIKE where there is a pattern.
+        like: LIKE or ILIKE if there is a pattern.
         negated: NOT LIKE.
         partition: of SHOW PARTITIONS: only these.
     """

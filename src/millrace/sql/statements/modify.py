@@ -29,7 +29,7 @@ class Insert(Statement):
     """``INSERT INTO name PARTITION (...) (columns) query``.
 
     Attributes:
-        columns: names, or paths of nested fields; none: all, in the order of the table.
+        columns: names, or paths of nested fields; empty: all columns, in the order of the table.
         hints: of ``INSERT INTO name /*+ OPTIONS('a'='b') */``: the options.
         conflict: of ``ON CONFLICT DO ...``: ERROR, NOTHING or DEDUPLICATE.
     """
