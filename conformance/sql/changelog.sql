@@ -29,7 +29,7 @@ SELECT customer, COUNT(DISTINCT product), COUNT(*) FILTER (WHERE amount > 5) FRO
 -- changelog
 SELECT n, COUNT(*) FROM (SELECT customer, COUNT(*) AS n FROM orders WHERE id < 12 GROUP BY customer) GROUP BY n;
 -- program: maximum_that_falls
--- differs: changes are net: what goes and comes back with one change of the input does not show
+-- differs: changes are net: a row that disappears and reappears with one change of the input shows no change
 -- changelog
 SELECT MAX(least), MIN(least) FROM (SELECT product, MIN(price) AS least FROM orders GROUP BY product);
 -- program: filter_above_an_aggregate
@@ -48,7 +48,7 @@ SELECT product || CAST(n AS STRING), id FROM (SELECT *, ROW_NUMBER() OVER (PARTI
 -- changelog
 SELECT product, id FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY product ORDER BY price DESC) AS n FROM orders) WHERE n = 2;
 -- program: top_of_an_aggregate
--- differs: changes are net: what goes and comes back with one change of the input does not show
+-- differs: changes are net: a row that disappears and reappears with one change of the input shows no change
 -- changelog
 SELECT customer, s FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY s DESC) AS n FROM
   (SELECT customer, SUM(amount) AS s FROM orders WHERE id < 15 GROUP BY customer)) WHERE n <= 2;
@@ -90,7 +90,7 @@ SELECT product, SUM(amount) FROM orders WHERE id < 5 GROUP BY GROUPING SETS ((pr
 -- changelog
 SELECT v FROM (VALUES (3), (1), (2)) AS t (v);
 -- program: join_of_changes
--- differs: a join takes rows back and gives others, -D and +I, where Flink passes -U and +U on
+-- differs: a join retracts rows with -D and adds rows with +I; Flink passes -U and +U on
 -- changelog
 SELECT a.product, n, m FROM (SELECT product, COUNT(*) AS n FROM orders WHERE id < 6 GROUP BY product) a
 JOIN (VALUES ('apple', 1), ('fig', 2)) AS b (product, m) ON a.product = b.product;

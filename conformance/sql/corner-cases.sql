@@ -39,7 +39,7 @@ SELECT a.i, b.i FROM nums a LEFT JOIN nums b ON a.l = b.l;
 -- program: not_in_with_null
 SELECT a.i FROM nums a WHERE a.l NOT IN (SELECT l FROM nums);
 -- program: correlated_scalars
--- differs: a correlated query with an aggregate compares in any way; Flink plans equality only
+-- differs: a correlated query with an aggregate may use any comparison; Flink plans only equality
 SELECT i, (SELECT COUNT(*) FROM nums b WHERE b.i < a.i), (SELECT MAX(s) FROM nums b WHERE b.i = a.i) FROM nums a;
 -- program: rollup_and_grouping
 SELECT bidder, item, SUM(price) FROM bids WHERE id < 12 GROUP BY ROLLUP (bidder, item) HAVING GROUPING(item) = 1;
@@ -130,17 +130,17 @@ CREATE VIEW v AS SELECT a.id, b.id FROM bids AS a JOIN bids AS b ON a.id = b.id;
 -- program: view_with_an_alias_twice
 CREATE VIEW v AS SELECT id AS x, price AS x FROM bids;
 -- program: view_with_a_star_and_its_column
--- differs: a column that * has given gets a number behind its name, as in a query; Flink refuses it
+-- differs: a column from * gets a number after its name, as in a query; Flink refuses it
 CREATE VIEW v AS SELECT *, id FROM bids;
 SELECT id0 FROM v WHERE id < 2;
 -- program: overlay_of_no_characters
--- differs: nothing is replaced, as documented; Flink drops what is behind
+-- differs: nothing is replaced, as documented; Flink drops the rest of the text
 SELECT OVERLAY('abcdef' PLACING 'X' FROM 2 FOR 0), OVERLAY(s PLACING '' FROM 2) FROM nums;
 -- program: rows_of_an_interval
--- differs: a bound of ROWS is a number; Flink takes the milliseconds of an interval for one
+-- differs: a bound of ROWS is a number; Flink uses the milliseconds of an interval as the number
 SELECT id, COUNT(*) OVER (ORDER BY ts ROWS BETWEEN INTERVAL '0.001' SECOND PRECEDING AND CURRENT ROW) FROM bids WHERE id < 4;
 -- program: null_without_a_type
--- differs: NULL takes its type from what is around it; Flink wants a CAST
+-- differs: NULL gets its type from its context; Flink requires a CAST
 SELECT i + NULL, s LIKE NULL, GREATEST(i, NULL) FROM nums WHERE i = 1;
 -- program: range_by_a_number_over_time
 SELECT id, COUNT(*) OVER (ORDER BY ts RANGE BETWEEN 3 PRECEDING AND CURRENT ROW) FROM bids;

@@ -5,7 +5,7 @@ SELECT a AND b, a OR b, NOT a, a IS TRUE, a IS NOT FALSE, b IS UNKNOWN FROM (VAL
 -- program: typeof
 SELECT TYPEOF(1), TYPEOF(1.5), TYPEOF('abc'), TYPEOF(CAST(NULL AS BIGINT)), TYPEOF(ARRAY[1, 2]), TYPEOF(ROW(1, 'a')), TYPEOF(TIMESTAMP '2024-01-01 00:00:00.123'), TYPEOF(MAP['a', 1]);
 -- program: out_of_bounds
--- differs: what is not there is NULL, as documented; Flink gives -1, as its elements are NOT NULL
+-- differs: a missing element is NULL, as documented; Flink gives -1, because its elements are NOT NULL
 SELECT ARRAY[1, 2][9], MAP['a', 1]['z'];
 -- program: arrays
 SELECT ARRAY[1, 2, 3][1], CARDINALITY(ARRAY[1, 2]), ELEMENT(ARRAY[7]), ARRAY['a', 'b'];
@@ -25,7 +25,7 @@ SELECT JSON_QUERY('{"a": [1, 2]}', '$.a'), JSON_QUERY('{"a": 1}', '$.a'), JSON_Q
 -- program: json_constructors
 SELECT JSON_OBJECT('a' VALUE 1, 'b' VALUE CAST(NULL AS STRING)), JSON_OBJECT('b' VALUE CAST(NULL AS STRING) ABSENT ON NULL), JSON_ARRAY(1, 'x', TRUE), JSON_STRING('a"b'), JSON_QUOTE('a"b'), JSON_UNQUOTE('"ab"');
 -- program: json_value_of_a_text_as_a_number
--- differs: a number in a text is read as one; Flink fails with a ClassCastException
+-- differs: a number in a text is read as a number; Flink fails with a ClassCastException
 SELECT JSON_VALUE('{"a": "1.5"}', '$.a' RETURNING DOUBLE);
 -- program: wrong_json
 SELECT JSON_VALUE('{oops', '$.a'), JSON_EXISTS('{oops', '$.a'), JSON_QUERY('{oops', '$.a');

@@ -43,13 +43,13 @@ SELECT ARRAY_APPEND(ARRAY['a'], 'bcd');
 -- program: append_a_null
 SELECT CAST(ARRAY_APPEND(ARRAY[1], CAST(NULL AS INT)) AS STRING);
 -- program: array_index_of_a_column
--- differs: what is not there is NULL, also of a type that is NOT NULL; Flink gives -1
+-- differs: a missing element is NULL, even if its type is NOT NULL; Flink gives -1
 SELECT x, ARRAY[1, 2][x] FROM (VALUES (1), (2), (3)) AS t (x);
 -- program: array_index_of_a_column_below_one
--- differs: what is not there is NULL, also of a type that is NOT NULL; Flink gives -1
+-- differs: a missing element is NULL, even if its type is NOT NULL; Flink gives -1
 SELECT x, ARRAY[1, 2][x] FROM (VALUES (0)) AS t (x);
 -- program: map_key_of_a_wider_number
--- differs: what is not there is NULL, also of a type that is NOT NULL; Flink gives -1
+-- differs: a missing element is NULL, even if its type is NOT NULL; Flink gives -1
 SELECT MAP[1, 'x'][CAST(1 AS BIGINT)], MAP['ab', 1]['ab '], MAP[1, 'x'][CAST(NULL AS INT)];
 -- program: array_of_mixed_types
 SELECT ARRAY[1, 2.5], ARRAY[CAST(1 AS BIGINT), 2], ARRAY['a', 'bcd'], TYPEOF(ARRAY[1, 2.5]), TYPEOF(ARRAY['a', 'bcd']), TYPEOF(MAP['a', 1, 'bc', 2.5]);

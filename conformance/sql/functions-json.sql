@@ -183,8 +183,8 @@ SELECT JSON_VALUE(j, '$.a' RETURNING INTEGER DEFAULT 7 ON ERROR) FROM (VALUES ('
 -- differs: Flink's job fails with a ClassCastException; here an integer is a DOUBLE too
 SELECT JSON_VALUE(j, '$.a' RETURNING DOUBLE) FROM (VALUES ('{"a": 5}')) AS t (j);
 -- program: quoting_beyond_the_first_plane
--- differs: Flink writes five hexadecimal digits and half of the character again, which is no JSON
+-- differs: Flink writes five hexadecimal digits and half of the character again, so its result is not JSON
 SELECT JSON_QUOTE('😀');
 -- program: quoting_control_characters
--- differs: Flink leaves characters below 0x20 as they are, which is no JSON
+-- differs: Flink does not escape characters below 0x20, so its result is not JSON
 SELECT JSON_QUOTE(CHR(1));

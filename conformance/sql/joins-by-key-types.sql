@@ -10,14 +10,14 @@ SELECT id, y FROM a JOIN b ON a.k = b.k;
 -- program: full_by_doubles
 SELECT id, y FROM a FULL JOIN b ON a.k = b.k;
 -- program: inner_by_doubles_in_batch (batch)
--- differs: a batch gives what a stream gives; in Flink's batch mode NaN finds nothing and -0.0 finds 0.0
+-- differs: batch and stream have the same result; in Flink's batch mode NaN matches nothing and -0.0 matches 0.0
 SELECT id, y FROM a JOIN b ON a.k = b.k;
 -- program: inner_by_a_float_and_a_double
 SELECT id, y FROM (SELECT CAST(k AS FLOAT) AS k, id FROM a) AS a JOIN b ON a.k = b.k;
 -- program: semi_by_doubles
 SELECT id FROM a WHERE k IN (SELECT k FROM b);
 -- program: not_distinct_doubles
--- differs: IS NOT DISTINCT FROM compares floating point numbers by value, as it does outside of joins
+-- differs: IS NOT DISTINCT FROM compares floating point numbers by value, as outside of joins
 SELECT id, y FROM a JOIN b ON a.k IS NOT DISTINCT FROM b.k;
 -- program: cross_compared
 SELECT id, y FROM a, b WHERE a.k <= b.k AND a.k >= b.k;

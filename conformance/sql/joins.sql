@@ -69,7 +69,7 @@ SELECT id FROM orders WHERE NOT (amount < ANY (SELECT id FROM bids WHERE id > 3)
 -- program: not_all
 SELECT name FROM customers WHERE NOT (age > ALL (SELECT 7 * amount FROM orders));
 -- program: all_of_nothing
--- differs: a comparison with ALL rows of none is TRUE, as in standard SQL
+-- differs: a comparison with ALL of no rows is TRUE, as in standard SQL
 SELECT name FROM customers WHERE age > ALL (SELECT amount FROM orders WHERE amount > 100);
 -- program: interval_join
 SELECT b.id, s.id, s.carrier FROM bids b, shipments s WHERE b.id = s.bid AND s.ts BETWEEN b.ts - INTERVAL '1' HOUR AND b.ts + INTERVAL '1' HOUR;

@@ -31,7 +31,7 @@ SELECT id, ROW_NUMBER() OVER (PARTITION BY item ORDER BY price) FROM bids WHERE 
 -- program: any_order_over_updates
 SELECT item, n, SUM(n) OVER (ORDER BY n) FROM (SELECT item, COUNT(*) AS n FROM bids GROUP BY item);
 -- program: rank_in_any_order
--- differs: RANK as in SQL and in batch mode; Flink's stream gives the number of the last of equal rows
+-- differs: RANK works as in SQL and in batch mode; Flink's stream gives the number of the last of equal rows
 SELECT id, RANK() OVER (ORDER BY price / 10) FROM bids WHERE id < 12;
 -- program: any_order_descending_is_refused
 SELECT id, SUM(price) OVER (ORDER BY price DESC) FROM bids;
@@ -42,7 +42,7 @@ SELECT id, RANK() OVER (PARTITION BY item ORDER BY ts), DENSE_RANK() OVER (PARTI
 -- program: following_is_refused
 SELECT id, SUM(price) OVER (ORDER BY ts ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) FROM bids;
 -- program: lag_of_rows_with_one_time
--- differs: LAG counts rows; in Flink rows of one time have the same, that of the last of them
+-- differs: LAG counts rows; in Flink all rows with the same time get the result of the last of them
 SELECT id, LAG(price) OVER (PARTITION BY item ORDER BY ts), LAG(price, 2) OVER (PARTITION BY item ORDER BY ts) FROM bids;
 -- program: lag
 SELECT id, LAG(price) OVER (PARTITION BY item ORDER BY ts), LAG(price, 2) OVER (PARTITION BY item ORDER BY ts) FROM bids WHERE id BETWEEN 14 AND 40;

@@ -54,7 +54,7 @@ SELECT 1 + 2, 'text', TRUE, CAST(NULL AS INT);
 -- program: batch_select (batch)
 SELECT id, customer FROM orders WHERE amount >= 8;
 -- program: empty_numbers_in_csv
--- differs: a number that is empty in a CSV file is NULL here; Flink fails unless csv.null-literal says so
+-- differs: an empty number in a CSV file is NULL here; Flink fails unless csv.null-literal is set
 CREATE TABLE as_is (name STRING, city STRING, age INT)
 WITH ('connector' = 'filesystem', 'path' = '${data}/customers.csv', 'format' = 'csv');
 SELECT name, age FROM as_is;

@@ -32,7 +32,7 @@ SELEC 1;
 -- program: help_in_sql
 SHOW FUNCTIONS LIKE 'concat%';
 -- program: unload_module
--- differs: there is one module, core, which stays
+-- differs: the only module is core, and it cannot be unloaded
 UNLOAD MODULE core;
 SHOW MODULES;
 -- program: analyze_in_streaming

@@ -54,10 +54,10 @@ SELECT x FROM l WHERE EXISTS (SELECT * FROM r WHERE k > 9);
 -- program: exists_uncorrelated
 SELECT x FROM l WHERE EXISTS (SELECT * FROM r WHERE k = 3);
 -- program: exists_with_two_conditions
--- differs: Flink joins by equality alone; here any condition may refer to the outer row
+-- differs: Flink joins only by equality; here any condition may refer to the outer row
 SELECT x FROM l WHERE EXISTS (SELECT * FROM r WHERE r.k = l.k AND r.y > l.x);
 -- program: not_exists_with_an_unequal_condition
--- differs: Flink joins by equality alone; here any condition may refer to the outer row
+-- differs: Flink joins only by equality; here any condition may refer to the outer row
 SELECT x FROM l WHERE NOT EXISTS (SELECT * FROM r WHERE r.k > l.k);
 -- program: exists_or_a_condition
 SELECT x FROM l WHERE k = 1 OR EXISTS (SELECT * FROM r WHERE r.k = 3);
@@ -93,7 +93,7 @@ SELECT x FROM l JOIN r;
 -- differs: Flink loses rows for which the lateral query counts nothing; a query without GROUP BY always has one row
 SELECT name, n FROM customers c, LATERAL (SELECT COUNT(*) AS n FROM orders o WHERE o.customer = c.name);
 -- program: lateral_top_one
--- differs: Flink refuses ORDER BY and LIMIT in a lateral query outside of a few forms; here they are the first rows per outer row
+-- differs: Flink refuses ORDER BY and LIMIT in most lateral queries; here they select the first rows per outer row
 SELECT name, id FROM customers c, LATERAL (SELECT id FROM orders o WHERE o.customer = c.name ORDER BY price DESC LIMIT 1);
 -- program: three_outer_joins
 SELECT l.x, r.y, c.city FROM l LEFT JOIN r ON l.k = r.k LEFT JOIN customers c ON c.age > l.k + 40;

@@ -54,7 +54,7 @@ SELECT CAST(TO_TIMESTAMP_LTZ(0, 3) AS STRING);
 -- differs: Flink gives 23:00 of the day before, with the offset of the evening; here the day's first hour
 SELECT CAST(FLOOR(TO_TIMESTAMP_LTZ(1710082800, 0) TO DAY) AS STRING);
 -- program: nonsense_as_local_time
--- differs: NULL, as of TO_TIMESTAMP and of a text with a pattern; Flink's job fails
+-- differs: NULL, like TO_TIMESTAMP and like a text with a pattern; Flink's job fails
 SELECT CAST(TO_TIMESTAMP_LTZ('nonsense') AS STRING);
 -- program: nonsense_as_local_time_with_a_pattern
 SELECT CAST(TO_TIMESTAMP_LTZ('nonsense', 'yyyy-MM-dd') AS STRING);
@@ -73,5 +73,5 @@ SELECT CAST(TO_TIMESTAMP_LTZ(-1, 3) AS STRING), CAST(TO_TIMESTAMP_LTZ(-86400, 0)
   CAST(FLOOR(TIMESTAMP '1969-12-31 23:59:59.5' TO SECOND) AS STRING), CAST(CEIL(TIMESTAMP '1969-12-31 23:59:59.5' TO MINUTE) AS STRING),
   TIMESTAMPDIFF(DAY, TIMESTAMP '1969-12-31 12:00:00', TIMESTAMP '1968-12-31 13:00:00'), DAYOFWEEK(DATE '1969-12-31'), DAYOFYEAR(DATE '1904-12-31');
 -- program: milliseconds_before_1970
--- differs: the part of the second that the text has; Flink counts it backwards
+-- differs: the result has the text's fraction of a second; Flink counts the fraction backwards
 SELECT EXTRACT(MILLISECOND FROM TIMESTAMP '1969-12-31 23:59:59.250');

@@ -104,7 +104,7 @@ SELECT 'a' + 'b';
 -- program: text_plus_number
 SELECT s + 1 FROM (VALUES ('1')) AS t (s);
 -- program: remainder_of_doubles
--- differs: remainders are of doubles, too
+-- differs: doubles have remainders, too
 SELECT CAST(5.5 AS DOUBLE) % 2;
 -- program: float_and_double
 -- differs: FLOAT and DOUBLE make a DOUBLE; in Flink a FLOAT

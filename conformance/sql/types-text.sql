@@ -68,15 +68,15 @@ SELECT CAST(s AS TIMESTAMP(3)) FROM (VALUES ('yesterday')) AS t (s);
 -- program: too_big
 SELECT CAST(s AS TINYINT) FROM (VALUES ('300')) AS t (s);
 -- program: wrong_decimal
--- differs: a text that is no number is an error in all casts; Flink makes 0 of it
+-- differs: a text that is not a number is an error in all casts; Flink makes it 0
 SELECT CAST(s AS DECIMAL(3, 1)) FROM (VALUES ('x')) AS t (s);
 -- program: decimal_too_big
 SELECT CAST(s AS DECIMAL(3, 1)) FROM (VALUES ('1000')) AS t (s);
 -- program: day_that_is_not_there
--- differs: a day that is not there is an error; Flink takes the last one of the month
+-- differs: a day that does not exist is an error; Flink uses the last day of the month
 SELECT TRY_CAST('2023-02-29 00:00:00' AS TIMESTAMP(3));
 -- program: hexadecimal_double
--- differs: hexadecimal fractions are no numbers
+-- differs: hexadecimal fractions are not numbers
 SELECT TRY_CAST('0x1p3' AS DOUBLE);
 -- program: long_interval
 -- differs: a field of an interval may have more than two digits
@@ -84,5 +84,5 @@ SELECT CAST(INTERVAL '100' HOUR AS STRING);
 -- program: not_finite
 SELECT CAST(TRY_CAST(s AS FLOAT) AS STRING), CAST(TRY_CAST(s AS DOUBLE) AS STRING) FROM (VALUES ('-Infinity'), ('3.4028236e38'), ('NaN'), ('-0.0')) AS t (s);
 -- program: decimal_rounded_up
--- differs: what does not fit is NULL; Flink lets through what only rounding makes too long
+-- differs: a value that does not fit is NULL; Flink accepts values that only rounding makes too long
 SELECT TRY_CAST(s AS DECIMAL(5, 2)) FROM (VALUES ('999.995'), ('999.994')) AS t (s);
