@@ -33,7 +33,7 @@ class AsyncRequests:
         self._ended: SimpleQueue[tuple[int, Done]] = SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._generation = 0
-        """Counts the calls of `cancel_all`: results of requests of an earlier generation are
+        """Number of calls of `cancel_all`. Results of requests of an earlier generation are
         dropped."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name="async I/O", daemon=True)

@@ -9,12 +9,12 @@ from enum import IntEnum
 from typing import NamedTuple
 
 _HEADER = struct.Struct("<BIHIQIBqI12x")
-"""Of 48 bytes: Arrow's arrays in a payload are aligned if the payload is."""
+"""Header of 48 bytes, so that Arrow's arrays in a payload are aligned if the payload is."""
 PACKED = 1
-"""The first byte of a packed buffer."""
+"""First byte of a packed buffer."""
 _COUNT = struct.Struct("=I")
 END_SEQUENCE = (1 << 32) - 1
-"""Of END buffers: they come last."""
+"""Sequence number of END buffers: they come last."""
 MIN_WATERMARK = -(1 << 63)
 MAX_WATERMARK = (1 << 63) - 1
 
@@ -24,32 +24,32 @@ class BufferKind(IntEnum):
 
     RECORDS = 0
     END = 1
-    """The last one of a producer in an epoch for all the subtasks of a task; made by `end_of`."""
+    """Last buffer of a producer in an epoch, for all the subtasks of a task. Made by `end_of`."""
     ACK = 2
     COLUMNS = 3
-    """Records as the next batch of the Arrow IPC stream that this producer sends this target."""
+    """Records, as the next batch of the Arrow IPC stream from this producer to this target."""
     COLUMNS_BEGIN = 4
-    """The same, of a stream that begins with this buffer: its schema comes first."""
+    """Records, as the first batch of a new Arrow IPC stream. The schema comes first."""
     DELIVERED = 5
-    """What the executor brings to a source; made by `delivered_to`."""
+    """Data that the executor brings to a source. Made by `delivered_to`."""
 
 
 class Buffer(NamedTuple):
     """One element of an exchange."""
 
     target: int
-    """The subtask it is for. END: the first one of the task that it is for."""
+    """Index of the target subtask. END: the first target subtask of the task."""
     edge: int
     channel: int
-    """The subtask it is from."""
+    """Index of the producing subtask."""
     attempt: int
-    """The task attempt that made it."""
+    """Task attempt that made the buffer."""
     sequence: int
     kind: int
     watermark: int
-    """The producer's watermark after this buffer (ms since the epoch)."""
+    """The producer's watermark after this buffer, in ms since the epoch."""
     size: int
-    """END: subtasks that it is for. Otherwise: records in it."""
+    """Number of records in the buffer. END: number of target subtasks."""
     payload: bytes | memoryview
 
     def pack(self) -> bytes:

@@ -37,9 +37,9 @@ class OperatorChain:
         self._tails: dict[str, LoopTail] = {}
         self.exchanges: dict[int, ExchangeOutput] = {}
         self._inputs: list[list[OperatorInput]] = [[] for _ in stage.nodes]
-        """Per operator, what feeds it within the chain."""
+        """Per operator, its input within the chain."""
         self._counted: list[list[OperatorInput | ExchangeOutput]] = [[] for _ in stage.nodes]
-        """Per operator, one of the places where each of its outputs goes."""
+        """Per operator, one destination of each of its outputs."""
         self.operators: list[Operator] = [_made(node) for node in stage.nodes]
         for index in reversed(range(len(self.operators))):
             self._setup(index, state, clock)

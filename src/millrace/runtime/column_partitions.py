@@ -13,7 +13,7 @@ from millrace.common.errors import JobExecutionError
 from millrace.common.types.batch import ColumnBatch
 
 Part = tuple[int, ColumnBatch]
-"""A target and what it gets."""
+"""A target and its records."""
 
 
 def joined(batches: Sequence[ColumnBatch]) -> Sequence[ColumnBatch]:

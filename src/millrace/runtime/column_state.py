@@ -32,7 +32,7 @@ __all__ = ["ColumnState", "column_state", "column_values"]
 
 _UFUNCS: dict[str, np.ufunc] = {"sum": np.add, "min": np.minimum, "max": np.maximum}
 _Rows = npt.NDArray[np.int64] | None
-"""Some rows of the batch; None: all."""
+"""Rows of the batch. None for all rows."""
 
 
 def column_state(descriptor: ColumnDescriptor, table: SlotTable) -> ColumnState:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MARK = b"millrace"
-"""In the metadata of the schema: the records' form, and which columns are added to theirs."""
+"""Keys in the metadata of the schema: the records' form, and the columns added to the records'
+own."""
 _TIMES = b"t"
 _KINDS = b"k"
 

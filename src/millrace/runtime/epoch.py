@@ -24,11 +24,11 @@ class QueryableState:
 
     table: TableId
     name: str
-    """The name to ask for."""
+    """Name under which clients query the state."""
     kind: str
-    """As descriptors have it: value, list, map, reducing, aggregating."""
+    """Kind of state, as in descriptors: value, list, map, reducing, aggregating."""
     ttl: int | None = None
-    """Milliseconds after which a value is not to be shown any more."""
+    """Milliseconds after which a value is no longer returned."""
 
     @property
     def uid(self) -> str:
@@ -51,7 +51,7 @@ class SplitPlan:
     position: Any
     max_records: int
     end: Any = None
-    """The position at which the run ends."""
+    """Position at which the run ends."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class StateHandle:
     parallelism: int
     deltas: tuple[StateDelta, ...]
     head: bool
-    """Whether it was of the stage that the restoring subtask's first operator was in."""
+    """Whether the state is of the stage of the restoring subtask's first operator."""
     divided: bool = False
-    """Whether its owner has written only the keys of the restoring subtask to it."""
+    """Whether the handle has only the keys of the restoring subtask."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ class RestoreAssignment:
 
     handles: tuple[StateHandle, ...]
     same_inputs: bool = True
-    """Whether the stage has the same inputs as before; else its watermark starts over."""
+    """Whether the stage has the same inputs as before. Else its watermark starts over."""
     same_channels: bool = True
     """Whether the watermarks of single channels can be distinguished."""
     forked: bool = False
-    """Whether the state belongs to somebody else, who may go on with it as well."""
+    """Whether the state belongs to another job, which may continue with it as well."""
 
 
 @dataclass(frozen=True)
@@ -103,9 +103,9 @@ class LiveStart:
     """Start of a subtask with the state that its worker holds, after at most a few deltas."""
 
     version: str
-    """The state version to start from."""
+    """State version to start from."""
     recent: tuple[StateDelta, ...] = ()
-    """The last deltas that lead to it, for a worker that missed some."""
+    """The last deltas before the version, for a worker that missed some."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class RestoredStart:
 
     version: str
     deltas: tuple[StateDelta, ...]
-    """All the live deltas."""
+    """All live deltas."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class AssignedStart:
 
 
 SubtaskStart = FreshStart | LiveStart | RestoredStart | AssignedStart
-"""Where a subtask's state comes from as an epoch begins."""
+"""Origin of a subtask's state at the beginning of an epoch."""
 
 
 @dataclass(frozen=True)
@@ -138,13 +138,13 @@ class SubtaskPlan:
     splits: tuple[SplitPlan, ...] = ()
     no_more_splits: bool = False
     commits: dict[str, tuple[CommitPlan, ...]] = field(default_factory=dict)
-    """Per uid of a sink that commits in its subtasks: what is to be committed first."""
+    """Committables to commit first, per uid of a committing sink in the subtask."""
     source_events: tuple[SourceEvent, ...] = ()
-    """From the enumerator to this subtask's reader."""
+    """Events from the enumerator to this subtask's reader."""
     max_watermark: int | None = None
-    """Splits that are ahead of it are to wait (watermark alignment)."""
+    """Watermark beyond which splits must wait (watermark alignment). None if there is no limit."""
     drained: tuple[str, ...] = ()
-    """Loops whose inputs have ended and in which nothing goes round any more."""
+    """Loops whose inputs have ended and in which no records circulate any more."""
 
 
 @dataclass(frozen=True)
@@ -153,29 +153,29 @@ class EpochPlan:
 
     epoch: int
     attempt: int
-    """Counts the tries of this epoch."""
+    """Number of the attempt to run this epoch."""
     now: int
-    """Processing time, ms since the epoch, as the whole job sees it in this epoch."""
+    """Processing time of the whole job in this epoch, in ms since the epoch."""
     job_dir: str | None
     durable: bool
     subtasks: dict[tuple[int, int], SubtaskPlan]
-    """Per (stage, subtask)."""
+    """Plans by (stage, subtask)."""
     flush: bool = False
-    """Whether sinks must hand over all they have: for a savepoint, for another parallelism, or
+    """Whether sinks must hand over all committables: for a savepoint, for another parallelism, or
     because the run ends."""
     ends_run: bool = False
-    """Whether the run ends, although the input does not: requests in flight are waited for."""
+    """Whether the run ends although the input does not. Requests in flight are awaited."""
     completed_checkpoint: int | None = None
-    """The checkpoint that was completed since the last accepted epoch, if there is one."""
+    """Id of the checkpoint completed since the last accepted epoch. None if there is none."""
     divide: dict[int, int] = field(default_factory=dict)
-    """Stages whose subtasks are to divide their state, and among how many new subtasks."""
+    """Stages whose subtasks must divide their state, and the number of new subtasks."""
     restarts: int = 0
-    """How often the job has restarted in this run: the attempt number of functions opened now."""
+    """Number of restarts of the job in this run: the attempt number of functions opened now."""
     end_file: str | None = None
-    """Reading ends before its limit once this file is there."""
+    """Path of a file that ends reading before its limit, as soon as it exists."""
     end_object: str | None = None
-    """The same in an object store, for workers on other machines than the driver; None: they all
-    see the file."""
+    """Location of the same file in an object store, for workers on other machines than the driver.
+    None if all workers see the file."""
 
 
 @dataclass(frozen=True)
@@ -186,24 +186,24 @@ class EpochContext:
     now: int
     """Processing time, ms since the epoch."""
     attempt: str = ""
-    """Names files and transactions that only this attempt of the subtask writes."""
+    """Name part for files and transactions that only this attempt of the subtask writes."""
     version: str = ""
-    """Version of the state after the epoch, if it changes the state."""
+    """Version of the state after the epoch, if the epoch changes the state."""
     directory: str = ""
-    """The job's directory; empty: it has none."""
+    """The job's directory. Empty if there is none."""
     leaves_nothing_open: bool = False
-    """Whether sinks must hand over all they have."""
+    """Whether sinks must hand over all committables."""
     ends_run: bool = False
-    """Whether the run ends with this epoch although the input does not: requests in flight are
-    waited for."""
+    """Whether the run ends with this epoch although the input does not. Requests in flight are
+    awaited."""
     completed_checkpoint: int | None = None
-    """The checkpoint that was completed since the last accepted epoch, if there is one."""
+    """Id of the checkpoint completed since the last accepted epoch. None if there is none."""
     commits: Mapping[str, Sequence[CommitPlan]] = field(default_factory=dict)
-    """Per uid of a sink that commits in its subtasks: what it commits first."""
+    """Committables to commit first, per uid of a committing sink in the subtask."""
     feedback: Mapping[str, Sequence[bytes]] = field(default_factory=dict)
-    """Per loop that begins in the subtask, the encoded batches fed back in the epoch before."""
+    """Encoded batches fed back in the epoch before, per loop that begins in the subtask."""
     drained: Sequence[str] = ()
-    """Loops whose inputs have ended and in which nothing goes round any more."""
+    """Loops whose inputs have ended and in which no records circulate any more."""
 
 
 @dataclass(frozen=True)
@@ -212,16 +212,16 @@ class ReadPlan:
 
     splits: Sequence[SplitPlan]
     batch_records: int
-    """The most records of one batch."""
+    """Maximum number of records of one batch."""
     events: Sequence[SourceEvent] = ()
-    """From the enumerator to the reader."""
+    """Events from the enumerator to the reader."""
     max_watermark: int | None = None
-    """Splits that are ahead of it pause; None: no limit."""
+    """Watermark beyond which splits pause. None if there is no limit."""
     no_more_splits: bool = False
     delivered: dict[int, list[memoryview]] = field(default_factory=dict)
-    """Per lane, the payloads that the executor has brought."""
+    """Payloads that the executor has delivered, per lane."""
     is_end_wanted: Callable[[], bool] = lambda: False
-    """Whether somebody waits for the epoch to end its reading now."""
+    """Function that tells whether the epoch must end its reading now."""
 
 
 class ReadResult(NamedTuple):
@@ -231,7 +231,7 @@ class ReadResult(NamedTuple):
     """Whether the input of this subtask has ended."""
     records: int
     idle: bool
-    """It waits for splits or records: its watermark holds nobody back."""
+    """Whether the source waits for splits or records, so that its watermark holds back no other."""
 
 
 class FailureKind(Enum):
@@ -239,11 +239,11 @@ class FailureKind(Enum):
 
     USER = "USER"
     STATE_MISS = "STATE_MISS"
-    """Nobody's: this worker needs all the deltas."""
+    """No one's fault: this worker needs all the deltas."""
     STORAGE = "STORAGE"
-    """The file system's: a segment could not be written, or is damaged."""
+    """Failure of the file system: a segment could not be written, or is damaged."""
     INCOMPLETE = "INCOMPLETE"
-    """Input was missing or mixed: a producer failed, or ran twice."""
+    """Missing or mixed input: a producer failed, or ran twice."""
 
 
 @dataclass
@@ -266,11 +266,11 @@ class SplitProgress:
     finished: bool
     records: int
     watermark: int | None = None
-    """ms since the epoch; None: the split is idle and holds nobody back."""
+    """Watermark in ms since the epoch. None if the split is idle and holds back no other."""
     paused: bool = False
-    """It waits for the others of its alignment group."""
+    """Whether the split waits for others of its alignment group."""
     at_end: bool = False
-    """The run reads no more of it."""
+    """Whether the run reads no more of the split."""
 
 
 @dataclass
@@ -279,11 +279,11 @@ class Uncommitted:
 
     committables: list[bytes]
     reason: str
-    """What its committer raised; empty: it only asked for another try."""
+    """Error that the committer raised. Empty if it only requested a retry."""
 
 
 StateOrigin = Literal["current", "replayed", "restored", "new"]
-"""Origin of a subtask's state: in its worker, a few deltas replayed, a restore, or none yet."""
+"""Origin of a subtask's state: its worker, replayed deltas, a restore, or none yet."""
 
 
 class OperatorFigures(NamedTuple):
@@ -292,7 +292,7 @@ class OperatorFigures(NamedTuple):
     records_in: int
     records_out: int
     watermark: int
-    """That it has reached, ms since the epoch."""
+    """Watermark that the operator has reached, in ms since the epoch."""
 
 
 @dataclass
@@ -300,18 +300,18 @@ class StateReport:
     """Version and changes of a subtask's state after an epoch."""
 
     version: str = ""
-    """The version after the epoch."""
+    """Version after the epoch."""
     delta: StateDelta | None = None
-    """None when the state did not change."""
+    """Changes of the state. None if it did not change."""
     parts: tuple[StateDelta, ...] = ()
-    """The state as of now in parts, if the plan wanted that: one for each new subtask."""
+    """Parts of the current state, one for each new subtask, if the plan requests them."""
     stateful: tuple[str, ...] = ()
-    """Uids of operators with state, whenever they are more than last time."""
+    """Uids of operators with state, if there are more than in the last report."""
     origin: StateOrigin = "current"
-    """How the state was found."""
+    """Origin of the state at the beginning of the epoch."""
     evicted: bool = False
-    """Whether the subtask left its worker when it had answered, because memory is short: for the
-    next epoch it needs all its deltas."""
+    """Whether the subtask left its worker after its acknowledgement, because memory is short. It
+    then needs all its deltas for the next epoch."""
 
 
 @dataclass
@@ -319,13 +319,13 @@ class TimeReport:
     """Time that an epoch took in a subtask."""
 
     began_at: float = 0.0
-    """When it began, ms since the epoch by this machine's clock."""
+    """Beginning, in ms since the epoch by this machine's clock."""
     done_at: float = 0.0
-    """When it had processed its input, ms since the epoch."""
+    """Time at which the input was processed, in ms since the epoch."""
     seconds: float = 0.0
-    """From the beginning to the end."""
+    """Seconds from the beginning to the end."""
     handing_seconds: float = 0.0
-    """The part of these in which it waited for somebody to take its buffers."""
+    """Seconds of these in which the subtask waited for its buffers to be taken."""
 
 
 @dataclass
@@ -335,10 +335,10 @@ class TrafficReport:
     records_in: int = 0
     records_out: int = 0
     bytes_in: int = 0
-    """Bytes of the buffers that came; what a source reads has none."""
+    """Bytes of incoming buffers. Data that a source reads is not counted."""
     bytes_out: int = 0
     operators: tuple[OperatorFigures, ...] = ()
-    """In the order of the chain."""
+    """Figures in the order of the chain."""
 
 
 @dataclass
@@ -346,13 +346,15 @@ class ProgressReport:
     """Watermark of a subtask, and its next wake-up."""
 
     watermark: int = 0
-    """Watermark of its input, ms since the epoch."""
+    """Watermark of the input, in ms since the epoch."""
     idle: bool = False
-    """It is a source that waits for splits or records: its watermark holds nobody back."""
+    """Whether the subtask is a source that waits for splits or records, so that its watermark holds
+    back no other."""
     ended: bool = False
-    """The maximum watermark has been processed: nothing can follow."""
+    """Whether the maximum watermark has been processed, so that no more records can follow."""
     next_wakeup: int | None = None
-    """When it needs an epoch even without input, ms since the epoch; None: it needs none."""
+    """Time at which the subtask needs an epoch even without input, in ms since the epoch. None if
+    there is none."""
 
 
 @dataclass
@@ -361,9 +363,9 @@ class ReadingReport:
 
     splits: list[SplitProgress] = field(default_factory=list)
     split_requests: list[str] = field(default_factory=list)
-    """Uids of sources whose reader here asks for a split."""
+    """Uids of sources whose reader here requests a split."""
     source_events: dict[str, list[SourceEvent]] = field(default_factory=dict)
-    """Per source uid: what its reader sends the enumerator."""
+    """Events from the readers to the enumerators, by source uid."""
 
 
 @dataclass
@@ -372,9 +374,9 @@ class CommitReport:
 
     committables: dict[str, list[bytes]] = field(default_factory=dict)
     uncommitted: dict[str, Uncommitted] = field(default_factory=dict)
-    """What of the plan's commits is to be tried again."""
+    """Committables of the plan to retry."""
     work_files: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """The files that the writer's state refers to, if they are not what they were."""
+    """Files that the writer's state refers to, if they have changed."""
 
 
 @dataclass
@@ -382,13 +384,13 @@ class MetricReport:
     """New values of a subtask's metrics and accumulators."""
 
     values: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """Per operator uid: gauges and distributions by name."""
+    """Values of gauges and distributions, by operator uid and name."""
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Per operator uid: what its counters counted in this epoch."""
+    """Increments of counters in this epoch, by operator uid and name."""
     described: dict[str, dict[str, MetricDescription]] = field(default_factory=dict)
-    """Per operator uid: descriptions of new metrics."""
+    """Descriptions of new metrics, by operator uid and name."""
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
-    """By name, what this epoch added."""
+    """Values added in this epoch, by name."""
 
 
 @dataclass
@@ -396,9 +398,9 @@ class LoopReport:
     """Records that circulate in the loops that begin or end in a subtask."""
 
     feedback: dict[str, int] = field(default_factory=dict)
-    """Per loop: how many records are to be fed back to the head with this subtask's index."""
+    """Number of records to feed back to the head with this subtask's index, per loop."""
     held: list[str] = field(default_factory=list)
-    """Loops whose input has ended here while something may still go round."""
+    """Loops whose input has ended here, but in which records may still circulate."""
 
 
 @dataclass
@@ -408,12 +410,12 @@ class Ack:
     stage: int
     subtask: int
     attempt: int
-    """The task attempt that ran it."""
+    """Task attempt that ran the subtask."""
     failure: Failure | None = None
     worker: str = ""
-    """host:pid, to see where a subtask lives."""
+    """Process in which the subtask lives, as host:pid."""
     consumed: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """Per edge: for each of its producers the attempt whose buffers were used."""
+    """Attempts of the producers whose buffers were used, per edge."""
     state: StateReport = field(default_factory=StateReport)
     time: TimeReport = field(default_factory=TimeReport)
     traffic: TrafficReport = field(default_factory=TrafficReport)
@@ -423,11 +425,11 @@ class Ack:
     metrics: MetricReport = field(default_factory=MetricReport)
     loops: LoopReport = field(default_factory=LoopReport)
     results: dict[str, bytes] = field(default_factory=dict)
-    """Per collecting sink's uid: the encoded list of values for the client."""
+    """Encoded list of values for the client, by uid of the collecting sink."""
     queryable: list[QueryableState] = field(default_factory=list)
-    """Queryable states that have been used for the first time in this worker."""
+    """Queryable states that were used for the first time in this worker."""
     log: list[LogLine] = field(default_factory=list)
-    """What the driver is to log."""
+    """Lines for the driver to log."""
 
 
 def ack_of(element: bytes) -> Ack:

@@ -61,9 +61,9 @@ class EpochSubtask:
         self._neighbour = neighbour
         self._interruptible = interruptible
         self.evicted = False
-        """Whether its last answer was that it leaves the worker."""
+        """Whether the last acknowledgement said that the subtask leaves the worker."""
         self.last_epoch = -1
-        """The last epoch that it was to run."""
+        """Number of the last epoch that the subtask was to run."""
         self._last_version = EMPTY
         self._prepared: tuple[EpochPlan, StateOrigin] | None = None
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from millrace.runtime.column_stream import ColumnStreamWriter
 
 _FEWEST_TARGETS = 16
-"""Columns wait until there are as many as fill buffers for so many targets, if there are fewer."""
+"""Minimum number of targets for which columns wait until they fill buffers."""
 _MOST_BYTES = 16 << 20
-"""Of columns that wait, and of one buffer."""
+"""Maximum number of bytes of waiting columns, and of one buffer."""
 
 
 class ExchangeOutput:
@@ -34,7 +34,7 @@ class ExchangeOutput:
         self._channel = channel
         self._targets = targets
         self.tasks = targets
-        """As how many tasks the targets run: target n is part of task n modulo this."""
+        """Number of tasks that run the targets. Target n is part of task n modulo this number."""
         self._limit = buffer_records
         self._attempt = 0
         self._timed = False
@@ -44,14 +44,14 @@ class ExchangeOutput:
         self._columns: list[ColumnBatch] = []
         self._column_rows = self._column_bytes = 0
         self._watermark_before = MIN_WATERMARK
-        """As it was when the first of the columns that wait came. They may be sent in several
-        pieces: a later watermark on the first would make records of the others late."""
+        """Watermark when the first of the waiting columns came. They may be sent in several pieces,
+        and a later watermark on the first piece would make records of the others late."""
         self._streams: dict[int, ColumnStreamWriter] = {}
         self.watermark = MIN_WATERMARK
         self.restored_watermark = MIN_WATERMARK
-        """What the operator had reached when its state was restored."""
+        """Watermark that the operator had reached when its state was restored."""
         self.full: list[Buffer] = []
-        """Buffers ready to be sent; the subtask takes them from here."""
+        """Buffers ready to be sent. The subtask takes them from here."""
         self.records = 0
 
     def open(self, context: RuntimeContext) -> None:

@@ -26,7 +26,7 @@ class ExpiryQueue:
 
     def __init__(self) -> None:
         self._runs: list[tuple[int, int, Positions, Times]] = []
-        """Per batch: its first time, a number, and rows and times in their order."""
+        """Per batch: its first time, a number, and rows and times in order."""
         self._number = 0
 
     def add(self, rows: Positions, times: Times) -> None:

@@ -17,7 +17,8 @@ _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 _LIBRARY = os.path.join(sysconfig.get_path("stdlib"), "")
 _RECORD_LIMIT = 500
 TEXT_LIMIT = 64 * 1024
-"""Characters of a traceback: all of an epoch's answers go through one connection."""
+"""Maximum number of characters of a traceback. All acknowledgements of an epoch go through one
+connection."""
 
 
 def describe_failure(error: BaseException, stage_name: str) -> Failure:

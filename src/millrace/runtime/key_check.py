@@ -33,7 +33,7 @@ class KeyCheck:
         self.type_info = type_info
         self._fits = fits
         self._checked: set[Any] = set()
-        """Arrow types of key columns that were looked at."""
+        """Arrow types of key columns that were checked."""
 
     @staticmethod
     def of(type_info: TypeInformation[Any] | None) -> KeyCheck | None:

@@ -317,7 +317,7 @@ class KeyedStates(KeyedStateStore):
         self._queryable: list[QueryableState] = []
         self._cleanups: dict[str, Cleanup] = {}
         self.records = 0
-        """How many records the open epoch has had so far."""
+        """Number of records of the open epoch so far."""
 
     def get_state(self, state_descriptor: ValueStateDescriptor[Any]) -> ValueState[Any]:
         lifetime, check = self._lifetime(state_descriptor), value_check(state_descriptor)

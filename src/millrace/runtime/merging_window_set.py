@@ -16,7 +16,7 @@ from millrace.state.nested_table import NestedTable
 
 OnMerge = Callable[[Any, list[Any], Any, list[Any]], None]
 """Called with: the resulting window, the windows merged into it, the state window of the result,
-and the other state windows, whose contents have to be merged into that one."""
+and the other state windows, whose contents must be merged into that one."""
 
 
 class _MergeGroups(MergingWindowAssigner.MergeCallback[Any]):

@@ -34,13 +34,13 @@ class MetricDescription(NamedTuple):
     """Description of a registered metric. Its values are sent without the description."""
 
     kind: str
-    """counter, gauge, meter or histogram (a distribution), as filters of reporters call them."""
+    """Kind: counter, gauge, meter or histogram (a distribution), as in the filters of reporters."""
     name: str
-    """With the groups it is in, a pair's key in place of both."""
+    """Name with its groups. Of a pair (key, value) of groups it has only the key."""
     variables: Mapping[str, str] = {}
-    """The pairs among its groups, as ``<key>`` and value."""
+    """Pairs among the groups, as ``<key>`` and value."""
     span: int = 60
-    """Seconds that a meter looks back over."""
+    """Seconds over which a meter computes its rate."""
 
 
 class _Counter(Counter):
@@ -166,7 +166,7 @@ class RegisteredGroup(MetricGroup):
         self._registry = registry
         self._prefix = prefix
         self._logical = logical
-        """The prefix with a pair's key in place of both."""
+        """Prefix with only the key of each pair (key, value) of groups."""
         self._variables = variables or {}
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:

@@ -44,7 +44,7 @@ class OperatorContext:
     max_parallelism: int
     state: SubtaskState
     clock: Callable[[], int]
-    """Returns the processing time in ms since the epoch."""
+    """Function that returns the processing time in ms since the epoch."""
     batch_mode: bool = False
     attempt_number: int = 0
     run_id: str = ""
@@ -53,14 +53,14 @@ class OperatorContext:
     accumulators: dict[str, Accumulator[Any, Any]] = field(default_factory=dict)
     job_parameters: Mapping[str, str] = field(default_factory=dict)
     place: int = 0
-    """Position in the chain; the head is at 0."""
+    """Position in the chain. The head has 0."""
     source_clock: Callable[[], int] = wall_clock
-    """The clock of source readers, ms since the epoch."""
+    """Clock of source readers, in ms since the epoch."""
     poll_interval: int = 100
-    """Milliseconds between two polls of a reader that does not say when it has records."""
+    """Milliseconds between two polls of a reader that does not know when it has records."""
     tails: dict[str, LoopTail] = field(default_factory=dict)
-    """Ends of loops in this chain; the operators of the chain share the dict, and tails enter
-    themselves as they open."""
+    """Ends of loops in this chain. The operators of the chain share the dict, and tails add
+    themselves when they are opened."""
 
 
 class Operator:
@@ -73,19 +73,21 @@ class Operator:
     """
 
     takes = BatchForm.ROWS
-    """The form of its input: rows are passed to `process`, columns to `process_columns`."""
+    """Form of the input: rows are passed to `process`, columns to `process_columns`."""
     output: Output
     context: OperatorContext
     operator_states: tuple[OperatorStateDeclaration, ...] = ()
-    """Its operator states and their redistribution modes, needed before it is opened. Those of a
-    user's `CheckpointedFunction` are not among them: it declares them when it gets them."""
+    """Operator states and their redistribution modes, which must be known before the operator is
+    opened. States of a user's `CheckpointedFunction` are not among them, as it declares them when
+    it requests them."""
     output_wrapper: Callable[[Output], Output] | None = None
-    """Wraps the main output to convert records to the declared output type; None: no conversion."""
+    """Wrapper of the main output that converts records to the declared output type. None if there
+    is no conversion."""
     immutable_input = False
-    """Whether the rows that `process` gets are known to be immutable. Set before each batch."""
+    """Whether the rows passed to `process` are known to be immutable. Set before each batch."""
     holds_end = False
-    """Whether the end of its input is held back from downstream: the head of a loop does this while
-    records still go round."""
+    """Whether the operator delays the end of its input downstream. The head of a loop does this
+    while records still circulate."""
 
     def setup(
         self, context: OperatorContext, output: Output, side: dict[OutputTag[Any], Output]

@@ -17,7 +17,7 @@ class OperatorInput:
         self._operator = operator
         self._number = number
         self.records = 0
-        """Taken in this epoch."""
+        """Records taken in this epoch."""
 
     def emit(self, batch: Batch) -> None:
         """Pass on a batch in the form that the operator takes."""

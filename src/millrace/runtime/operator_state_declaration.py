@@ -31,18 +31,20 @@ class OperatorStateDeclaration:
     """
 
     name: str
-    """Unique in the operator."""
+    """Name of the state, unique in the operator."""
     mode: RedistributionMode
     merge: Callable[[list[Any]], Any] | None = None
-    """For `RedistributionMode.MERGE`: one value from those of all former subtasks."""
+    """For `RedistributionMode.MERGE`: function that makes one value from the values of all former
+    subtasks."""
     dropped_on_fork: bool = False
-    """Whether it stays with the job that made the snapshot, unless that is claimed."""
+    """Whether the state stays with the job that made the snapshot, unless the snapshot is
+    claimed."""
     of_readers: bool = False
-    """Whether only subtasks that read a split of the operator (a source) get it when the
+    """Whether only subtasks that read a split of the operator (a source) get the state when the
     parallelism changes."""
     of_inputs: bool = False
-    """Whether it is about the channels of the subtask's inputs: it is lost where the inputs are
-    others, and merged again where channels can be taken for one another."""
+    """Whether the state is about the channels of the subtask's inputs. It is dropped if the inputs
+    are others, and merged again if channels cannot be distinguished."""
 
     @property
     def table_kind(self) -> TableKind:

@@ -41,19 +41,20 @@ class Edge:
     exchange: Exchange
     key_selector: Callable[[Any], Any] | None = None
     key_batch: Callable[[list[Any]], list[Any]] | None = None
-    """Extracts the keys of a whole batch (KEYED, CUSTOM)."""
+    """Function that extracts the keys of a whole batch (KEYED, CUSTOM)."""
     name: str = ""
-    """What errors call it (KEYED, CUSTOM)."""
+    """Name of the key function in errors (KEYED, CUSTOM)."""
     input_number: int = 0
-    """Which of the inputs of the target's first operator it feeds."""
+    """Number of the input of the target's first operator that the edge feeds."""
     partitioner: bytes = b""
-    """Chooses the target of a key (CUSTOM); pickled, for every subtask needs one of its own."""
+    """Function that chooses the target of a key (CUSTOM). Pickled, since every subtask needs its
+    own."""
     sql_keys: bool = False
-    """Whether NaN is a key (KEYED)."""
+    """Whether NaN is allowed as a key (KEYED)."""
     key_type: TypeInformation[Any] | None = None
-    """Of the keys (KEYED), if the program says so."""
+    """Type of the keys (KEYED), if the program declares it."""
     record_type: TypeInformation[Any] | None = None
-    """Of the records, if the program says so."""
+    """Type of the records, if the program declares it."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +73,10 @@ class Node:
     uid: str
     name: str
     factory: bytes
-    """Makes the `Operator`; pickled, for every subtask needs user functions of its own."""
+    """Factory of the `Operator`. Pickled, since every subtask needs its own user functions."""
     routes: tuple[Route, ...] = ()
     operator_states: tuple[OperatorStateDeclaration, ...] = ()
-    """What the operator declares."""
+    """Operator states that the operator declares."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Stage:
     parallelism: int
     nodes: tuple[Node, ...]
     inputs: tuple[int, ...]
-    """Edge ids. None: a source stage."""
+    """Ids of the incoming edges. None for a source stage."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class LoopEnds:
     head_stage: int
     tail_stage: int
     tail: str
-    """Uid of the operator at its end."""
+    """Uid of the operator at the loop's end."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Program:
     edges: tuple[Edge, ...]
     batch_mode: bool = False
     available_now: bool = False
-    """Whether the run ends when it has read what there was, and another one may go on."""
+    """Whether the run ends when it has read the existing data. A later run may continue."""
     buffer_records: int = 4096
     inline_limit: int = 1 << 20
     memory_cap: int | None = None
@@ -123,17 +124,18 @@ class Program:
     poll_interval: int = 100
     commit_retries: int = 10
     job_parameters: dict[str, str] = field(default_factory=dict)
-    """The global parameters of the program."""
+    """Global parameters of the program."""
     file_systems: FileSystemSettings = field(default_factory=FileSystemSettings)
-    """Where the stores are that its files are in."""
+    """Settings of the file systems that hold the program's files."""
     closed_runs: tuple[str, ...] = ()
-    """Runs that ended in this Spark application: workers drop what they hold of them."""
+    """Runs that ended in this Spark application. Workers drop what they hold of these runs."""
     main_classes: dict[str, type] = field(default_factory=dict)
-    """Classes defined in the job file itself; workers know them under their own names."""
+    """Classes defined in the job file itself. Workers know them under the same names."""
     loops: tuple[LoopEnds, ...] = ()
     log: LogSettings = field(default_factory=LogSettings)
     tasks: int | None = None
-    """The most tasks that a level runs as, each with several subtasks; None: one per subtask."""
+    """Maximum number of tasks of a level, each with several subtasks. None for one task per
+    subtask."""
 
     @property
     def levels(self) -> int:

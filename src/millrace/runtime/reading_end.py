@@ -19,14 +19,14 @@ from millrace.filesystem.registry import exists
 __all__ = ["SUFFIX", "BatchPace", "ReadingEnd"]
 
 SUFFIX = ".end"
-"""Of the file's name."""
+"""Suffix of the file's name."""
 LOOK = 0.05
-"""Seconds between two looks for the file."""
+"""Seconds between two checks for the file."""
 REQUEST = 2.0
-"""Seconds between two requests for the object, and before the first: an epoch of the usual length
-makes none."""
+"""Seconds between two requests for the object, and before the first one. An epoch of usual length
+makes no request."""
 _BATCH = 0.1
-"""Seconds that a batch of records should take at most, so that nobody waits for it."""
+"""Maximum duration of a batch of records in seconds, so that the wish to end is noticed soon."""
 
 
 class ReadingEnd:
@@ -99,7 +99,7 @@ class BatchPace:
 
     def __init__(self) -> None:
         self._records: int | None = None
-        """None: any batch is quick."""
+        """Maximum number of records of a batch. None as long as batches are fast."""
 
     def limit(self, records: int) -> int:
         """Maximum number of records for the next batch, at most ``records``."""

@@ -24,8 +24,8 @@ from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
 Key = tuple[str, ...]
-"""The key of a declared value: uid of the operator, name of the state, and the split's id if there
-is a value per split."""
+"""Key of a declared value: uid of the operator, name of the state, and the split's id if there is a
+value per split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class RestoringSubtask:
     parallelism: int
     max_parallelism: int
     operators: Mapping[str, str]
-    """Their names by uid."""
+    """Names of the operators by uid."""
     states: Mapping[TableId, OperatorStateDeclaration]
-    """What they declare, and what the subtask itself does."""
+    """State declarations of the operators, and of the subtask itself."""
     splits: frozenset[str] = frozenset()
-    """The ids of the source splits that the plan gives it."""
+    """Ids of the source splits that the plan assigns to the subtask."""
     reads: frozenset[str] = frozenset()
-    """The uids of the sources that these are of."""
+    """Uids of the sources of these splits."""
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from typing import Any
 from millrace.runtime.detached import are_immutable, detached
 
 Merged = dict[Any, Any]
-"""Per key, the accumulator of several panes."""
+"""Accumulator of several panes, per key."""
 Merge = Callable[[Any, Any], Any]
 
 
@@ -27,7 +27,7 @@ class SlidingAggregates:
 
     def __init__(self, panes: Callable[[int], Merged], step: int, slide: int, merge: Merge) -> None:
         self._panes = panes
-        """From the start of a pane to its accumulators."""
+        """Function from the start of a pane to its accumulators."""
         self._step = step
         self._slide = slide
         self._merge = merge
@@ -37,9 +37,9 @@ class SlidingAggregates:
     def forget(self) -> None:
         """Drop all merged panes, after the panes have changed."""
         self._before: dict[int, Merged] = {}
-        """By start of a pane before the boundary: all from there to the boundary."""
+        """Merged panes from a start to the boundary, by start of a pane before the boundary."""
         self._behind: Merged = {}
-        """All from the boundary to `_end`."""
+        """Merged panes from the boundary to `_end`."""
         self._first = self._boundary = self._end = 0
 
     def window(self, start: int, end: int) -> Merged:

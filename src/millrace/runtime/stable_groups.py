@@ -13,7 +13,7 @@ from millrace.state.columns.hash_index import Positions
 __all__ = ["StableGroups", "running"]
 
 _FEW = 64
-"""Groups are continued together, a row each at a time, as long as there are so many."""
+"""Minimum number of groups that are processed together, one row each at a time."""
 
 
 @dataclass(frozen=True)

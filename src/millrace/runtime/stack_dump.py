@@ -25,13 +25,13 @@ __all__ = ["SUFFIX", "DumpedSubtask", "StackDumps", "read_dump"]
 
 SUFFIX = ".dump"
 AFTER = 3.0
-"""Seconds that the interpreter may stand still."""
+"""Seconds that the interpreter may hang before the dump."""
 _HEADER = 1024
 _MOST_BYTES = 256 * 1024
 _MOST_FILES = 16
 _SPARKS_OWN = "PYTHON_TRACEBACK_DUMP_INTERVAL_SECONDS"
-"""Set where Spark wants a dump now and then (spark.python.worker.tracebackDumpIntervalSeconds);
-there is one such thread in a process."""
+"""Environment variable that is set if Spark makes periodic dumps itself
+(spark.python.worker.tracebackDumpIntervalSeconds). A process has only one such thread."""
 _THREAD = re.compile(r"^(?:Current thread|Thread) 0x.*\n((?:  .*\n?)+)", re.MULTILINE)
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
 _WORKER = os.path.join("millrace", "runtime", "worker.py")
@@ -44,11 +44,11 @@ class DumpedSubtask(msgspec.Struct, frozen=True):
     epoch: int
     attempt: int
     left: tuple[tuple[int, int], ...]
-    """(stage, subtask) of all that its task has yet to complete, itself first."""
+    """(stage, subtask) of all subtasks that the task must still complete, this one first."""
     stage_name: str
     worker: str
     started: float
-    """Seconds since the epoch of Unix."""
+    """Seconds since the Unix epoch."""
 
 
 class _DumpFile:

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 NEVER = type("Never", (), {})
-"""A class that no value has."""
+"""A class without instances."""
 
 
 class StateCheck:

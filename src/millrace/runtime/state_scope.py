@@ -17,7 +17,7 @@ class StateScope:
     """Separates states of the same name that an operator has for different purposes."""
 
     place: str = ""
-    """What the names of the tables begin with."""
+    """Prefix of the names of the tables."""
     windowed: bool = False
     """Whether states are kept per window and key."""
 

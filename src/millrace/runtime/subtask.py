@@ -46,12 +46,12 @@ from millrace.state.store import EMPTY, SubtaskState
 from millrace.state.table_id import VALVE, TableId
 
 SegmentWriter = Callable[[str, Iterable[Chunk]], FileRef]
-"""Writes the pieces of a big delta to a file of their own, under a name that no other attempt
-uses."""
+"""Function that writes the pieces of a big delta to a file of their own, under a name that no other
+attempt uses."""
 
 
 Clock = Callable[[], int]
-"""Gives the time, ms since the epoch."""
+"""Function that gives the time in ms since the epoch."""
 
 
 class Subtask:
@@ -81,9 +81,9 @@ class Subtask:
         self._valve_generation = -1
         self._epoch = EpochContext(-1, 0)
         self._ack = Ack(stage.id, index, 0)
-        """The answer for the open epoch."""
+        """Acknowledgement of the open epoch."""
         self._inputs: dict[int, Output] = {}
-        """Per edge that leads here, the input of the head that it feeds."""
+        """Per incoming edge, the input of the head that it feeds."""
         self._readers: dict[Channel, ChannelReader] = {}
         self._gathered = GatheredRows(program.buffer_records)
         self._told: tuple[str, ...] = ()

@@ -19,11 +19,11 @@ class SubtaskInput:
     """Buffers of a subtask, sorted by channel."""
 
     ends: list[tuple[Channel, Buffer]]
-    """The END buffer of every channel, in the order in which channels are taken."""
+    """END buffer of every channel, in the order of processing."""
     records: dict[Channel, list[Buffer]]
-    """Per channel that has sent some, its other buffers in order."""
+    """The other buffers in order, per channel that has sent some."""
     attempts: dict[int, tuple[int, ...]]
-    """Per edge, the attempts of its producers."""
+    """Attempts of the producers, per edge."""
 
     @classmethod
     def sorted_out(

@@ -17,7 +17,7 @@ from millrace.state.store import SubtaskState
 from millrace.state.table_id import TableId
 
 OnTimer = Callable[[int, Any, Any], None]
-"""Called with timestamp, key, namespace."""
+"""Called with timestamp, key and namespace."""
 
 
 class TimerQueue:

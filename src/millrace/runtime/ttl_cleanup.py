@@ -19,9 +19,9 @@ from millrace.state.table import Table, TableDelta
 __all__ = ["Cleanup", "Lifetime", "Stamped", "without_expired"]
 
 AT_ONCE = 4096
-"""Entries of a table on disk that are fetched together."""
+"""Number of entries of a table on disk that are fetched together."""
 Stamped = tuple[Any, int]
-"""A value and the time (ms since the epoch) from which its time to live counts."""
+"""A value, and the time (ms since the epoch) from which its time to live counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +32,13 @@ class Lifetime:
     renewed_by_reading: bool
     shows_expired: bool
     cleanup_size: int
-    """Entries to look at per access; 0: none."""
+    """Number of entries to check per access. 0 for none."""
     cleanup_per_record: bool
-    """Whether records count as accesses."""
+    """Whether each record counts as an access."""
     compacts: bool
-    """Whether a table that is not in memory is gone through."""
+    """Whether a table that is not in memory is cleaned up."""
     copies_all: bool
-    """Whether what has expired is copied with the rest."""
+    """Whether copies contain expired entries."""
     clock: Callable[[], int]
 
     @staticmethod

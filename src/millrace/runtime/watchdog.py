@@ -34,12 +34,12 @@ from millrace.state.checkpoint.files import delete_quietly, write_file
 __all__ = ["FIRST", "REPORTS", "SubtaskReport", "Watchdog", "clear_reports", "reports_in"]
 
 REPORTS = "running"
-"""The directory of the reports, in that of the job."""
+"""Directory of the reports, within the job's directory."""
 FIRST = 2.0
-"""Seconds that a subtask may run unnoticed."""
+"""Seconds that a subtask may run before it is reported."""
 PERIOD = 1.0
 STACK_BYTES = 16_000
-"""Of a report's stack; the innermost calls are kept."""
+"""Maximum number of bytes of a report's stack. The innermost calls are kept."""
 IDLE = 60.0
 """Seconds without a subtask after which the thread rests."""
 _MAX_BYTES = 64 * 1024
@@ -51,19 +51,19 @@ class SubtaskReport(msgspec.Struct, frozen=True):
     run_id: str
     epoch: int
     attempt: int
-    """Of the epoch."""
+    """Attempt to run the epoch."""
     stage: int
     subtask: int
     operator: str
-    """The name of the operator that runs; of the stage, if none does."""
+    """Name of the running operator, or of the stage if no operator is running."""
     worker: str
-    """host:pid."""
+    """Process of the worker, as host:pid."""
     seconds: float
-    """How long it had been running."""
+    """Seconds that the subtask had been running."""
     left: tuple[tuple[int, int], ...]
-    """(stage, subtask) of all that its task has yet to complete, itself included."""
+    """(stage, subtask) of all subtasks that the task must still complete, including this one."""
     stack: str
-    """Of its thread, the outermost call first."""
+    """Stack of the subtask's thread, the outermost call first."""
 
 
 @dataclass(slots=True)

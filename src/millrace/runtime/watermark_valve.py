@@ -41,9 +41,10 @@ class WatermarkValve:
         self._watermarks = dict.fromkeys(channels, MIN_WATERMARK)
         self._idle: set[Channel] = set()
         self._behind: int | None = None
-        """How many active channels are not beyond the subtask's watermark; None: to be counted."""
+        """Number of active channels that are not beyond the subtask's watermark. None if it must be
+        counted."""
         self.watermark = MIN_WATERMARK
-        """What has been let through so far; never goes back."""
+        """Watermark of the subtask. It never goes back."""
 
     def advance(self, channel: Channel, watermark: int) -> bool:
         """Take a channel's watermark, and return whether the subtask's watermark advances."""

@@ -27,7 +27,7 @@ from millrace.runtime.runtime_context import StreamRuntimeContext
 from millrace.runtime.state_scope import WINDOW
 
 _MERGEABLE = (max, min, operator.add)
-"""Built-in reduce functions that may merge panes; they cannot have an attribute ``mergeable``."""
+"""Built-in reduce functions that may merge panes. They cannot have an attribute ``mergeable``."""
 
 Namespace = Any
 """A window as the namespace of its state: ``(start, end)`` of a `TimeWindow`, else the window."""
@@ -42,7 +42,7 @@ class WindowLogic:
     reduce: Any = None
     window_function: Any = None
     share_panes: bool | None = None
-    """Whether overlapping windows share panes (one accumulator per pane, merged per window); None:
+    """Whether overlapping windows share panes (one accumulator per pane, merged per window). None
     if the function declares it."""
 
     @property

@@ -26,10 +26,10 @@ from millrace.runtime.watchdog import Watchdog
 from millrace.state.delta_payload import Loader
 
 Element = tuple[int, bytes]
-"""(task of the next level, packed buffer)."""
+"""(Task of the next level, packed buffer)."""
 
 _watchdog = Watchdog()
-"""The watchdog of this process; its thread starts with the first subtask, after any fork."""
+"""Watchdog of this process. Its thread starts with the first subtask, after any fork."""
 
 
 class Worker:

@@ -51,7 +51,7 @@ class ActiveRule:
         self.rule = rule
         self.id = rule.id
         self.number = number
-        """Of its coming into force: of two rules, the later one's is higher."""
+        """Number of the rule's activation. A later activation has a higher number."""
         self.prefix = rule.key_prefix
         self.automaton = Automaton(rule.pattern)
         self.matcher = Matcher(self.automaton, clock)
@@ -65,18 +65,23 @@ class ActiveRule:
             (limit for limit in (self.automaton.within, *window_times) if limit is not None),
             default=None,
         )
-        """So long after the first event time may end something for the first time, ms."""
+        """Ms after the first event at which time may end something at the earliest. None if
+        never."""
         self.begins = _begins(self.automaton)
-        """The states of matches that begin with an event; None: it depends on more than that."""
+        """States of matches that begin with an event. None if they depend on more than the
+        event."""
         self._first_end = min(
             (limit for limit in _limits(self.automaton.within, self.begins) if limit is not None),
             default=None,
         )
-        """So long after a match has begun time may end something of it, ms."""
+        """Ms after the beginning of a match at which time may end something of it. None if
+        never."""
         self.opens = _opens(self.begins)
-        """The one state of matches that begin, if that is all that comes of it."""
+        """State of matches that begin with an event. None if it is not a single known state that
+        waits for more events."""
         self.wakes = _wakes(self.automaton)
-        """Whether an event may change anything for a partial match; None: it always may."""
+        """Function that tells whether an event may change a partial match. None if it always
+        may."""
 
     def start_conditions(self) -> list[Condition | None]:
         """Conditions of which the first event of a match satisfies at least one. A None among

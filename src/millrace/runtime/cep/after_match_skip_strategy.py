@@ -37,9 +37,9 @@ class AfterMatchSkipStrategy:
 
     kind: Skip = Skip.NO_SKIP
     pattern_name: str | None = None
-    """The pattern to whose events `skip_to_first` and `skip_to_last` skip."""
+    """Name of the pattern whose events `skip_to_first` and `skip_to_last` skip to."""
     throws: bool = False
-    """Whether it is an error if the event to skip to is missing: see `throw_exception_on_miss`."""
+    """Whether a missing event to skip to is an error: see `throw_exception_on_miss`."""
 
     @staticmethod
     def no_skip() -> AfterMatchSkipStrategy:

@@ -19,7 +19,7 @@ from millrace.runtime.cep.position_compiler import compile_pattern
 __all__ = ["BEGINNING", "Automaton", "MatchState", "Outcome", "Places", "Test"]
 
 _SEPARATOR = "\n"
-"""Separates the labels of a position and of the targets of its open transitions."""
+"""Separator of the labels of a position and of the targets of its open transitions."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,7 +30,7 @@ class Test:
     call: Callable[..., Any]
     iterative: bool
     description: str
-    """Which pattern's condition it is, in words."""
+    """Description of the pattern's condition, for messages."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,15 +38,15 @@ class Outcome:
     """Next states of a partial match after an event."""
 
     taken: tuple[MatchState, ...]
-    """The states after taking it, in the order of the pattern."""
+    """States after the event was taken, in the order of the pattern."""
     ignored: MatchState | None
-    """The state after passing it over; None: that cannot be."""
+    """State after the event was skipped. None if it cannot be skipped."""
     finished: bool
-    """Whether the match is found, without the event."""
+    """Whether the match is complete without the event."""
 
 
 Places = frozenset[Position | None]
-"""Where a partial match may be; None: it has taken nothing."""
+"""Possible positions of a partial match. None stands for the beginning, with no event taken."""
 BEGINNING: Places = frozenset((None,))
 
 
@@ -73,26 +73,26 @@ class MatchState:
         tests: tuple[Test, ...],
     ) -> None:
         self.position = position
-        """Where the last event was taken; None: nothing was."""
+        """Position at which the last event was taken. None if no event was taken."""
         self.name = "" if position is None else position.name
-        """Of the pattern that the last event was taken for."""
+        """Name of the pattern that the last event was taken for."""
         self.transitions = transitions
         self.tests = tests
         self.iterative = any(test.iterative for test in tests)
         self.outcomes: dict[int, Outcome] = {}
-        """By the conditions that are satisfied, as bits in the order of the tests."""
+        """Outcomes by satisfied conditions, as bits in the order of the tests."""
         self.accepting = position is not None and position.accepting
         self.pending = next((transition for transition in transitions if transition.pending), None)
-        """The transition that leads to the end when the time of the pattern is over."""
+        """Transition that leads to the end when the time of the pattern is over."""
         window_times = [
             transition.window_time
             for transition in transitions
             if transition.window_time is not None
         ]
         self.closing = min(window_times, default=None)
-        """When the first transition closes by itself, ms after the last event."""
+        """Ms after the last event at which the first transition closes by itself."""
         self.label = _label(position, transitions)
-        """What it is called in checkpoints."""
+        """Name of the state in checkpoints."""
 
     def __repr__(self) -> str:
         return f"<state {self.label}>"
@@ -124,7 +124,7 @@ class Automaton:
         self._labels: dict[str, MatchState | None] = {}
         self._spelled: dict[tuple[Places, str], Places] = {}
         self.start = self.state(None, compiled.start)
-        """The state of a match that has taken nothing."""
+        """State of a match that has taken no event."""
         self.has_gaps = any(
             transition.window_time is not None
             for p in self.positions

@@ -26,12 +26,11 @@ from millrace.runtime.cep.position import NUMBERED
 __all__ = ["COUNTS", "AutomatonOf", "BufferReading"]
 
 COUNTS = 0
-"""Inner key of how many events and entries of a key were numbered, of its last time, and of how
-many partial matches it has. Entries are under their numbers, partial matches under the place of the
-event they began with, those of all rules together; matches that are held back under the name of
-their rule."""
+"""Inner key of a row of counts: numbered events and entries of a key, its last time, and its
+partial matches. Entries are stored under their numbers, partial matches of all rules under the
+order of their first event, and matches that are held back under the name of their rule."""
 AutomatonOf = Callable[[str, int], Automaton | None]
-"""From a rule's name and version to its automaton; None: there is no such rule any more."""
+"""Function from a rule's name and version to its automaton. None if the rule no longer exists."""
 _BEGUN = msgspec.msgpack.Decoder(dict[str, tuple[int, tuple[tuple[str, str | int], ...]]])
 """Per rule: its version, and the state and last entry of each partial match."""
 
@@ -50,9 +49,9 @@ class BufferReading:
         self._events = {order: BufferedEvent(order, value) for order, value in events.items()}
         self._entries: dict[int, MatchedEntry] = {}
         self._taken: dict[tuple[str, str, Order], MatchedEntry] = {}
-        """The entries by rule, name and event."""
+        """Entries by rule, name and event."""
         self._automata: dict[str, Automaton] = {}
-        """Of the rules that have partial matches."""
+        """Automata of the rules that have partial matches."""
         self._result = KeyMatches()
 
     def read(self, automaton_of: AutomatonOf) -> KeyMatches:

@@ -17,7 +17,7 @@ from millrace.common.types.row import Row
 __all__ = ["FieldPath", "field_reader", "read_path", "read_step"]
 
 FieldPath = tuple[str | int, ...]
-"""From the event inwards, by name or position (from 0); empty: the event itself."""
+"""Path from the event inwards, by name or position (from 0). Empty for the event itself."""
 
 
 def field_reader(path: FieldPath) -> Callable[[Any], Any]:

@@ -76,7 +76,7 @@ class Matcher:
         self._context = ConditionContext(clock)
         self._can_start = _start_test(automaton)
         self.on_pruned: OnPruned | None = None
-        """Called with every partial or found match that the skip strategy takes away."""
+        """Called with every partial match or match that the skip strategy discards."""
 
     def starts(self, values: list[Any]) -> list[bool] | None:
         """For each of the values, whether a match could begin with it. None if the values alone

@@ -34,7 +34,7 @@ __all__ = [
 WORTH_A_CHAIN = 32
 """So many entries are laid out; fewer are as fast to go through again."""
 Order = tuple[int, int]
-"""The place of an event: its time (ms since the epoch), and its number among those of its key."""
+"""Order of an event: its time (ms since the epoch), and its number among the events of its key."""
 
 
 class BufferedEvent:
@@ -61,11 +61,12 @@ class MatchedEntry:
         self, before: MatchedEntry | None, name: str, event: BufferedEvent, number: int = 0
     ) -> None:
         self.before = before
-        """What was taken before it, by any match that has it; None: it is the first of them all."""
+        """Entry before this one, shared by all matches that have this entry. None for the first
+        one."""
         self.name = name
         self.event = event
         self.number = number
-        """What it is called in keyed state; 0: that does not have it."""
+        """Number of the entry in keyed state. 0 if it is not stored there."""
 
 
 class PartialMatch:
@@ -88,8 +89,8 @@ class FoundMatch:
         self.last = last
         self.start = start
         self.time = time
-        """When it was certain, ms since the epoch: a match that is held back only becomes so when
-        it is released."""
+        """Time at which the match became certain, in ms since the epoch. A match that is held back
+        only becomes certain when it is released."""
 
     def entries(self) -> list[MatchedEntry]:
         """The events taken so far, in order."""
@@ -162,7 +163,7 @@ class _Chain:
         self._orders = [entry.event.order for entry in entries]
         self._values = [entry.event.value for entry in entries]
         self._runs: list[tuple[str, int, int]] = []
-        """Names, and where their events are."""
+        """Names, and the ranges of their events."""
         end = 0
         for name, run in groupby(entries, _name):
             begin, end = end, end + sum(1 for _ in run)
@@ -194,12 +195,12 @@ class Matches:
     """Partial matches of one pattern and one key, and the matches that are held back."""
 
     partial: list[PartialMatch] = field(default_factory=list)
-    """In the order of what they took; so also in that of their first events."""
+    """Partial matches in the order of their events, and thus of their first events."""
     held_back: list[FoundMatch] = field(default_factory=list)
-    """Found, but a partial match that began earlier may still win; in the order of their first
+    """Matches that an earlier partial match may still exclude, in the order of their first
     events."""
     deadline: int | None = None
-    """When time next ends something, for those who take note of it."""
+    """Next time at which something ends, for callers that keep track of it."""
 
     def __bool__(self) -> bool:
         return bool(self.partial or self.held_back)
@@ -214,8 +215,9 @@ class Chains:
 
 
 Begun = tuple[int, tuple[tuple[str, str | int], ...]]
-"""The partial matches of a rule that began with one event: the rule's version, and of each its
-state and the last entry: its number, or its name if it is the first too."""
+"""Partial matches of a rule that began with one event: the rule's version, and for each match its
+state and its last entry. The entry is given by its number, or by its name if it is also the
+first."""
 
 
 @dataclass(slots=True)
@@ -223,27 +225,27 @@ class KeyMatches:
     """Partial matches of all patterns for one key."""
 
     matches: dict[str, Matches] = field(default_factory=dict)
-    """By the name of the rule."""
+    """Matches by the name of the rule."""
     events: int = 0
-    """How many events were numbered."""
+    """Number of numbered events."""
     entries: int = 0
-    """How many entries were numbered."""
+    """Number of numbered entries."""
     time: int = MIN_WATERMARK
-    """That of the last event, ms since the epoch."""
+    """Time of the last event, in ms since the epoch."""
     changed: set[str] = field(default_factory=set)
-    """The rules whose matches may be others than those in keyed state."""
+    """Rules whose matches may differ from the ones in keyed state."""
     begun: dict[Order, dict[str, Begun]] = field(default_factory=dict)
-    """By first event and rule, the partial matches in keyed state."""
+    """Partial matches in keyed state, by first event and rule."""
     starts: dict[str, set[Order]] = field(default_factory=dict)
-    """By rule, the first events in keyed state."""
+    """First events in keyed state, by rule."""
     held_back: set[str] = field(default_factory=set)
-    """The rules that have matches held back in keyed state."""
+    """Rules with matches that are held back in keyed state."""
     chains: dict[str, Chains] = field(default_factory=dict)
-    """By rule, what else is in keyed state."""
+    """Entries and events in keyed state, by rule."""
     uses: dict[Order, int] = field(default_factory=dict)
-    """How many rules have an event in their chains in keyed state."""
+    """Number of rules with the event in their chains in keyed state."""
     partial: int = 0
-    """How many partial matches are in keyed state."""
+    """Number of partial matches in keyed state."""
 
     def __bool__(self) -> bool:
         return any(self.matches.values())

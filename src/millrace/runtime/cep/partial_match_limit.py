@@ -18,7 +18,7 @@ class PartialMatchOverflow(enum.Enum):
     FAIL = "fail"
     """The job fails."""
     DROP = "drop"
-    """Those that began last are dropped, and counted in ``numPartialMatchesDropped``."""
+    """The latest partial matches are dropped, and counted in ``numPartialMatchesDropped``."""
 
 
 @dataclass(frozen=True, slots=True)

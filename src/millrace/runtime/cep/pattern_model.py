@@ -32,20 +32,20 @@ class Contiguity(enum.Enum):
     """
 
     STRICT = "next"
-    """Nothing."""
+    """No other events."""
     RELAXED = "followed_by"
     """Events that could not have been taken instead."""
     ANY = "followed_by_any"
-    """Anything: also what could have been taken is passed over in a second try."""
+    """Any events. An event that could have been taken may be skipped in a second try."""
 
 
 class WithinType(enum.Enum):
     """Kind of span that `Pattern.within` limits."""
 
     FIRST_AND_LAST = "first and last"
-    """The time from the first event of a match to the last."""
+    """Time from the first event of a match to the last."""
     PREVIOUS_AND_CURRENT = "previous and current"
-    """The time from the event before to the one of this pattern."""
+    """Time from the event before to the event of this pattern."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +54,18 @@ class Quantifier:
 
     least: int = 1
     most: int | None = 1
-    """None: there is no limit."""
+    """Maximum number of occurrences. None if there is no limit."""
     optional: bool = False
-    """Whether it may be left out altogether."""
+    """Whether the pattern may have no occurrence at all."""
     greedy: bool = False
-    """Whether what follows has to wait as long as it can go on; of no meaning if it is `exact`."""
+    """Whether the next pattern has to wait as long as this one can continue. No effect if
+    `exact`."""
     inner: Contiguity = Contiguity.RELAXED
-    """What may lie between its occurrences."""
+    """Contiguity between the occurrences."""
     until: Condition | None = None
-    """An event for which this is true ends the loop; it is not part of it."""
+    """Condition whose event ends the loop. The event is not part of the loop."""
     window_time: int | None = None
-    """Less than this between its occurrences, ms."""
+    """Upper bound (exclusive) of the time between occurrences, in ms."""
 
     @property
     def exact(self) -> bool:
@@ -82,14 +83,16 @@ class Event:
 
     name: str
     condition: Condition | None = None
-    """None: any event."""
+    """Condition of the event. None for any event."""
     contiguity: Contiguity = Contiguity.RELAXED
-    """How it follows what is before it; of no meaning for the first."""
+    """Contiguity with the event before. No effect for the first event."""
     negated: bool = False
-    """It must not occur: `STRICT`, not as the next event; `RELAXED`, not before what follows."""
+    """Whether the event must not occur: with `STRICT` not as the next event, with `RELAXED` not
+    before the following pattern."""
     quantifier: Quantifier = ONCE
     window_time: int | None = None
-    """Less than this since the event before, ms (`WithinType.PREVIOUS_AND_CURRENT`)."""
+    """Upper bound (exclusive) of the time since the event before, in ms
+    (`WithinType.PREVIOUS_AND_CURRENT`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,7 @@ class EventPattern:
 
     parts: tuple[Part, ...]
     within: int | None = None
-    """A match takes less than this from its first event to its last, ms."""
+    """Upper bound (exclusive) of the time from the first event of a match to the last, in ms."""
     skip: AfterMatchSkipStrategy = field(default_factory=AfterMatchSkipStrategy.no_skip)
 
     def events(self) -> Iterator[Event]:

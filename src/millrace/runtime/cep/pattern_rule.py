@@ -200,6 +200,6 @@ class RejectedRule:
     """Report of an invalid record in the stream of rules."""
 
     given: str
-    """What it was, as text; long ones are cut off."""
+    """The rejected record as text, cut off if it is long."""
     reason: str
-    """Long ones are cut off."""
+    """The reason, cut off if it is long."""

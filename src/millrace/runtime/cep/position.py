@@ -16,9 +16,9 @@ from millrace.runtime.cep.pattern_model import Contiguity
 __all__ = ["FINISH", "Guard", "Position", "Transition"]
 
 FINISH = "$end"
-"""The label of the end of a pattern, the target of transitions that complete a match."""
+"""Label of the end of a pattern, the target of transitions that complete a match."""
 NUMBERED = "\t"
-"""Separates, in the names of states in checkpoints, the pattern's name from what is added to it: a
+"""Separator between the pattern's name and suffixes in the names of states in checkpoints. A
 pattern's name does not contain it."""
 
 
@@ -36,13 +36,13 @@ class Position:
     """One occurrence of an event in the pattern."""
 
     path: tuple[int, ...]
-    """Where it is in the pattern: number of the part, of its occurrence, and so on inwards."""
+    """Path in the pattern: number of the part, of its occurrence, and so on inwards."""
     name: str
-    """Of the pattern it belongs to."""
+    """Name of the position's pattern."""
     condition: Condition | None
-    """The condition on its event; None: any event."""
+    """Condition of the event. None for any event."""
     refused: tuple[Guard, ...] = ()
-    """The ``until`` conditions of the loops it is in: such an event is not taken."""
+    """The ``until`` conditions of the loops around the position. Their events are not taken."""
     window_time: int | None = None
     """Upper bound (exclusive) of the time since the event before, in ms."""
     transitions: tuple[Transition, ...] = ()
@@ -80,24 +80,24 @@ class Transition:
     ``StateTransition``). It is open until an event or time closes it."""
 
     target: Position | None
-    """The next position; None: the end of the pattern."""
+    """Next position. None for the end of the pattern."""
     contiguity: Contiguity | None = None
-    """Which events may lie between; None: not decided yet by the compiler."""
+    """Contiguity with the event before. None if the compiler has not decided it yet."""
     unless: tuple[Guard, ...] = ()
     """Events that close the transition ("not_followed_by")."""
     not_next: tuple[Guard, ...] = ()
     """Events that close the transition if they come at once ("not_next")."""
     until: tuple[Guard, ...] = ()
-    """The ``until`` conditions of the loops that it stays in: such an event closes it."""
+    """The ``until`` conditions of the loops that the transition stays in. Their events close it."""
     yields_to: tuple[Position, ...] = ()
-    """Positions of greedy loops: an event that one of them takes closes the transition."""
+    """Positions of greedy loops. An event that one of them takes closes the transition."""
     greedy: bool = False
-    """Whether it stays in a greedy loop: an event that fits is taken even if a ``not_next`` behind
-    the loop forbids it."""
+    """Whether the transition stays in a greedy loop. A matching event is then taken even if a
+    ``not_next`` after the loop forbids it."""
     window_time: int | None = None
-    """Time after the event before at which it closes, in ms; None: never."""
+    """Ms after the event before at which the transition closes. None if never."""
     waited: Transition | None = field(default=None, compare=False)
-    """The transition that replaces this one after an event was skipped; None: it stays."""
+    """Transition that replaces this one after an event was skipped. None if this one stays."""
     ordinal: int = 0
     """Index among the transitions from one position to the same target."""
 

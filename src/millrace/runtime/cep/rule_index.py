@@ -37,9 +37,9 @@ class RuleIndex:
     def __init__(self, rules: Iterable[ActiveRule]) -> None:
         self._of_field: dict[FieldPath, dict[Any, list[Candidate]]] = {}
         self._not_indexed: list[Candidate] = []
-        """Rules without such a field; their conditions are evaluated for each event."""
+        """Rules without such a field. Their conditions are evaluated for each event."""
         self._always: list[ActiveRule] = []
-        """Rules that have no condition on the first event."""
+        """Rules without a condition on the first event."""
         rules = sorted(rules, key=_number)
         known = {rule.number: _known(rule) for rule in rules}
         self._common = Counter(e.path for equal in known.values() for e in equal)

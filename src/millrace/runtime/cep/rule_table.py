@@ -22,14 +22,14 @@ __all__ = ["RULE_STATE", "ReadRule", "RuleTable"]
 
 LOG = logging.getLogger(__name__)
 ReadRule = Callable[[Any], PatternRule | RuleChange]
-"""From what came in the stream of rules; raises if that is none."""
+"""Function that reads a record of the stream of rules. Raises an error if the record is invalid."""
 SHOWN = 1_000
-"""Characters of a rejected rule, or of the reason, that are reported."""
+"""Maximum number of characters of a rejected rule, or of the reason, in the report."""
 RuleRow = tuple[int, bool, int, Any]
 NUMBER, ENABLED, VERSION, GIVEN = range(4)
-"""What there is of each rule in the table, under its id; GIVEN is a `PatternRule` or its JSON."""
+"""Positions in a rule's row of the table. GIVEN is a `PatternRule` or its JSON."""
 LAST_NUMBER = ""
-"""In the table under this, which is no rule's id, the number given last."""
+"""Key of the last assigned number in the table. No rule has this id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class _Step:
 
     id: str
     compiled: ActiveRule | None = None
-    """None: it is removed."""
+    """The rule after the change. None if it is removed."""
     given: Any = None
     enabled: bool = False
 
@@ -69,9 +69,9 @@ class RuleTable:
         self._keyed = keyed
         self._reports = context.subtask_index == 0
         self.active: dict[str, ActiveRule] = {}
-        """By id, the rules in force."""
+        """Active rules by id."""
         self.ignored = 0
-        """How many were not newer than the rule that is there."""
+        """Number of rules that were not newer than the existing version."""
         self._index: RuleIndex | None = None
 
     def restore(self) -> list[ActiveRule]:

@@ -39,9 +39,9 @@ from millrace.state.table_kinds import MAP
 __all__ = ["SharedBuffer"]
 
 PARTIAL = 3
-"""Where the number of partial matches is in the row under COUNTS."""
+"""Position of the number of partial matches in the row under COUNTS."""
 KEPT = 10_000
-"""So many keys' matches stay objects from epoch to epoch."""
+"""Number of keys whose matches are kept as objects from epoch to epoch."""
 
 
 class SharedBuffer:
@@ -74,9 +74,9 @@ class SharedBuffer:
         self._live: dict[Any, KeyMatches] = {}
         self._touched: set[Any] = set()
         self.mutable = False
-        """Whether any event kept here can be changed in place."""
+        """Whether any buffered event can be changed in place."""
         self.partial_matches = sum(rows[COUNTS][PARTIAL] for rows in self._matches.data.values())
-        """How many partial matches keyed state has, as of the end of the last epoch."""
+        """Number of partial matches in keyed state at the end of the last epoch."""
 
     def prefetch(self, keys: Iterable[Any]) -> None:
         """Prefetch the state of keys that will be processed next."""

@@ -14,7 +14,7 @@ from millrace.runtime.cep.partial_match import FoundMatch, Matches, Order
 __all__ = ["OnPruned", "release"]
 
 OnPruned = Callable[[Any, FoundMatch], None]
-"""Called with a partial or found match that is discarded, and the found match that discards it."""
+"""Called with a discarded partial match or match, and the match that discards it."""
 
 
 def release(

@@ -19,7 +19,7 @@ from millrace.state.nested_table import NestedTable
 __all__ = ["Batch", "WaitingEvents"]
 
 MOST_RUNS = 16
-"""Runs of events in order; more are made one."""
+"""Maximum number of ordered runs of events. More are merged."""
 
 Place = tuple[int, int, int]
 """Event time (ms since the epoch), epoch, number within the epoch."""
@@ -46,7 +46,7 @@ class WaitingEvents:
         self._runs: list[_Run] = []
         self._number = 0
         self._stored: dict[int, list[tuple[Place, Any]]] = {}
-        """By time: places and keys of what is in the table."""
+        """Places and keys of the events in the table, by time."""
         for key, rows in self._table.data.items():
             for place in rows:
                 self._stored.setdefault(place[0], []).append((place, key))

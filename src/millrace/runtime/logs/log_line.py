@@ -11,11 +11,11 @@ class LogLine(NamedTuple):
     """A log record or printed line of a worker."""
 
     created: float
-    """Seconds since the epoch of Unix."""
+    """Seconds since the Unix epoch."""
     level: int
     logger: str
     message: str
-    """With its traceback, if it has one."""
+    """The message, with its traceback if it has one."""
     job: str | None = None
     operator: str | None = None
     subtask: int | None = None

@@ -24,7 +24,7 @@ class LogPlace(NamedTuple):
 
     job: str | None = None
     operator: str | None = None
-    """Its name; of a stage, outside of its operators."""
+    """Name of the operator, or of the stage outside of its operators."""
     subtask: int | None = None
 
 

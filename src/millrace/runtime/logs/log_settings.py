@@ -13,11 +13,11 @@ from millrace.common.errors import ConfigurationError
 __all__ = ["FAILURE_REPORT", "RUN_LOG", "LogSettings"]
 
 RUN_LOG = "MILLRACE_LOG"
-"""The environment variable that names the file of a run's log; who starts jobs for others sets it.
-Unset: each run has a new one."""
+"""Environment variable that names the log file of a run, set by tools that start jobs. If it is
+unset, each run has a new file."""
 FAILURE_REPORT = "MILLRACE_FAILURE_REPORT"
-"""The environment variable that names a file for what people are told if the program fails; who
-starts jobs for others sets it."""
+"""Environment variable that names a file for the error message of a failed program, set by tools
+that start jobs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +25,15 @@ class LogSettings:
     """Levels and format of the log, in the driver and in workers."""
 
     level: str | None = None
-    """Of the root logger in workers; None: the executor chooses."""
+    """Level of the root logger in workers. None if the executor chooses it."""
     levels: Mapping[str, str] = field(default_factory=dict)
-    """Per name of a logger."""
+    """Levels by name of the logger."""
     json: bool = False
     ships: bool = False
-    """Whether workers hand what is logged and printed to the driver with their answers, because
-    they are on other machines."""
+    """Whether workers send logged and printed lines to the driver with their acknowledgements,
+    because they are on other machines."""
     file: str | None = None
-    """The log that workers append to; None: what they say goes to standard error."""
+    """Log file that workers append to. None for standard error."""
 
     @staticmethod
     def of(configuration: Configuration) -> LogSettings:

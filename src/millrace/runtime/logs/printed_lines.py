@@ -16,9 +16,9 @@ from millrace.runtime.logs.log_formats import JsonLogFormat
 __all__ = ["MOST_BEGUN", "STDERR", "STDOUT", "PrintedLines", "log_printed", "printed_record"]
 
 MOST_BEGUN = 64_000
-"""Characters of a line that has not ended; one that goes on after these is taken in pieces."""
+"""Characters of an incomplete line after which it is passed on in pieces."""
 STDOUT, STDERR = "stdout", "stderr"
-"""The names under which prints are logged."""
+"""Names under which prints are logged."""
 
 
 class PrintedLines(io.TextIOBase):
@@ -36,7 +36,7 @@ class PrintedLines(io.TextIOBase):
         self._own = threading.local()
         self._begun: dict[_Writer, str] = {}
         self._left: dict[_Writer, str] = {}
-        """What had been begun when `finish` was last called."""
+        """Incomplete lines at the last call of `finish`."""
 
     def write(self, text: str) -> int:
         """Pass on the complete lines. Each thread has its own incomplete line."""
@@ -128,9 +128,10 @@ class _Writer:
     def __init__(self) -> None:
         self.thread = threading.current_thread()
         self.was_cut = False
-        """Whether what it had begun has been handed on as a line: its end is none any more."""
+        """Whether the thread's incomplete line was passed on as a line, so that its end is
+        ignored."""
         self.hands_on = False
-        """Whether it is about to hand on a line."""
+        """Whether the thread is passing on a line."""
 
 
 def log_printed(handler: logging.Handler | None, name: str, stream: TextIO, line: str) -> None:

@@ -16,9 +16,10 @@ from millrace.runtime.logs.log_place import LogPlace, PlaceFilter, log_place
 __all__ = ["MOST_CHARACTERS", "MOST_LINES", "ShippedLog", "replay"]
 
 MOST_CHARACTERS = 4_000
-"""Of a record; of a printed line each so many are one."""
+"""Maximum number of characters of a record. Longer printed lines are split into records of this
+length."""
 MOST_LINES = 1_000
-"""In one answer; of more, the newest are kept."""
+"""Maximum number of lines in one acknowledgement. If there are more, the newest are kept."""
 
 
 class ShippedLog(logging.Handler):

@@ -34,7 +34,8 @@ class _WorkerLog:
     def __init__(self) -> None:
         self.settings = LogSettings()
         self.handler: logging.Handler = logging.NullHandler()
-        """Writes to the job's log, or to standard error, which Spark brings into its own log."""
+        """Handler that writes to the job's log, or to standard error, which Spark copies to its own
+        log."""
         self._handlers: dict[str | None, logging.Handler] = {}
         self._printed_lines: dict[str, PrintedLines] = {}
 

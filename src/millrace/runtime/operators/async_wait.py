@@ -30,10 +30,10 @@ from millrace.state.internal_tables import REQUESTS
 from millrace.state.redistribution_mode import RedistributionMode
 
 IDLE_WAIT_SECONDS = 0.02
-"""How long an epoch without records waits for a request to end, so that the driver does not run
+"""Seconds that an epoch without records waits for a request to end, so that the driver does not run
 one empty epoch after the other."""
 WAKE_UP_INTERVAL_MS = 10
-"""Time to the next wake-up while requests are in flight."""
+"""Milliseconds until the next wake-up while requests are in flight."""
 
 
 @dataclass
@@ -46,7 +46,7 @@ class _QueueEntry:
     watermark: int | None = None
     results: list[Any] | None = None
     entry: tuple[Any, int | None] | None = None
-    """The record's (value, timestamp) in the table of requests; None: not written yet."""
+    """The record's (value, timestamp) in the table of requests. None if it is not written yet."""
 
     @property
     def is_watermark(self) -> bool:
@@ -63,11 +63,11 @@ class AsyncSpec:
     ordered: bool
     retry: AsyncRetryStrategy
     drain: bool = False
-    """Wait for all requests at the end of every epoch instead of carrying them over."""
+    """Whether every epoch waits for all requests at its end, instead of carrying them over."""
 
 
 _BEHIND_ALL = 1 << 62
-"""The number of a watermark that comes after all requests, however many there are."""
+"""Number of a watermark that comes after all requests."""
 
 
 def _merged_watermarks(
@@ -82,7 +82,7 @@ def _merged_watermarks(
 
 _REQUESTS = OperatorStateDeclaration(REQUESTS, RedistributionMode.SPLIT)
 _WATERMARKS = OperatorStateDeclaration("@watermarks", RedistributionMode.MERGE, _merged_watermarks)
-"""The last watermark that was emitted, and (number, watermark) of those in the queue."""
+"""Last emitted watermark, and (number, watermark) of the watermarks in the queue."""
 
 
 class AsyncWaitOperator(FunctionOperator):
@@ -104,7 +104,7 @@ class AsyncWaitOperator(FunctionOperator):
 
     def _reset(self) -> None:
         self._queue: deque[_QueueEntry] = deque()
-        """Records and watermarks in the order in which they arrived."""
+        """Records and watermarks in the order of arrival."""
         self._in_flight: dict[int, _QueueEntry] = {}
         """Records whose requests have not ended, by number."""
         self._next_number = 0

@@ -46,7 +46,7 @@ class _BroadcastStates:
         self._writable = {name: (d, BroadcastMap(table, d)) for name, (d, table) in tables.items()}
         self._readable = {name: (d, ReadOnlyMap(table, d)) for name, (d, table) in tables.items()}
         self._mutable: bool | None = None
-        """What `hold_mutable` has found; None: it must look again."""
+        """Cached result of `hold_mutable`. None if it must be determined again."""
 
     def writable(self, descriptor: MapStateDescriptor[Any, Any]) -> BroadcastMap:
         """Writable map for a descriptor."""

@@ -28,7 +28,7 @@ from millrace.runtime.operators.pattern_operator import (
 )
 
 ONLY = ""
-"""The name of the one rule there is."""
+"""Name of the only rule."""
 
 
 class CepOperator(PatternOperator):

@@ -69,7 +69,8 @@ class DynamicCepOperator(PatternOperator):
         metrics.gauge("numIgnoredRules", lambda: self._rules.ignored if self._reports else 0)
         metrics.gauge("numRules", lambda: len(self._rules.active) if self._reports else 0)
         self._reports = self.context.subtask_index == 0
-        """All subtasks get the same rules; one of them speaks of them."""
+        """Whether this subtask reports on rules. All subtasks get the same rules, but only one
+        reports."""
 
     def make_buffer(self) -> SharedBuffer:
         rules = self._rules

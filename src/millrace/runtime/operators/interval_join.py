@@ -61,7 +61,7 @@ class _Side:
     def __init__(self, table: NestedTable, lower: int, upper: int, keep: int) -> None:
         self.table = table
         self.lower, self.upper = lower, upper
-        """What a record's match on the other side may be earlier or later, ms."""
+        """Ms by which a match on the other side may be earlier or later than the record."""
         self._keep = keep
         self.forget()
 
@@ -69,9 +69,9 @@ class _Side:
         """Drop everything that is derived from the table."""
         self._index: dict[Any, list[Place]] = {}
         self._expiring: dict[int, list[tuple[Any, Place]]] = {}
-        """By event time of records: where they are."""
+        """Places of records, by event time."""
         self.mutable = False
-        """Whether any record kept here can be changed in place."""
+        """Whether any stored record can be changed in place."""
         for key, entries in self.table.data.items():
             # one by one: on disk there may be more than memory takes
             for place, value in entries.items():

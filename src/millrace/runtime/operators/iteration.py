@@ -35,11 +35,11 @@ _ENDING = OperatorStateDeclaration("@ended", RedistributionMode.MERGE, _least_en
 
 
 _FEEDBACK = OperatorStateDeclaration(FEEDBACK, RedistributionMode.SPLIT)
-"""Encoded batches of records that are to be fed back in the next epoch."""
+"""Encoded batches of records to feed back in the next epoch."""
 _BATCH = 4096
-"""Records in one element of that list, about."""
+"""Approximate number of records in one element of that list."""
 MAX_ROUNDS = 64
-"""How often records go round a loop of chained operators within an epoch."""
+"""Maximum number of rounds in a loop of chained operators within an epoch."""
 
 Taken = list[tuple[list[Any], list[int] | None]]
 """Batches of records with their event times."""

@@ -18,9 +18,9 @@ class BatchSpec:
     """Format of the batches that a vectorised function takes and returns."""
 
     format: str
-    """arrow, pandas or polars."""
+    """Batch format: arrow, pandas or polars."""
     records: str
-    """What its records are for functions that want them one by one."""
+    """Form of the records for functions that process them one by one."""
     timestamp_column: str | None = None
 
 
@@ -29,7 +29,7 @@ class MapBatchesOperator(FunctionOperator):
 
     takes = BatchForm.COLUMNS
     method = "map_batch"
-    """Of function objects."""
+    """Method name of function objects."""
 
     def __init__(self, function: Any, spec: BatchSpec) -> None:
         super().__init__(function)

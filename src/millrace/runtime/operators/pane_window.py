@@ -41,7 +41,7 @@ class PaneWindowOperator(FunctionOperator):
 
     tables = PANE_ACCUMULATORS, PANE_ELEMENTS
     kinds = PANES, table_kinds.PANE_ELEMENTS
-    """Where panes of accumulators are kept, and panes of elements."""
+    """Names of the tables for panes of accumulators and for panes of elements."""
 
     def __init__(
         self,

@@ -130,7 +130,7 @@ class PatternOperator(FunctionOperator):
         super().begin_epoch(epoch)
         self._waiting.begin_epoch(epoch.number)
         self._arrived = Batch([], [], [])
-        """In processing time, the events of this epoch that are still to be put in order."""
+        """In processing time, the events of this epoch that are not ordered yet."""
 
     def advance_processing_time(self, now: int) -> None:
         if not self._event_time:

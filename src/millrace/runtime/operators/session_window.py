@@ -62,7 +62,7 @@ class SessionWindowOperator(FunctionOperator):
 
     def _forget(self) -> None:
         self._next: dict[Any, int] = {}
-        """Per key, when to look for sessions that have ended."""
+        """Per key, the time of the next check for ended sessions."""
         self._heap: list[tuple[int, int, Any]] = []
         self._ties = count()
 

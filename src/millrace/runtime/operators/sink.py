@@ -32,8 +32,8 @@ from millrace.state.table_id import TableId
 
 _REASON_LENGTH = 1_000
 _WRITERS = OperatorStateDeclaration("@writer", RedistributionMode.SPLIT, dropped_on_fork=True)
-"""The writer's state; of several writers where there are fewer subtasks now. What a parent has
-written and not committed stays the parent's."""
+"""State of the writer, or of several writers if there are fewer subtasks now. Uncommitted data of a
+parent job stays with the parent."""
 
 
 class SinkOperator(Operator):
@@ -49,12 +49,12 @@ class SinkOperator(Operator):
         self._place = (self.context.subtask_index, 0)
         self._writer: SinkWriter[Any] | None = None
         self._writing: SinkWriter[Any] | None = None
-        """The writer, in an epoch that it was told of."""
+        """The writer, in an epoch that it takes part in."""
         self._kept: bytes | None = None
-        """The encoded state of the writer, as far as the table is known to have it."""
+        """Encoded state of the writer, as known to be in the table."""
         self._committables: list[bytes] = []
         self._returned: Sequence[Any] = ()
-        """By `SinkWriter.prepare_commit` of the epoch before."""
+        """Result of `SinkWriter.prepare_commit` in the epoch before."""
         self._wakeup: int | None = None
         self._asked = False
         self._completed: int | None = None

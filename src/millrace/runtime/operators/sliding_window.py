@@ -57,14 +57,14 @@ class SlidingWindowOperator(PaneWindowOperator):
     ) -> None:
         super().setup(context, output, side)
         self._passed = declared_table(self, _PASSED)
-        """The watermark, while panes are kept: of some of them windows have fired, which a job
-        that goes on with another parallelism, and so without its watermarks, must not fire again.
-        All subtasks have the same watermark when an epoch ends."""
+        """The watermark, while there are panes. Windows of some panes have fired, and a job that
+        continues with another parallelism, and so without watermarks, must not fire them again. All
+        subtasks have the same watermark at the end of an epoch."""
 
     def open(self) -> None:
         super().open()
         self._oldest: list[int] = []
-        """A heap of the panes' starts; some of them may be gone."""
+        """Heap of the panes' starts. Some of the panes may be gone."""
         if self._logic.incremental:
             self._aggregates = SlidingAggregates(
                 self._panes, self._step, self._slide, self._logic.merge_function()

@@ -46,22 +46,22 @@ class ActiveSplit:
     tracker: WatermarkTracker
     position: Any
     read: int = 0
-    """Records in this epoch."""
+    """Records read in this epoch."""
     drained: bool = False
     """Whether the reader's last poll returned nothing for it."""
     finished: bool = False
     paused: bool = False
     """Whether watermark alignment has paused it."""
     at_end: bool = False
-    """Whether this run reads no more of it."""
+    """Whether this run reads no more of the split."""
 
 
 _SPLITS = OperatorStateDeclaration("@split", RedistributionMode.SOURCE_SPLIT)
-"""Per split, the snapshot of its `WatermarkTracker`."""
+"""Snapshot of the split's `WatermarkTracker`, per split."""
 _WATERMARK = OperatorStateDeclaration(
     "@watermark", RedistributionMode.SMALLEST_WATERMARK, of_readers=True
 )
-"""The last watermark of each subtask; subtasks that never had a split do not count."""
+"""Last watermark of each subtask. Subtasks that never had a split do not count."""
 
 
 class SourceOperator(Operator):
@@ -95,11 +95,11 @@ class SourceOperator(Operator):
         self.records = 0
         self._last_read = 0
         self._remaining_records = 0
-        """Records that may still be read in this epoch, of all splits together."""
+        """Records that may still be read in this epoch, for all splits together."""
         self._max_watermark: int | None = None
         self._pace = BatchPace()
         self._newest = MIN_WATERMARK
-        """The highest watermark of the splits that have finished."""
+        """Highest watermark of the finished splits."""
         self._end_notified = False
         self._completed_checkpoint: int | None = None
 

@@ -22,7 +22,7 @@ from millrace.runtime.operator_state_declaration import OperatorStateDeclaration
 from millrace.state.redistribution_mode import RedistributionMode
 
 NO_TIMESTAMP = MIN_WATERMARK
-"""What an assigner gets for a record without an event time, as in Flink."""
+"""Timestamp that an assigner gets for a record without an event time, as in Flink."""
 
 
 _INT = {int}
@@ -100,7 +100,7 @@ class WatermarkTracker:
         self._emitted = _Emitted()
         self._last_record: int | None = None
         self._believed = MAX_WATERMARK
-        """Later timestamps do not move the watermark."""
+        """Latest timestamp that may move the watermark."""
 
     def pieces(self, batch: Batch, now: int) -> Iterator[Batch]:
         """The batch with its event times, piece by piece. After each piece `watermark` is the

@@ -44,7 +44,7 @@ class WindowSpec:
     trigger: Trigger[Any, Any]
     evictor: Evictor[Any, Any] | None = None
     allowed_lateness: int = 0
-    """Milliseconds after its end that a window of event time is kept."""
+    """Milliseconds after its end for which an event-time window is kept."""
     late_tag: OutputTag[Any] | None = None
     share_panes: bool | None = None
     """See `WindowLogic.share_panes`."""
