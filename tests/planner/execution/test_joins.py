@@ -34,7 +34,7 @@ from millrace.planner.rules.optimizer import optimized
         (
             "SELECT o.id FROM (SELECT *, ts + INTERVAL '1' SECOND AS later FROM orders) o "
             "JOIN rates FOR SYSTEM_TIME AS OF o.later AS r ON o.currency = r.currency",
-            "left table's time attribute field, which this is none of",
+            "left table's time attribute field, and this is not one",
         ),
     ],
 )

@@ -58,7 +58,7 @@ def java_pattern(pattern: str) -> JavaPattern:
         return reader.pattern(text)
     except (re.error, OverflowError, RecursionError) as error:
         raise EvaluationError(
-            f"the regular expression {shown!r} has what is not supported: {error}"
+            f"the regular expression {shown!r} has an unsupported part: {error}"
         ) from None
 
 

@@ -49,7 +49,7 @@ def _number(text: str) -> Decimal:
     try:
         made = Decimal(text)
     except InvalidOperation:
-        raise ValueError("a number is beyond what can be computed with") from None
+        raise ValueError("a number is out of the supported range") from None
     return made if made else made.copy_abs()
 
 
@@ -126,7 +126,7 @@ def _value(site: CallSite, text: Datum, path: Datum) -> Datum:
         try:
             found = walk(document, where, _loads)
             if isinstance(found, dict | list) and is_strict(where):
-                raise ValueError(f"what is at {where!r} is no scalar")
+                raise ValueError(f"the value at {where!r} is not a scalar")
             made = None if isinstance(found, dict | list | None) else make(found)
         except (ValueError, ArithmeticError, EvaluationError) as error:
             return otherwise(JsonEvent.ERROR, f"JSON_VALUE: {error}")
@@ -208,9 +208,9 @@ def _query(site: CallSite, text: Datum, path: Datum) -> Datum:
             value = [value]
         if not isinstance(value, dict | list):
             kind = JsonEvent.ERROR if is_strict(where) else JsonEvent.EMPTY
-            return otherwise(kind, f"what is at {where!r} is no object and no array")
+            return otherwise(kind, f"the value at {where!r} is neither an object nor an array")
         if returns_array and not isinstance(value, list):
-            return otherwise(JsonEvent.ERROR, f"what is at {where!r} is no array")
+            return otherwise(JsonEvent.ERROR, f"the value at {where!r} is not an array")
         return json_text(value)
 
     made = per_value(query, pa.string(), text, path)

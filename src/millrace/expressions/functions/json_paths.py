@@ -68,7 +68,7 @@ class Names(Step):
 
     def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
         if not isinstance(value, dict):
-            return _nowhere(must, f"{self.names[0]!r} of what is no object")
+            return _nowhere(must, f"{self.names[0]!r} of a value that is not an object")
         if len(self.names) > 1:
             found = {name: value[name] for name in self.names if name in value}
             return [found] if self.last else list(found.values())
@@ -97,7 +97,7 @@ class Places(Step):
 
     def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
         if not isinstance(value, list):
-            return _nowhere(must, "a place in what is no array")
+            return _nowhere(must, "a position in a value that is not an array")
         return [value[place] for place in self.places if -len(value) <= place < len(value)]
 
 
@@ -111,7 +111,7 @@ class Slice(Step):
 
     def taken(self, value: Any, root: Any, must: bool) -> list[Any]:
         if not isinstance(value, list):
-            return _nowhere(must, "places in what is no array")
+            return _nowhere(must, "positions in a value that is not an array")
         if self.first is None or self.last is None:
             return value[self.first : self.last]
         places = range(self.first, min(self.last, len(value)))
@@ -129,7 +129,7 @@ class ItemFilter(Step):
             return [item for item in value if self.test(item, root)]
         if isinstance(value, dict):
             return [value] if self.test(value, root) else []
-        return _nowhere(must, "a filter of what is no array and no object")
+        return _nowhere(must, "a filter of a value that is neither an array nor an object")
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,7 +162,7 @@ def _null_treatment(
         f"{known} {words} NULLS" for known, each in _NULL_TREATMENTS.items() for words in each
     )
     raise binder.context.refusal(
-        node, f"{function} does not take {given} NULLS; what can be said so is {able}"
+        node, f"{function} does not take {given} NULLS; supported are {able}"
     )
 
 

@@ -95,7 +95,7 @@ def _lateral(node: Join, translator: Translator) -> Transformation:
     if kind is None:
         raise node.refusal(
             "Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time "
-            "attribute field, which this is none of",
+            "attribute field, and this is not one",
             snapshot.place,
         )
     return lookup_join(node, side, snapshot.name, translator)
