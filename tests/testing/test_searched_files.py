@@ -69,7 +69,7 @@ def test_functions_open_what_archives_have(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("none.zip", "does not exist"), ("text.txt", "is none of the archives")]
+    ("name", "reason"), [("none.zip", "does not exist"), ("text.txt", "is not one of the archives")]
 )
 def test_archives_that_cannot_be_unpacked(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "text.txt").write_text("", encoding="utf-8")

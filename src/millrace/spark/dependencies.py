@@ -196,7 +196,7 @@ def _ship_archive(context: SparkContext, archive: str) -> tuple[str, str]:
         path = shutil.copy(path, os.path.join(_directory(path), f"{_digest(path)}.zip"))
     elif not path.endswith(_ARCHIVES):
         raise ConfigurationError(
-            f"{path} is none of the archives that Spark unpacks: {', '.join(_ARCHIVES + _ZIPS)}"
+            f"{path} is not one of the archives that Spark unpacks: {', '.join(_ARCHIVES + _ZIPS)}"
         )
     digest = _content_digest(path)
     shipped = target if _unpacked.setdefault(target, digest) == digest else f"archive-{digest}"

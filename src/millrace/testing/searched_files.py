@@ -94,5 +94,5 @@ def _unpack(path: str, target: str) -> None:
             archive.extractall(target, filter="data")
     else:
         raise ConfigurationError(
-            f"{path} is none of the archives that are unpacked: {', '.join(_TARS + _ZIPS)}"
+            f"{path} is not one of the archives that are unpacked: {', '.join(_TARS + _ZIPS)}"
         )

@@ -56,7 +56,7 @@ def test_parts_of_nested_values_are_cast() -> None:
 
 
 def test_text_that_is_no_number_fails_or_is_null() -> None:
-    with pytest.raises(EvaluationError, match="'x' cannot be cast to INT: it is no number"):
+    with pytest.raises(EvaluationError, match="'x' cannot be cast to INT: it is not a number"):
         cast(["1", "x"], "STRING", "INT")
     assert cast(["1", "x", " 2.9 "], "STRING", "INT", safe=True) == [1, None, 2]
 

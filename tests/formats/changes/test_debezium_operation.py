@@ -56,7 +56,7 @@ def test_operations_are_kinds_of_rows(schema: Any) -> None:
 @pytest.mark.parametrize("schema", SCHEMAS, ids=["json", "avro"])
 def test_what_is_no_change(schema: Any) -> None:
     for broken, reason in (
-        (message("x"), "its op 'x' is none of c, r, u and d"),
+        (message("x"), "its op 'x' is not one of c, r, u and d"),
         (message("c"), "its 'after' is null, although its op is 'c'"),
         (message("u", None, {"id": 1}), "'before' is null.*REPLICA IDENTITY FULL"),
     ):

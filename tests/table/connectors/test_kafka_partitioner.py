@@ -51,7 +51,7 @@ def test_a_function_of_the_program(t_env: TableEnvironment, topics: Topics) -> N
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("turns", "is none of default, fixed and round-robin"),
+        ("turns", "is not one of default, fixed and round-robin"),
         ("nowhere:last", "write a function or a class as 'module:name'"),
         ("round-robin", "is for records without keys"),
     ],

@@ -60,7 +60,7 @@ class ValueDecoder:
         if self._malformed is None:
             raise KafkaError(
                 f"the record at offset {message.offset()} of {self._place} cannot be read: "
-                f"{found.reason}: {shown_bytes(raw)}; go on behind such records with "
+                f"{found.reason}: {shown_bytes(raw)}; to skip such records, use "
                 "set_error_policy(ErrorPolicy.skip()) or side_output()"
             ) from error
         place = message.offset(), None, found.column

@@ -101,7 +101,7 @@ class RecordDecoder:
         if self._malformed is None:
             raise KinesisError(
                 f"the record {record.sequence_number} of {self._place} cannot be read: "
-                f"{found.reason}: {shown_bytes(record.data)}; go on behind such records with "
+                f"{found.reason}: {shown_bytes(record.data)}; to skip such records, use "
                 "set_error_policy(ErrorPolicy.skip()) or side_output()"
             ) from error
         self._malformed.take(MalformedRecordError(found.reason, record.data, None, None, None))

@@ -150,7 +150,7 @@ class AcknowledgingReader(SourceReader[Any]):
         if self._malformed is None:
             raise self._reading.kind(
                 f"a message of {self._reading.place} cannot be read: {found.reason}: "
-                f"{shown_bytes(delivery.body)}; go on behind such messages with error_policy="
+                f"{shown_bytes(delivery.body)}; to skip such messages, use error_policy="
                 "ErrorPolicy.skip() or side_output()"
             ) from error
         self._malformed.take(MalformedRecordError(found.reason, delivery.body, None, None))

@@ -108,7 +108,7 @@ class MessageDecoder:
         if self._malformed is None:
             raise PulsarError(
                 f"the message {message.message_id()} of {self._topic} cannot be read: "
-                f"{found.reason}: {shown_bytes(raw)}; go on behind such messages with "
+                f"{found.reason}: {shown_bytes(raw)}; to skip such messages, use "
                 "set_error_policy(ErrorPolicy.skip()) or side_output()"
             ) from error
         self._malformed.take(MalformedRecordError(found.reason, raw, None, None, found.column))

@@ -81,7 +81,7 @@ class PartitionRouter:
             found = self._choose(key, partitions)
             if found not in partitions:
                 raise PulsarError(
-                    f"the topic router has chosen {found!r}, which is none of the partitions: "
+                    f"the topic router has chosen {found!r}, which is not one of the partitions: "
                     f"{', '.join(partitions[:3])}, ..."
                 )
             return found

@@ -42,13 +42,13 @@ def _boolean(text: str) -> bool:
     lower = text.lower()
     if lower in _TRUE or lower in _FALSE:
         return lower in _TRUE
-    raise ValueError("it is none of TRUE, T, YES, Y, 1, FALSE, F, NO, N, 0")
+    raise ValueError("it is not one of TRUE, T, YES, Y, 1, FALSE, F, NO, N, 0")
 
 
 def _whole(text: str, kind: logical.IntegralType) -> int:
     text = text.strip()
     if not _WHOLE.fullmatch(text):
-        raise ValueError("it is no number" if text else "it is empty")
+        raise ValueError("it is not a number" if text else "it is empty")
     digits = text.lstrip("+-").partition(".")[0].lstrip("0") or "0"
     value = 0 if len(digits) > _LONGEST_WHOLE else int(digits) * (-1 if text[0] == "-" else 1)
     if len(digits) > _LONGEST_WHOLE or not kind.holds(value):
@@ -59,7 +59,7 @@ def _whole(text: str, kind: logical.IntegralType) -> int:
 def _decimal(text: str, kind: logical.DecimalType) -> Decimal:
     text = text.strip()
     if not _EXACT.fullmatch(text):
-        raise ValueError("it is no number" if text else "it is empty")
+        raise ValueError("it is not a number" if text else "it is empty")
     try:
         value = Decimal(text)
     except InvalidOperation:
@@ -73,7 +73,7 @@ def _decimal(text: str, kind: logical.DecimalType) -> Decimal:
 def _float(text: str) -> float:
     text = text.strip()
     if not _FLOAT.fullmatch(text):
-        raise ValueError("it is no number")
+        raise ValueError("it is not a number")
     return float(text.rstrip("dDfF") if not text.endswith("ity") else text)
 
 

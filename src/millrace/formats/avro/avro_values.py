@@ -257,7 +257,7 @@ def _enum_writer(symbols: tuple[str, ...]) -> Convert:
     def write(value: Any) -> str:
         name = value if isinstance(value, str) else getattr(value, "name", value)
         if name not in known:
-            raise ValueError(f"{value!r} is none of {', '.join(symbols)}")
+            raise ValueError(f"{value!r} is not one of {', '.join(symbols)}")
         return str(name)
 
     return write

@@ -79,7 +79,7 @@ class CanalJsonDeserializationSchema(ChangeDeserializationSchema):
         if found.type == "DELETE":
             return [(DELETE, fields) for fields in found.data]
         if found.type != "UPDATE":
-            raise ValueError(f"its type {found.type!r} is none of INSERT, UPDATE and DELETE")
+            raise ValueError(f"its type {found.type!r} is not one of INSERT, UPDATE and DELETE")
         if found.old is None or len(found.old) != len(found.data):
             raise ValueError("it updates rows, but does not say what each of them was ('old')")
         changes: list[Change] = []

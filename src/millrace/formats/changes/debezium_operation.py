@@ -36,7 +36,7 @@ def debezium_changes(op: str, before: Any, after: Any) -> Sequence[tuple[int, An
         return ((DELETE, _present(before, "before", op)),)
     if op in _NO_ROWS:
         return ()
-    raise ValueError(f"its op {op!r} is none of c, r, u and d")
+    raise ValueError(f"its op {op!r} is not one of c, r, u and d")
 
 
 def _present(row: Any, name: str, op: str) -> Any:

@@ -67,7 +67,7 @@ class MaxwellJsonDeserializationSchema(ChangeDeserializationSchema):
         if found.type == "delete":
             return ((DELETE, found.data),)
         if found.type != "update":
-            raise ValueError(f"its type {found.type!r} is none of insert, update and delete")
+            raise ValueError(f"its type {found.type!r} is not one of insert, update and delete")
         if found.old == NULL:
             raise ValueError("it updates a row, but does not say what that was ('old')")
         old = merged(found.old, found.data)

@@ -58,7 +58,7 @@ class OggJsonDeserializationSchema(ChangeDeserializationSchema):
             return ((DELETE, _present(before, "before", op)),)
         if op == "T":
             return ()
-        raise ValueError(f"its op_type {op!r} is none of I, U and D")
+        raise ValueError(f"its op_type {op!r} is not one of I, U and D")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OggJsonDeserializationSchema, (self._type_info, self._ignore_parse_errors)

@@ -124,7 +124,7 @@ def _path(known: list[SnapshotEntry], word: str) -> str:
     for entry in known:
         if word in (entry.path, entry.id):
             return entry.path
-    raise ApiError(404, f"{word[:200]!r} is none of the savepoints that /savepoints lists")
+    raise ApiError(404, f"{word[:200]!r} is not one of the savepoints that /savepoints lists")
 
 
 ROUTES = (

@@ -120,7 +120,7 @@ def partitioner_of(options: OptionValues) -> Any:
         found = getattr(import_module(module), inside)
     except (ImportError, AttributeError, ValueError) as error:
         raise JobDefinitionError(
-            f"'sink.partitioner' = '{name}' is none of default, fixed and round-robin, and not "
+            f"'sink.partitioner' = '{name}' is not one of default, fixed and round-robin, and not "
             f"there ({error}); write a function or a class as 'module:name'"
         ) from error
     return found() if isinstance(found, type) else found
