@@ -335,7 +335,7 @@ ROUTES = (
         "GET",
         "/jobs/{jobid}/checkpoints/config",
         get_config,
-        "How a job makes its checkpoints.",
+        "The settings of a job's checkpoints.",
         CheckpointConfigInfo,
     ),
     ApiRoute(

@@ -145,7 +145,7 @@ ROUTES = (
         "DELETE",
         "/cluster",
         delete_cluster,
-        "End the server; jobs run on, and the next server finds them.",
+        "End the server; jobs continue to run, and the next server finds them.",
         EmptyAnswer,
         AccessRole.OPERATE,
     ),

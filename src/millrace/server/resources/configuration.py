@@ -148,7 +148,7 @@ ROUTES = (
         "GET",
         "/jobs/{jobid}/jobmanager/environment",
         get_job_environment,
-        "The Python that the server starts a job's process with.",
+        "The Python of a job's process.",
         EnvironmentAnswer,
     ),
 )

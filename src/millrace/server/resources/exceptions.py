@@ -140,7 +140,7 @@ ROUTES = (
         "GET",
         "/jobs/{jobid}/exceptions",
         get_exceptions,
-        "What went wrong in a job, the newest first.",
+        "The failures of a job, the newest first.",
         ExceptionsAnswer,
         query=(QueryParameter("maxExceptions", int, "how many at most", minimum=0),),
     ),

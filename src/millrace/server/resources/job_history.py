@@ -94,7 +94,7 @@ ROUTES = (
         "GET",
         "/jobs/{jobid}/history",
         get_history,
-        "The last hour of a job, a point a second; since the server was started.",
+        "Figures of a job's last hour, one point per second, since the server was started.",
         HistoryAnswer,
         query=(QueryParameter("since", int, "only later points; ms since the epoch of Unix"),),
     ),

@@ -261,7 +261,7 @@ def get_status(server: JobServer, request: ApiRequest) -> StatusAnswer:
 
 ROUTES = (
     ApiRoute("GET", "/jobs", get_jobs, "The ids and states of all jobs.", JobIds),
-    ApiRoute("GET", "/jobs/overview", get_overview, "All jobs in a few words.", JobSummaries),
+    ApiRoute("GET", "/jobs/overview", get_overview, "A summary of each job.", JobSummaries),
     ApiRoute("GET", "/jobs/{jobid}", get_job, "The details of a job.", JobAnswer),
     ApiRoute("GET", "/jobs/{jobid}/status", get_status, "The state of a job.", StatusAnswer),
 )

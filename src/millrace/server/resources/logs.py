@@ -87,7 +87,7 @@ ROUTES = (
         "GET",
         "/jobs/{jobid}/log",
         get_job_log,
-        "A part of what a job has printed and logged.",
+        "A part of a job's log, which includes its prints.",
         LogPart,
         query=(
             QueryParameter("offset", int, "in bytes; negative: from the end of the log"),

@@ -229,7 +229,7 @@ ROUTES = (
         "GET",
         f"{VERTEX}/jm-operator-metrics",
         get_coordinator_metrics,
-        "Metrics of what a vertex has in the driver: enumerators and committers.",
+        "Metrics of a vertex's enumerators and committers, which run in the driver.",
         list[MetricValue],
         query=(GET,),
     ),

@@ -287,7 +287,7 @@ ROUTES = (
     ),
     ApiRoute(
         "GET", "/jobs/{jobid}/checkpoints/{triggerid}", get_checkpoint,
-        "Whether a checkpoint that was asked for is complete, and its number.", CheckpointAnswer,
+        "Whether a requested checkpoint is complete, and its number.", CheckpointAnswer,
     ),
     ApiRoute(
         "POST", "/jobs/{jobid}/savepoints", post_savepoint, "Take a savepoint of a job.",
@@ -308,7 +308,7 @@ ROUTES = (
     ),
     ApiRoute(
         "GET", "/jobs/{jobid}/rescaling/{triggerid}", get_rescaling,
-        "Whether a job has another parallelism.", OperationAnswer,
+        "Whether a requested change of the parallelism is complete.", OperationAnswer,
     ),
     ApiRoute(
         "POST", "/savepoint-disposal", post_disposal, "Delete a savepoint.", TriggerAnswer,

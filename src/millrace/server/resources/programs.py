@@ -270,7 +270,7 @@ RUN_QUERY = (
     QueryParameter("allowNonRestoredState", bool, "see allowNonRestoredState of the body"),
 )
 ROUTES = (
-    ApiRoute("GET", "/jars", get_uploads, "The programs that were uploaded.", ProgramList),
+    ApiRoute("GET", "/jars", get_uploads, "The uploaded programs.", ProgramList),
     ApiRoute(
         "POST", "/jars/upload", post_upload, "Upload a program: a .py file, or a .zip with a "
         "__main__.py.", UploadAnswer, OPERATE, takes_file=True,
@@ -289,7 +289,7 @@ ROUTES = (
         "executed up to its first job.", PlanAnswer, OPERATE, query=PLAN_QUERY, body=RunRequest,
     ),
     ApiRoute(
-        "GET", "/programs", get_programs, "The programs that may be run where they are.",
+        "GET", "/programs", get_programs, "The programs on the server's machine that may be run.",
         ProgramList,
     ),
     ApiRoute(

@@ -115,7 +115,7 @@ ROUTES = (
         "PUT",
         PATH,
         put_requirements,
-        "Rescale a job to the upper bounds. The header Location says where to ask what came of it.",
+        "Rescale a job to the upper bounds. The header Location has the path of the result.",
         EmptyAnswer,
         AccessRole.OPERATE,
         body=Requirements,

@@ -132,14 +132,14 @@ ROUTES = (
         "GET",
         "/savepoints",
         get_savepoints,
-        "The savepoints and newest checkpoints there are, and which came from which.",
+        "All savepoints and newest checkpoints, each with its parent.",
         SavepointTree,
     ),
     ApiRoute(
         "GET",
         "/savepoints/compare",
         get_comparison,
-        "What changed of each state between two of them.",
+        "The changes of each state between two snapshots.",
         list[StateDifference],
         query=(
             QueryParameter("left", description="path or id of the first", required=True),

@@ -92,7 +92,7 @@ ROUTES = (
         "GET",
         "/jobs/{jobid}/stacks",
         get_stacks,
-        "What the driver, and the subtasks that have been running for long, are executing.",
+        "The stacks of the driver, and of subtasks that have been running for long.",
         StacksAnswer,
     ),
 )

@@ -72,14 +72,14 @@ ROUTES = (
         "GET",
         "/jobmanager/thread-dump",
         get_server_dump,
-        "What the threads of the server are executing.",
+        "The stacks of the server's threads.",
         ThreadDump,
     ),
     ApiRoute(
         "GET",
         "/taskmanagers/{taskmanagerid}/thread-dump",
         get_worker_dump,
-        "What subtasks that have been running for long are executing in a worker.",
+        "The stacks of a worker's subtasks that have been running for long.",
         ThreadDump,
     ),
 )

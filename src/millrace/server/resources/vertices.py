@@ -319,16 +319,19 @@ ROUTES = (
     ApiRoute("GET", VERTEX, get_vertex, "A vertex and its subtasks.", VertexAnswer),
     ApiRoute("GET", SUBTASK, get_subtask, "A subtask.", SubtaskAnswer),
     ApiRoute(
-        "GET", f"{SUBTASK}/attempts/{{attempt}}", get_attempt, "An attempt of a subtask: the "
-        "newest one.", SubtaskAnswer,
+        "GET", f"{SUBTASK}/attempts/{{attempt}}", get_attempt,
+        "The newest attempt of a subtask.", SubtaskAnswer,
     ),
-    ApiRoute("GET", f"{VERTEX}/subtasktimes", get_times, "When subtasks began.", TimesAnswer),
+    ApiRoute(
+        "GET", f"{VERTEX}/subtasktimes", get_times, "The times at which subtasks began.",
+        TimesAnswer,
+    ),
     ApiRoute(
         "GET", f"{VERTEX}/watermarks", get_watermarks, "The watermarks of subtasks.",
         list[SubtaskWatermark],
     ),
     ApiRoute(
-        "GET", f"{VERTEX}/backpressure", get_back_pressure, "How busy subtasks are.",
+        "GET", f"{VERTEX}/backpressure", get_back_pressure, "The load of a vertex's subtasks.",
         BackPressureAnswer,
     ),
     ApiRoute(

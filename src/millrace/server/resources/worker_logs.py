@@ -48,5 +48,5 @@ ROUTES = (
         str,
     ),
     ApiRoute("GET", f"{WORKER}/log", get_log, "The end of the log of a worker's newest job.", str),
-    ApiRoute("GET", f"{WORKER}/stdout", get_log, "The same: prints are in the log.", str),
+    ApiRoute("GET", f"{WORKER}/stdout", get_log, "The same log: prints are in the log.", str),
 )  # fmt: skip

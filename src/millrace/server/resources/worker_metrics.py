@@ -77,7 +77,7 @@ ROUTES = (
         "GET",
         "/taskmanagers/{taskmanagerid}/metrics",
         get_worker_metrics,
-        "Metrics of a worker: those of its subtasks, summed up.",
+        "Metrics of a worker, summed over its subtasks.",
         list[MetricValue],
         query=(GET,),
     ),
