@@ -23,7 +23,7 @@ class BatchOverAggregateOperator(EndOfInput):
     """Emits each row with the values of its OVER functions, at the end of the input.
 
     Args:
-        spec: what to compute.
+        spec: settings of the functions.
     """
 
     takes = BatchForm.COLUMNS

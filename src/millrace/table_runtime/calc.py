@@ -18,9 +18,9 @@ class CalcOperator(Operator):
     """Filter and projection in one operator.
 
     Args:
-        projections: the columns to make, of rows of ``input_type``.
-        condition: which rows to keep, those for which it is TRUE; None: all.
-        output_type: names and types of the columns made.
+        projections: expressions of the output columns, over rows of ``input_type``.
+        condition: filter of the rows. None if all rows are kept.
+        output_type: names and types of the output columns.
     """
 
     takes = BatchForm.COLUMNS

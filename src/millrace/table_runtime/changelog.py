@@ -29,9 +29,9 @@ class ToChangelogOperator(Operator):
 
     Args:
         row_type: columns of the result.
-        codes: by the number of the change; None: rows of such changes are left out.
-        order: positions of the input's columns in those of the result; None: the code.
-        blanked: positions in the result that are NULL in rows about deletes.
+        codes: codes by the number of the change. None if rows of such changes are left out.
+        order: positions of the input's columns in the result. None for the code.
+        blanked: positions in the result that are NULL in rows about deletions.
     """
 
     takes = BatchForm.COLUMNS
@@ -89,8 +89,8 @@ class FromChangelogOperator(Operator):
         op: position of the code in the input, and its name for errors.
         codes: numbers of the changes by their codes.
         skips: whether rows of other codes are left out.
-        order: positions of the input's columns in those of the result.
-        place: of the call in its statement, for errors; None: there is no text.
+        order: positions of the input's columns in the result.
+        place: place of the call in its statement, for errors. None if there is no text.
     """
 
     takes = BatchForm.COLUMNS

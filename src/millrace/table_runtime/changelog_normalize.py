@@ -31,7 +31,7 @@ __all__ = ["ChangelogNormalizeOperator", "ChangelogNormalizeSpec"]
 
 _INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
 _LAST_USED = 0
-"""Number per row: the time of its last write."""
+"""Numbers per row: the time of its last write."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ChangelogNormalizeOperator(Operator):
     unless state expires: then the row is emitted, to renew the state downstream.
 
     Args:
-        spec: what to normalise.
+        spec: settings of the normalization.
     """
 
     takes = BatchForm.COLUMNS

@@ -12,7 +12,7 @@ from millrace.state.serialization.payload import encode
 __all__ = ["KIND_COLUMN", "CollectColumnsOperator", "collected_batch"]
 
 KIND_COLUMN = "$row_kind"
-"""The last column of collected batches: the number of each row's `RowKind`."""
+"""Name of the last column of collected batches: the number of each row's `RowKind`."""
 
 
 class CollectColumnsOperator(Operator):

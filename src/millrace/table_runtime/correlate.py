@@ -39,8 +39,8 @@ __all__ = [
 
 Places = npt.NDArray[np.int64]
 TableFunction = Callable[[list[pa.Array], tuple[LogicalType, ...], bool], tuple[Places, list[Any]]]
-"""From arguments, their types and whether rows are numbered to columns, and to the number of the
-input row that each of their rows belongs to, in order."""
+"""Function from arguments, their types, and whether rows are numbered, to columns and the number of
+the input row of each result row, in order."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class CorrelateOperator(Operator):
     """Joins each row with the rows that a table function returns for it.
 
     Args:
-        spec: what to join.
-        session: for the arguments.
+        spec: settings of the join.
+        session: session settings, for the arguments.
     """
 
     takes = BatchForm.COLUMNS

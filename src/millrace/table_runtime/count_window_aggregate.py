@@ -57,7 +57,7 @@ class CountWindowAggregateOperator(Operator):
     """Aggregates rows by group and window number.
 
     Args:
-        spec: what to compute.
+        spec: settings of the aggregation.
     """
 
     takes = BatchForm.COLUMNS

@@ -29,11 +29,11 @@ class DataStreamScanOperator(TimestampsOperator):
     """Converts the records of a stream to columns with exactly the types of a table.
 
     Args:
-        row_type: of the columns.
-        table: the names of all columns that records have.
+        row_type: row type of the columns.
+        table: names of all columns that records have.
         rowtime: names of the columns that are the records' event times.
-        watermark: gives each row's watermark (a TIMESTAMP(3) or TIMESTAMP_LTZ(3)); None: the
-            stream's own watermarks are the table's.
+        watermark: function that gives each row's watermark (a TIMESTAMP(3) or TIMESTAMP_LTZ(3)).
+            None if the stream's own watermarks are the table's.
         inserts_only: whether the query is made for a stream without updates and deletes.
     """
 

@@ -13,7 +13,7 @@ from millrace.runtime.operator import Operator
 __all__ = ["AT_ONCE", "EndOfInput"]
 
 AT_ONCE = 65_536
-"""Rows that are emitted together at the end of a batch."""
+"""Number of rows that are emitted together at the end of the input."""
 
 
 class EndOfInput(Operator):

@@ -31,8 +31,8 @@ class ExpandOperator(Operator):
     Args:
         input_type: columns of the rows.
         groups: positions of the columns to group by.
-        sets: those of ``groups`` that each set has.
-        flags: arguments of each GROUPING call: a bit is 1 where the set lacks the column.
+        sets: columns among ``groups`` that each set has.
+        flags: arguments of each GROUPING call. A bit is 1 if the set lacks the column.
     """
 
     takes = BatchForm.COLUMNS

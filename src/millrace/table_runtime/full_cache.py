@@ -55,9 +55,9 @@ class TimedReload:
     """Reload at a time of the day, every given number of days.
 
     Attributes:
-        at: the time; one without an offset is in ``zone``.
+        at: the time. A time without an offset is in ``zone``.
         zone: name of a time zone.
-        days: from one to the next.
+        days: days from one reload to the next.
     """
 
     at: time
@@ -85,7 +85,7 @@ class FullCache:
     """Rows of a table by key.
 
     Args:
-        reload: when they are read again.
+        reload: schedule of the reloads.
     """
 
     def __init__(self, reload: CacheReload) -> None:

@@ -55,7 +55,7 @@ class _Aggregate:
     start: int
     end: int
     by_value: bool
-    """Whether its accumulator gets values that come and go, rather than rows."""
+    """Whether the accumulator gets values that are added and removed, rather than rows."""
     values: ValueCounts | None = None
 
     def columns(self, table: SlotTable | RowLog) -> tuple[npt.NDArray[Any], ...]:
@@ -81,8 +81,8 @@ class GroupAccumulators:
         calls: the aggregates.
         input_type: columns of the rows.
         retracts: whether the input may have retractions.
-        offset: how many columns of the table are before theirs.
-        context: for functions of the user.
+        offset: number of the table's columns before the aggregates' columns.
+        context: context for functions of the user.
     """
 
     def __init__(

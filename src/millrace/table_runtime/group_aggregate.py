@@ -35,7 +35,8 @@ from millrace.table_runtime.state_columns import values_by_key
 __all__ = ["GroupAggregateOperator", "GroupAggregateSpec"]
 
 _ROWS, _LAST_USED, _OWN = 0, 1, 2
-"""Columns of the table: rows of the group, its time of last use; how many there are."""
+"""Columns of the table: the group's number of rows and its time of last use; and the number of
+these columns."""
 _INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
 
 
@@ -72,7 +73,7 @@ class GroupAggregateOperator(EndOfInput):
     """Aggregates rows by group.
 
     Args:
-        spec: what to compute.
+        spec: settings of the aggregation.
     """
 
     takes = BatchForm.COLUMNS

@@ -65,8 +65,8 @@ class JoinPairs:
     """Builds pairs of rows, and emits inserts.
 
     Args:
-        session: for the condition.
-        metric_group: for functions of the user in it.
+        session: session settings, for the condition.
+        metric_group: metric group for the user's functions in the condition.
     """
 
     def __init__(

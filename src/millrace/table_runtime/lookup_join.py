@@ -63,10 +63,10 @@ class LookupJoinOperator(Operator):
     """Joins a changelog with a lookup table.
 
     Args:
-        spec: what to do.
-        function: looks keys up.
-        settings: how to look up.
-        session: for conditions.
+        spec: settings of the join.
+        function: function that looks up keys.
+        settings: settings of the lookups.
+        session: session settings, for conditions.
     """
 
     takes = BatchForm.COLUMNS

@@ -26,7 +26,7 @@ from millrace.table_runtime.full_cache import CacheReload, FullCache, rows_by_ke
 __all__ = ["CacheSettings", "LookupBehaviour", "Lookups"]
 
 _FIRST_PAUSE_S = 0.1
-"""Before the first repetition of what failed; then twice as long each time."""
+"""Seconds before the first retry of a failed lookup. Each further wait is twice as long."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Lookups:
     """Looks up keys in a table.
 
     Args:
-        sleep: waits seconds.
+        sleep: function that waits a number of seconds.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Lookups:
         """Rows of each of some distinct keys.
 
         Args:
-            now: when the epoch began, in ms since 1970.
+            now: beginning of the epoch, in ms since 1970.
 
         Raises:
             JobExecutionError: they could not be had.

@@ -49,7 +49,7 @@ from millrace.table_runtime.state_columns import logged_rows
 __all__ = ["MatchOperator", "MatchSpec", "MatchVariable"]
 
 _ONLY = ""
-"""The name of the one pattern there is."""
+"""Name of the only pattern."""
 _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
 
 
@@ -58,9 +58,9 @@ class MatchVariable:
     """A variable of the pattern.
 
     Attributes:
-        quantifier: how many rows it takes.
-        alone: the part of its condition that looks at the row alone and cannot fail, or None.
-        others: the other parts; all must be TRUE.
+        quantifier: number of rows that the variable takes.
+        alone: part of its condition that reads only the row itself and cannot fail, or None.
+        others: the other parts of its condition, which must all be TRUE.
     """
 
     name: str
@@ -98,7 +98,7 @@ class MatchOperator(Operator):
     """Emits a row per match.
 
     Args:
-        spec: what to look for.
+        spec: settings of the MATCH_RECOGNIZE.
     """
 
     takes = BatchForm.COLUMNS
@@ -132,7 +132,7 @@ class MatchOperator(Operator):
         is_first = once and not first.quantifier.optional
         compiler = ConditionCompiler(self._columns, first.name if is_first else "")
         self._starting = 0
-        """The bits of which a row needs one to begin a match; -1: any row may."""
+        """Bits of which a row needs at least one to begin a match. -1 if any row may begin one."""
         parts, may_begin = [], True
         for variable in spec.variables:
             condition = compiler.condition(variable.alone, variable.others)

@@ -42,7 +42,7 @@ class MatchAggregate:
     """Computes an aggregate, for one group of rows or for many groups.
 
     Args:
-        columns: where the rows' values are; those needed are added.
+        columns: values of the rows. Missing ones are added.
     """
 
     def __init__(self, call: PatternAggregate, columns: RowColumns) -> None:
@@ -73,7 +73,7 @@ class MatchAggregate:
         )
         self._input = RowType((*names, RowField("group", logical.BigIntType())))
         self.running = self._running()
-        """The same for rows that come one by one; None: only columns have it."""
+        """The same aggregate for rows that come one by one. None if it needs columns."""
 
     def values(self, groups: Sequence[list[MatchedRow]]) -> pa.Array:
         """Aggregate of each group."""
@@ -117,10 +117,10 @@ class RunningAggregate:
     """An aggregate of plain values that is updated row by row, without columns.
 
     Attributes:
-        place: where the values are in a row; None: every row counts.
-        initial: the state before any value.
-        step: the state with one more value, which is not null.
-        result: what a state tells.
+        place: position of the values in a row. None if every row counts.
+        initial: state before any value.
+        step: function that adds a value, which is not null, to the state.
+        result: function from the state to the result.
     """
 
     place: int | None

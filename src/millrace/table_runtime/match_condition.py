@@ -41,7 +41,7 @@ from millrace.table_runtime.match_rows import MatchedRow, RowColumns, column_of,
 __all__ = ["ConditionCompiler"]
 
 Find = Callable[[MatchedRow, PartialMatch | None], Any]
-"""The value of an expression: of the row that is looked at, and what the match has taken."""
+"""Function that gives the value of an expression, from the current row and the partial match."""
 
 _COMPARISONS: dict[FunctionDefinition, Callable[[Any, Any], bool]] = {
     built_in.EQUALS: operator.eq,
@@ -62,8 +62,8 @@ class ConditionCompiler:
     """Compiles conditions.
 
     Args:
-        columns: where the rows' values are; those needed are added.
-        first: the variable of the first row, if that is always one row; or "".
+        columns: values of the rows. Missing ones are added.
+        first: variable of the first row, if that variable is always exactly one row; or "".
     """
 
     def __init__(self, columns: RowColumns, first: str) -> None:
@@ -76,8 +76,8 @@ class ConditionCompiler:
         """A condition that holds if all its parts are TRUE.
 
         Args:
-            alone: over the row alone, computed for every row; None: there is none.
-            others: those that may look at rows taken before, or fail.
+            alone: condition on the row alone, computed for every row. None if there is none.
+            others: conditions that may read rows taken before, or may fail.
         """
         if alone is None and not others:
             return None
@@ -271,7 +271,7 @@ class _TakenSoFar:
 
 
 MOST_KNOWN = 10_000
-"""So many states of running aggregates are kept."""
+"""Maximum number of kept states of running aggregates."""
 _ONE_ROW = pa.record_batch({"": [0]})
 
 

@@ -30,9 +30,9 @@ class CompleteMatch:
     """A match.
 
     Attributes:
-        time: when it was certain, ms since 1970.
-        key: the value of the partition's column, or a tuple of those of several.
-        rows: with the names of their variables, in order.
+        time: time at which the match was certain, in ms since 1970.
+        key: value of the partition's column, or a tuple of the values of several columns.
+        rows: rows with the names of their variables, in order.
     """
 
     time: int
@@ -44,8 +44,8 @@ class Measures:
     """Computes the MEASURES of matches.
 
     Args:
-        measures: their expressions.
-        columns: where the rows' values are; those needed are added.
+        measures: expressions of the measures.
+        columns: values of the rows. Missing ones are added.
     """
 
     def __init__(self, measures: Sequence[ResolvedExpression], columns: RowColumns) -> None:

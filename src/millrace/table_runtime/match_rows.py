@@ -70,7 +70,7 @@ class RowColumns:
         self._values: list[Evaluator | int] = []
         self._conditions: dict[ResolvedExpression, Evaluator] = {}
         self.instant: int | None = None
-        """The time of NOW and its kin, ms since 1970."""
+        """Time of NOW and similar functions, in ms since 1970."""
         self.types: list[pa.DataType] = [pa.int64()]
         """Of what a row's tuple has."""
 

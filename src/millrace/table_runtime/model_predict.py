@@ -29,11 +29,11 @@ class ModelPredictOperator(Operator):
 
     Args:
         scorer: the model.
-        name: of the model, for messages.
-        input_type: columns of the model, as it knows them.
-        features: positions of the input's columns that it gets.
-        output_type: columns of the input, and those that the model gives.
-        keep_version: whether the job fails if its state is of another version.
+        name: name of the model, for messages.
+        input_type: columns of the model's input.
+        features: positions of these columns in the operator's input.
+        output_type: columns of the input, and the model's output columns.
+        keep_version: whether the job fails if its state has another version of the model.
     """
 
     takes = BatchForm.COLUMNS

@@ -49,10 +49,10 @@ class NonTimeOverAggregateOperator(Operator):
     """Keeps all rows, and emits new, changed and removed results at the end of each epoch.
 
     Args:
-        spec: what to compute.
+        spec: settings of the functions.
         emits_update_before: whether the consumer needs -U rows.
-        state_ttl: ms after which a row that was not written is forgotten, without a change in the
-            result; 0: never.
+        state_ttl: ms without a write after which a row is forgotten, without a change in the
+            result. 0 for never.
     """
 
     takes = BatchForm.COLUMNS

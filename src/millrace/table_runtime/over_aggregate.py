@@ -42,11 +42,12 @@ from millrace.table_runtime.state_columns import logged_rows, values_by_key
 __all__ = ["OverAggregateOperator", "OverAggregateSpec"]
 
 _TIME, _GIVEN, _LAST_USED = range(3)
-"""Numbers per row: its time, whether its result was given, and when it came."""
+"""Numbers per row: its time, whether its result was emitted, and its time of arrival."""
 _RUNNING_USED, _OWN = 0, 1
-"""Columns of a partition's running aggregates: when it got its last row; how many there are."""
+"""Columns of a partition's running aggregates: the time of its last row; and the number of these
+columns."""
 _PAIRS = 1 << 20
-"""So many pairs of a row and a row of its frame are made at a time."""
+"""Number of pairs of a row and a row of its frame that are built at a time."""
 _WATERMARK = OperatorStateDeclaration(PASSED, RedistributionMode.MERGE, max)
 
 
@@ -77,9 +78,10 @@ class OverAggregateSpec:
     output_type: RowType
     rowtime: bool = True
     lags: tuple[int, ...] = ()
-    """Of LAG calls, in place of aggregates: how many rows before. ``preceding`` reaches them."""
+    """Distances in rows of LAG calls, which stand in place of aggregates. ``preceding`` reaches
+    them."""
     first_of_peers: bool = False
-    """Whether a row has the values of the first row that is equal in the order, as RANK needs."""
+    """Whether a row gets the values of the first row with equal order, as RANK needs."""
     state_ttl: int = 0
 
 
@@ -87,7 +89,7 @@ class OverAggregateOperator(Operator):
     """Emits each row with the aggregates of its frame.
 
     Args:
-        spec: what to aggregate.
+        spec: settings of the aggregation.
     """
 
     takes = BatchForm.COLUMNS

@@ -75,7 +75,7 @@ def shifted(frames: OverFrames, arguments: Arguments, behind: bool) -> pa.Array:
     """LAG, or LEAD with ``behind``: the value a number of rows away, or the default.
 
     Args:
-        arguments: the value, the number of rows (1 where it is left out), the default (null).
+        arguments: the value, the number of rows (1 if omitted), and the default (null if omitted).
     """
     values = arguments[0]
     by: Numbers = np.ones(len(values), np.int64)

@@ -27,7 +27,7 @@ from millrace.table_runtime.ranking import Numbers, ranks_of, sorted_positions
 __all__ = ["OverSpec", "once", "over_values"]
 
 _PAIRS = 1 << 20
-"""So many pairs of a row and a row of its frame are made at a time."""
+"""Number of pairs of a row and a row of its frame that are built at a time."""
 _MIRRORED = {
     built_in.COUNT: built_in.COUNT,
     built_in.SUM: built_in.SUM,
@@ -37,7 +37,7 @@ _MIRRORED = {
     built_in.FIRST_VALUE: built_in.LAST_VALUE,
     built_in.LAST_VALUE: built_in.FIRST_VALUE,
 }
-"""What a function is over the same rows from the last one to the first."""
+"""For a function, the function with the same result over the rows in reverse order."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ def over_values(
     values in this order.
 
     Args:
-        owners: a number per row, which rows of a partition share.
-        sequence: by which rows that are equal in the order follow each other.
+        owners: one number per row; rows of a partition have the same number.
+        sequence: numbers that give the sequence of rows with equal order.
     """
     order = sorted_positions(data, spec.order, owners, sequence)
     columns = [data.column(key.index) for key in spec.order]
@@ -192,7 +192,7 @@ def once(
     mark as its FILTER.
 
     Args:
-        owners: a number per row, which rows of a frame share.
+        owners: one number per row; rows of a frame have the same number.
     """
     if not call.distinct:
         return data, call

@@ -24,10 +24,10 @@ class PartitionRows:
     """Adds and removes rows, and tracks which partitions an epoch has touched.
 
     Args:
-        log: of the rows, by partition.
-        partition: positions of the columns that are its key.
-        last_used: the log's column for the time-to-live.
-        state_ttl: ms after which a row that was not written is forgotten; 0: never.
+        log: log of the rows, by partition.
+        partition: positions of the key's columns.
+        last_used: column of the log for the time to live.
+        state_ttl: ms without a write after which a row is forgotten. 0 for never.
     """
 
     def __init__(

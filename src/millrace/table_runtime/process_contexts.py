@@ -34,7 +34,7 @@ class TableSemantics:
     """A table argument of a call of a process table function.
 
     Attributes:
-        row_type: its columns.
+        row_type: columns of the table.
         partition: positions of the columns of PARTITION BY.
         order: positions of the columns of ORDER BY.
         time: position of the column of ``on_time``, or None.
@@ -67,7 +67,7 @@ class ProcessedEvent:
     """The row or timer that is being processed, with times in ms.
 
     Attributes:
-        time: of the row or timer; None: there is no ``on_time``.
+        time: time of the row or timer. None if there is no ``on_time``.
         timer: name of the timer.
     """
 
@@ -75,7 +75,7 @@ class ProcessedEvent:
     watermark: int = MIN_WATERMARK
     timer: str | None = None
     cleared: set[str] = field(default_factory=set)
-    """Names of the state that was cleared meanwhile."""
+    """Names of the state entries that were cleared in this call."""
 
 
 class TimeContext:
@@ -162,10 +162,10 @@ class ProcessTableContext:
     """Context of ``eval``.
 
     Args:
-        tables: by the names of their arguments.
-        states: by name.
-        timers: None: there are none.
-        zoned: whether times are points in time (TIMESTAMP_LTZ).
+        tables: table arguments by name.
+        states: states by name.
+        timers: timers of the function. None if it has none.
+        zoned: whether times are instants (TIMESTAMP_LTZ).
     """
 
     def __init__(

@@ -27,11 +27,11 @@ class OrderedRows:
     """Waiting rows of one table. Rows behind the watermark are dropped and counted.
 
     Args:
-        context: of the operator, whose keyed state they are.
-        number: of the input.
-        row_type: columns.
-        partition: positions of the columns of the key.
-        order: the first is the event time, ascending.
+        context: context of the operator, whose keyed state holds the rows.
+        number: number of the input.
+        row_type: columns of the rows.
+        partition: positions of the key's columns.
+        order: columns of the order. The first is the event time, ascending.
     """
 
     def __init__(

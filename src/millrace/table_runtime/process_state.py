@@ -41,7 +41,7 @@ class _Value:
     """An object that the function changes in place.
 
     Args:
-        expires: whether each write must be told.
+        expires: whether the state must be told of each write.
     """
 
     def __init__(self, state: ValueState[Any], entry: StateEntry, expires: bool) -> None:
@@ -156,7 +156,7 @@ def process_state(entry: StateEntry, states: KeyedStates, session_ttl: int) -> P
     """State of an entry.
 
     Args:
-        session_ttl: ms that state lives which says nothing itself; 0: for ever.
+        session_ttl: time to live in ms of state that declares none. 0 for unlimited.
     """
     ttl = session_ttl if entry.ttl is None else entry.ttl
     if entry.shape is EntryShape.LIST:

@@ -119,7 +119,7 @@ class ProcessTableOperator(Operator):
     """Calls the function for each row and each timer.
 
     Args:
-        spec: what to call.
+        spec: settings of the call.
     """
 
     takes = BatchForm.COLUMNS
@@ -150,7 +150,7 @@ class ProcessTableOperator(Operator):
         self._passed = DeclaredValue(self, _WATERMARK)
         self._open_function()
         self._results: list[tuple[Any, ...]] = []
-        """Rows that wait for the end of the batch: key or row, fields, kind, time."""
+        """Results that wait for the end of the batch: key or row, fields, kind, time."""
 
     def _open_function(self) -> None:
         spec = self._spec

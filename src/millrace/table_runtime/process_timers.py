@@ -24,9 +24,9 @@ class PartitionTimers:
     """Event-time timers of the current partition.
 
     Args:
-        state: where they are kept.
-        uid: of the operator.
-        current: the partition whose row or timer is processed.
+        state: state that holds the timers.
+        uid: uid of the operator.
+        current: partition whose row or timer is processed.
     """
 
     def __init__(self, state: SubtaskState, uid: str, current: CurrentKey) -> None:

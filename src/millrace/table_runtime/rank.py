@@ -95,14 +95,14 @@ class _Ranked:
     slots: Positions
     ranks: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
     beyond: Positions = field(default_factory=lambda: np.empty(0, np.int64))
-    """Those behind the last rank."""
+    """Rows beyond the last rank."""
 
 
 class RankOperator(EndOfInput, WindowingOperator):
     """Ranks rows by partition.
 
     Args:
-        spec: what to rank.
+        spec: settings of the ranking.
     """
 
     takes = BatchForm.COLUMNS

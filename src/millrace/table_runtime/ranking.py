@@ -93,8 +93,8 @@ def ranks_of(kind: str, owners: Numbers, columns: Sequence[pa.Array], order: Pos
     """Rank of each row. ``owners`` are those of the sorted rows.
 
     Args:
-        columns: those of the order, of rows that are not sorted yet.
-        order: the positions of the sorted rows.
+        columns: columns of the order, of the unsorted rows.
+        order: positions of the sorted rows.
     """
     places = np.arange(owners.size)
     begins = np.ones(owners.size, np.bool_)
@@ -148,7 +148,7 @@ def without_row(
     changes before.
 
     Args:
-        signs: of the changes in their order: 1 adds, -1 takes back.
+        signs: signs of the changes in their order: 1 adds a row, -1 retracts a row.
     """
     count = len(held[0])
     columns = [pa.concat_arrays([one, two]) for one, two in zip(held, changes, strict=True)]

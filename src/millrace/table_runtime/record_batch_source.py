@@ -33,8 +33,8 @@ class RecordBatchSource(SplitSource[Any]):
 
     Args:
         data: the rows.
-        row_kinds: numbers of their `RowKind` (int8), or None: all inserts.
-        splits: how many subtasks can read at most.
+        row_kinds: numbers of the rows' `RowKind` (int8). None if all are inserts.
+        splits: maximum number of subtasks that can read.
     """
 
     def __init__(

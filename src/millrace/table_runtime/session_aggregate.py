@@ -61,7 +61,7 @@ class SessionAggregateOperator(WindowingOperator):
     """Aggregates rows by session.
 
     Args:
-        spec: what to compute.
+        spec: settings of the aggregation.
     """
 
     takes = BatchForm.COLUMNS

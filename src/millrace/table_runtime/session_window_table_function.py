@@ -60,7 +60,7 @@ class SessionWindowTableFunctionOperator(WindowingOperator):
     counted, since they belong to no session.
 
     Args:
-        spec: what to do.
+        spec: settings of the windows.
     """
 
     takes = BatchForm.COLUMNS

@@ -29,16 +29,17 @@ SESSION_BOUNDS = (
 _NOTHING = pa.RecordBatch.from_struct_array(pa.array([], pa.struct([])))
 
 Merge = Callable[[Positions, Positions], None]
-"""Of what belongs to sessions: into the first ones from the second ones, which are removed then."""
+"""Called to merge what belongs to sessions: into the first ones from the second ones, which are
+removed then."""
 
 
 class Sessions:
     """Open sessions by key.
 
     Args:
-        log: where they are kept, without columns of rows.
-        gap: in ms.
-        merge: called before sessions are removed that became part of others.
+        log: log of the sessions, without columns of rows.
+        gap: gap in ms.
+        merge: called before the removal of sessions that were merged into others.
     """
 
     def __init__(self, log: RowLog, gap: int, merge: Merge) -> None:

@@ -36,14 +36,14 @@ class SinkConstraints:
     """Constraints on the rows of a sink table: NOT NULL and lengths.
 
     Attributes:
-        table: its name, for errors.
-        row_type: its columns.
-        drops: whether rows with NULL where there is none are left out; else they fail the job.
-        lengths: what happens to texts and bytes that are not of their column's length: IGNORE,
+        table: name of the table, for errors.
+        row_type: columns of the table.
+        drops: whether rows with a forbidden NULL are left out. Else they fail the job.
+        lengths: treatment of texts and bytes that do not have their column's length: IGNORE,
             TRIM_PAD or ERROR.
-        nested: whether fields of rows are checked, and elements of collections: IGNORE, ROWS or
-            ROWS_AND_COLLECTIONS.
-        keys: names of the columns of the primary key: what is deleted needs only these.
+        nested: which nested values are checked: IGNORE, ROWS (fields of rows) or
+            ROWS_AND_COLLECTIONS (elements of collections as well).
+        keys: names of the primary key's columns. A deletion needs only these.
     """
 
     table: str

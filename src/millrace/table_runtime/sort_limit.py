@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["SortLimitOperator", "sorted_rows"]
 
 _SLACK = 4
-"""The rows that wait are cut to those that can be given when they are this many times as many."""
+"""Waiting rows are cut to the needed ones when there are this many times as many."""
 
 
 class SortLimitOperator(EndOfInput):
@@ -33,9 +33,9 @@ class SortLimitOperator(EndOfInput):
 
     Args:
         row_type: columns of the rows.
-        keys: the columns to order by; none: rows as they come.
-        offset: how many rows to leave out.
-        fetch: how many rows to give then; None: all.
+        keys: columns to order by. Empty if rows keep the order of arrival.
+        offset: number of rows to skip.
+        fetch: number of rows to emit after these. None for all.
     """
 
     takes = BatchForm.COLUMNS
@@ -46,7 +46,7 @@ class SortLimitOperator(EndOfInput):
         self._row_type, self._keys = row_type, keys
         self._offset, self._fetch = offset, fetch
         self._most = None if fetch is None else offset + fetch
-        """How many rows can be of use."""
+        """Number of rows that may be needed. None for all."""
 
     def open(self) -> None:
         context = self.context

@@ -24,10 +24,10 @@ def logged_rows(
     """Columns of a `RowLog` of rows.
 
     Args:
-        row_type: of the rows.
-        key: positions of the columns of their key.
+        row_type: columns of the rows.
+        key: positions of the key's columns.
         values: numbers per row.
-        kept: positions of the columns that are kept; None: all.
+        kept: positions of the columns that are stored. None for all.
     """
     fields = row_type.fields
     row = [fields[index] for index in (range(len(fields)) if kept is None else kept)]
@@ -50,10 +50,10 @@ def values_by_key(
     """Columns of a `SlotTable` with values per key.
 
     Args:
-        row_type: of the rows that have the key.
-        key: positions of its columns.
-        values: what is kept of each key.
-        inner: types of what tells several entries of a key apart.
+        row_type: columns of the rows that have the key.
+        key: positions of the key's columns.
+        values: values stored per key.
+        inner: types of the columns that distinguish several entries of a key.
     """
     keys = [row_type.fields[index] for index in key]
     return ColumnsOf(

@@ -61,8 +61,8 @@ class StreamingJoinOperator(EndOfInput):
     """Joins two changelogs.
 
     Args:
-        spec: what to do.
-        session: for the condition.
+        spec: settings of the join.
+        session: session settings, for the condition.
     """
 
     takes = BatchForm.COLUMNS
@@ -73,7 +73,7 @@ class StreamingJoinOperator(EndOfInput):
         both = RowType.of(*((f"f{index}", kind) for index, kind in enumerate(columns)))
         self._calc = CompiledCalc((), spec.condition, both, session)
         self._read = () if spec.condition is None else tuple(sorted(set(fields_of(spec.condition))))
-        """The columns of pairs that the condition reads."""
+        """Columns of pairs that the condition reads."""
 
     def open(self) -> None:
         self._calc.open(RegisteredGroup(self.context.metrics))

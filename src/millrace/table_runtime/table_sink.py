@@ -18,8 +18,8 @@ class TableSinkOperator(SinkOperator):
     messages.
 
     Args:
-        names: of the columns, in their order.
-        constraints: what the rows must be; None: whatever they are.
+        names: names of the columns, in order.
+        constraints: constraints on the rows. None if there are none.
     """
 
     def __init__(

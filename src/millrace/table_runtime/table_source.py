@@ -25,19 +25,20 @@ __all__ = ["TableSourceOperator", "strategy_of_watermarks", "watermark_times"]
 Evaluate = Callable[[Any], Any]
 """Of a record batch, a column."""
 _COLUMN_BATCH = 8
-"""How many times the records of a batch of rows are read at once: calling a kernel of Arrow costs
-as much as some thousand values in it."""
+"""Factor by which columnar batches have more records than batches of rows. Calling a kernel of
+Arrow costs as much as some thousand values in it."""
 
 
 class TableSourceOperator(SourceOperator):
     """Reads splits as columns with exactly the types of a table.
 
     Args:
-        row_type: of the columns that the source gives.
-        watermark: gives each row's watermark (a TIMESTAMP(3) or TIMESTAMP_LTZ(3)), or None.
+        row_type: columns that the source returns.
+        watermark: function that gives each row's watermark (a TIMESTAMP(3) or TIMESTAMP_LTZ(3)), or
+            None.
         idle_timeout: ms without records after which a split is idle (``scan.watermark.idle-
             timeout``), or None.
-        table: the names of all columns that the source may give.
+        table: names of all columns that the source may return.
         inserts_only: whether the query is made for a source without updates and deletes.
     """
 

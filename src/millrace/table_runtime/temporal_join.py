@@ -78,8 +78,8 @@ class TemporalJoinOperator(Operator):
     """Joins a changelog with the versions of a table.
 
     Args:
-        spec: what to do.
-        session: for the condition.
+        spec: settings of the join.
+        session: session settings, for the condition.
     """
 
     takes = BatchForm.COLUMNS

@@ -38,8 +38,8 @@ class TemporalSortOperator(Operator):
     Args:
         input_type: columns of the rows, which are insert-only.
         keys: the columns to order by.
-        rowtime: position of the event time, the first key; None: the order is that of processing
-            time, and rows of one epoch have the same.
+        rowtime: position of the event time, the first key. None if the order is that of processing
+            time, which is the same for all rows of one epoch.
     """
 
     takes = BatchForm.COLUMNS
