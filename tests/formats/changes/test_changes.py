@@ -140,7 +140,7 @@ def test_the_schema_of_the_envelope() -> None:
         (DebeziumJsonDeserializationSchema, text(debezium("c", None, [1])), "no JSON of type"),
         (DebeziumJsonDeserializationSchema, text(ONE), "op"),
         (CanalJsonDeserializationSchema, text({"type": "INSERT"}), "has no data"),
-        (CanalJsonDeserializationSchema, text({"type": "X", "data": []}), "none of INSERT"),
+        (CanalJsonDeserializationSchema, text({"type": "X", "data": []}), "not one of INSERT"),
         (CanalJsonDeserializationSchema, text({"type": "UPDATE", "data": [ONE]}), "old"),
         (
             CanalJsonDeserializationSchema,
@@ -149,7 +149,7 @@ def test_the_schema_of_the_envelope() -> None:
         ),
         (CanalJsonDeserializationSchema, text({"type": "INSERT", "data": [None]}), "null"),
         (MaxwellJsonDeserializationSchema, text({"type": "insert"}), "has no data"),
-        (MaxwellJsonDeserializationSchema, text({"type": "x", "data": ONE}), "none of insert"),
+        (MaxwellJsonDeserializationSchema, text({"type": "x", "data": ONE}), "not one of insert"),
         (MaxwellJsonDeserializationSchema, text({"type": "update", "data": ONE}), "old"),
     ],
 )
