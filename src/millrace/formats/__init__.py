@@ -1,4 +1,4 @@
-"""Encodings of records in files, one format per file."""
+"""Encodings of records in files and messages, one format per file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged files, as Arrow's readers see them."""
+"""Detection of damaged files in the output and errors of Arrow's readers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["damage", "invalidity"]
 
 
 def invalidity(batch: Any) -> str | None:
-    """Why values are not what their types say; None: they are."""
+    """Reason why values do not fit their types; None if they do."""
     from pyarrow import ArrowException
 
     try:
@@ -24,8 +24,8 @@ def invalidity(batch: Any) -> str | None:
 
 @contextmanager
 def damage(what: str) -> Iterator[None]:
-    """Whatever Arrow makes of damaged bytes, such as names that are no text, is an error of ours;
-    what the system says when it cannot read is not."""
+    """Turn Arrow's errors about damaged bytes, such as names that are not text, into a
+    SerializationError; errors of the operating system pass unchanged."""
     try:
         yield
     except MillraceError:

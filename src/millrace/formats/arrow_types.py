@@ -1,4 +1,4 @@
-"""The schema of Parquet files of a row type."""
+"""The Arrow schema of Parquet files for a row type."""
 
 from __future__ import annotations
 

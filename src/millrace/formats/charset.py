@@ -1,4 +1,4 @@
-"""Character encodings: checking their names, decoding, byte order marks."""
+"""Character encodings: checks of their names, decoding, byte order marks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["decode_text", "require_charset", "require_line_charset", "strip_bom"
 
 
 def require_charset(charset: str) -> str:
-    """The charset, if Python knows it.
+    """The charset, if Python supports it.
 
     Raises:
         JobDefinitionError: it does not.
@@ -27,7 +27,7 @@ def require_charset(charset: str) -> str:
 
 
 def require_line_charset(charset: str) -> str:
-    """The charset, if a line feed is the one byte 0x0A in it, so that files can be cut at lines.
+    """The charset, if its line feed is the single byte 0x0A, so that files can be split at lines.
 
     Raises:
         JobDefinitionError: Python does not know it, or it is a wide one such as UTF-16.
@@ -41,7 +41,7 @@ def require_line_charset(charset: str) -> str:
 
 
 def decode_text(data: bytes, charset: str) -> str:
-    """Decode, or say which bytes are wrong.
+    """Decoded text; an error names the invalid bytes.
 
     Raises:
         MalformedRecordError: the bytes are not valid in the charset.

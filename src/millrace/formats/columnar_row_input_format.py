@@ -1,4 +1,4 @@
-"""`ColumnarRowInputFormat`: what formats of files in columns have in common."""
+"""`ColumnarRowInputFormat`: common base of the columnar file formats."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["ColumnarRowInputFormat", "with_missing_columns"]
 
 
 class ColumnarRowInputFormat(BulkFormat[Any]):
-    """Each row of a file becomes a `Row` with names, or a dict.
+    """Reads each row of a file as a `Row` with names, or as a dict.
 
     Args:
         row_type: the columns to read, by name (``Types.ROW_NAMED`` or ``DataTypes.ROW``); None for
-            all. The values have the types that the
-            file gives them; those of a column that a file does not have are None.
+            all. The values have the file's types; those of a column that a file does not have are
+            None.
         batch_size: rows handed on at a time.
         record_type: ``Row`` or ``dict``.
-        columnar: keep the rows in columns for `DataStream.map_batches`; whoever wants them one by
-            one gets them as ``record_type`` says.
+        columnar: keep the rows in columns for `DataStream.map_batches`; functions of single rows
+            get them as ``record_type``.
 
     Raises:
         JobDefinitionError: the record type is neither.
@@ -45,7 +45,7 @@ class ColumnarRowInputFormat(BulkFormat[Any]):
         self._record_type = require_record_type(record_type)
 
     def _names(self, available: Sequence[str]) -> tuple[str, ...]:
-        """The columns to read, those among them that a file may not have."""
+        """Columns to read, including columns that a file may not have."""
         return self._columns or tuple(available)
 
 
@@ -56,7 +56,7 @@ def _names_of(row_type: RowTypeInfo | RowType) -> tuple[str, ...]:
 
 
 def with_missing_columns(batch: Any, names: Sequence[str]) -> Any:
-    """A record batch with these columns: null where it has none, as of a file that is older than a
+    """A record batch with these columns; missing columns are null, for files older than a
     column. Flink: ``ParquetVectorizedInputFormat``, ``OrcColumnarRowInputFormat``."""
     import pyarrow as pa
 

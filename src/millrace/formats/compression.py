@@ -1,4 +1,4 @@
-"""Opens compressed files; the compression is found from the file's extension, as in Flink."""
+"""Reading of compressed files; the file extension determines the compression, as in Flink."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SUFFIXES = (".gz", ".gzip", ".bz2", ".xz", ".lzma", ".zst")
 
 
 def is_compressed(path: str) -> bool:
-    """Whether the name ends like that of a compressed file (.gz, .bz2, .xz, .zst).
+    """Whether the name ends with an extension of compressed files (.gz, .bz2, .xz, .zst).
 
     >>> is_compressed("/data/flights.csv.gz")
     True
@@ -27,7 +27,7 @@ def is_compressed(path: str) -> bool:
 
 
 def open_binary(path: str, offset: int = 0) -> io.BufferedReader:
-    """Open a file for reading, decompressed, at a byte offset of its decompressed content.
+    """Open a file for reading, decompressed, at a byte offset in its decompressed content.
 
     Raises:
         OSError: as `open`.
@@ -55,7 +55,8 @@ def _open_decompressed(path: str) -> io.BufferedReader:
 
 
 def _buffered(stream: Any) -> io.BufferedReader:
-    """Iterating over the decompressors' own lines costs a Python call per line."""
+    """A buffered reader of the stream: iteration over a decompressor's lines would cost a Python
+    call per line."""
     return io.BufferedReader(stream, _BUFFER_BYTES)
 
 
@@ -66,7 +67,7 @@ def _zstd_stream(file: BinaryIO) -> Any:
 
 
 class _Owning(io.RawIOBase):
-    """A decompressor that closes the file it reads from."""
+    """A decompressor that also closes its file."""
 
     def __init__(self, stream: Any, file: BinaryIO) -> None:
         self._stream = stream
@@ -95,7 +96,7 @@ class _Owning(io.RawIOBase):
 
 
 class _Counted(io.RawIOBase):
-    """A stream without seek and tell, with the tell that a position is made from."""
+    """A wrapper that counts bytes, which gives a stream without seek and tell a position."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -36,7 +36,7 @@ again."""
 
 
 class CsvReaderFormat(StreamFormat[Any]):
-    """Each CSV record becomes a `Row` with names, or a dict. A file is read by one subtask.
+    """Reads each CSV record as a `Row` with names, or as a dict. One subtask reads a file.
 
     Empty lines are skipped. Quoted fields may contain line feeds.
 
@@ -70,11 +70,11 @@ class CsvReaderFormat(StreamFormat[Any]):
         charset: str = "utf-8",
         columnar: bool = False,
     ) -> CsvReaderFormat:
-        """Columns and dialect of a schema; records of type ``Row`` or ``dict``.
+        """Format with the columns and dialect of a schema; records are of type ``Row`` or ``dict``.
 
         Args:
-            columnar: keep records in columns for `DataStream.map_batches`; whoever wants them one
-                by one gets them as ``record_type`` says. Whole numbers have 64 bits then.
+            columnar: keep records in columns for `DataStream.map_batches`; functions of single
+                records get them as ``record_type``. Whole numbers have 64 bits then.
         """
         return CsvReaderFormat(schema, schema.dialect, record_type, charset, columnar)
 
@@ -85,7 +85,7 @@ class CsvReaderFormat(StreamFormat[Any]):
         charset: str = "utf-8",
         columnar: bool = False,
     ) -> CsvReaderFormat:
-        """Columns as the first line of each file names them, all of them text."""
+        """Format with the text columns that the first line of each file names."""
         dialect = CsvDialect(column_separator=column_separator, use_header=True)
         return CsvReaderFormat(None, dialect, record_type, charset, columnar)
 
@@ -117,7 +117,7 @@ class CsvReaderFormat(StreamFormat[Any]):
         return CsvParser(self._dialect, self._charset, bounded_lines(stream), stream.tell(), path)
 
     def _read_layout(self, parser: CsvParser) -> CsvLayout | None:
-        """Reads what stands before the first record."""
+        """Layout of a file, from the lines before the first record; None if the file is empty."""
         header = parser.record() if self._dialect.use_header else None
         if self._dialect.skip_first_data_row:
             parser.record()
@@ -130,7 +130,7 @@ class CsvReaderFormat(StreamFormat[Any]):
 
 @dataclass(frozen=True, slots=True)
 class CsvLayout:
-    """Where a file has the schema's columns, and how many fields each record has."""
+    """Positions of the schema's columns in a file, and the number of fields of each record."""
 
     schema: CsvSchema
     indices: Sequence[int]
@@ -138,7 +138,7 @@ class CsvLayout:
 
 
 class CsvReader(FormatReader[Any]):
-    """Reads records to the end of the file; an empty file has no layout.
+    """Reads records up to the end of the file; an empty file has no layout.
 
     Args:
         columns: reads many lines at once, where they are simple.
@@ -209,7 +209,7 @@ class CsvReader(FormatReader[Any]):
         return records_from_columns(self._record_type, self._layout.schema.names, columns)
 
     def _next_batch(self, left: int) -> pyarrow.RecordBatch | None:
-        """Records in columns; None: they need a closer look, and are to be rows."""
+        """Next records in columns; None if they must be read as rows."""
         if self._columns is None:
             return None
         if self._closer_look <= 0:
@@ -229,8 +229,8 @@ class CsvReader(FormatReader[Any]):
     def _next_columns(
         self, count: int, typed: CsvColumns | None = None
     ) -> Sequence[Sequence[Any]] | None:
-        """The values of some records; None if the next batch has a malformed one and is to be tried
-        in parts, and at the end."""
+        """Column values of the next records. None at the end, or if the batch has a malformed
+        record and must be read in smaller parts."""
         parser, layout = self._parser, self._layout
         assert layout is not None
         rows = None
@@ -266,7 +266,7 @@ def _layout_by_position(schema: CsvSchema) -> CsvLayout:
 def _layout_of_header(
     header: list[str], schema: CsvSchema | None, dialect: CsvDialect
 ) -> CsvLayout:
-    """The layout as Jackson finds it; what would give values wrong names is refused."""
+    """Layout as Jackson determines it; headers that would give values wrong names are refused."""
     if schema is None:
         schema = CsvSchema(tuple(CsvColumn(name) for name in header), dialect)
     names = schema.names

@@ -1,4 +1,4 @@
-"""CSV lines straight into Arrow columns, where Arrow reads them as `csv_fields` does."""
+"""Direct conversion of CSV lines to Arrow columns, where Arrow reads them as `csv_fields` does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HEXADECIMAL = {b"x": b"0x", b"X": b"0X"}
 
 
 def require_columns(schema: CsvSchema | None) -> None:
-    """Refuse a schema that has no columns in Arrow.
+    """Refuse a schema without Arrow columns.
 
     Raises:
         JobDefinitionError: it has arrays or decimals.
@@ -35,7 +35,7 @@ def require_columns(schema: CsvSchema | None) -> None:
 
 
 class CsvColumns:
-    """Reads blocks of lines without quotes; refuses what it would read differently.
+    """Reads blocks of lines without quotes; refuses lines that Arrow would read differently.
 
     Args:
         indices: the fields of a line that are the schema's columns.
@@ -64,7 +64,7 @@ class CsvColumns:
 
     @staticmethod
     def can_read(schema: CsvSchema, indices: Sequence[int], width: int, charset: str) -> bool:
-        """Whether there are columns of the schema in Arrow, and nothing special in the dialect."""
+        """Whether Arrow supports the schema's columns, and the dialect has no special features."""
         dialect = schema.dialect
         special = dialect.null_value is not None or dialect.escape_char is not None
         return (
@@ -77,7 +77,7 @@ class CsvColumns:
         )
 
     def read(self, block: bytes) -> pyarrow.RecordBatch | None:
-        """The records of whole lines; None: they need a closer look."""
+        """Records of whole lines; None if they must be read by the row parser."""
         import pyarrow as pa
         from pyarrow import csv
 
@@ -94,13 +94,14 @@ class CsvColumns:
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _is_odd(self, block: bytes) -> bool:
-        """Whether it has quotes, ends of lines that are none, or numbers that are none."""
+        """Whether the block has quotes, unusual line ends, or texts that Arrow alone accepts as
+        numbers."""
         return any(odd in block for odd in self._odd) or any(
             letter in block and number in block for letter, number in _HEXADECIMAL.items()
         )
 
     def of(self, columns: Sequence[Sequence[Any]]) -> pyarrow.RecordBatch:
-        """Values that were read otherwise.
+        """Record batch of values that the row parser has read.
 
         Raises:
             MalformedRecordError: a number has more than 64 bits.
@@ -118,7 +119,7 @@ class CsvColumns:
 
 
 def _arrow_type(column: CsvColumn) -> Any:
-    """The type of values as Python reads them; None: there is none."""
+    """Arrow type of the values that Python reads; None if there is none."""
     import pyarrow as pa
 
     name = column.type_info.name if column.type_info is not None else ""

@@ -58,12 +58,12 @@ class CsvEncoder(Encoder[Any]):
 
     @staticmethod
     def for_schema(schema: CsvSchema, charset: str = "utf-8") -> CsvEncoder:
-        """Columns and dialect of a schema."""
+        """Encoder with the columns and dialect of a schema."""
         return CsvEncoder(schema, charset)
 
     @staticmethod
     def for_columns(*names: str, header: bool = True) -> CsvEncoder:
-        """Columns of these names, comma separated.
+        """Encoder with columns of these names, comma separated.
 
         Raises:
             JobDefinitionError: no names, or one of them twice.
@@ -74,14 +74,14 @@ class CsvEncoder(Encoder[Any]):
         return CsvEncoder(builder.build())
 
     def header(self) -> bytes:
-        """The line of names, if the schema wants one."""
+        """Header line, if the schema has one; else empty."""
         return self._write([self._schema.names]) if self._schema.dialect.use_header else b""
 
     def encode(self, element: Any) -> bytes:
         return self.encode_all([element])
 
     def encode_all(self, elements: Sequence[Any]) -> bytes:
-        """The lines of many records.
+        """CSV lines of the records.
 
         Raises:
             SerializationError: a record has other fields than the schema, or a value that is not of
@@ -108,7 +108,7 @@ class CsvEncoder(Encoder[Any]):
             return self.encode_all(batch.to_rows().values)  # it names the record
 
     def _blame(self, elements: Sequence[Any], rows: Sequence[Sequence[Any]]) -> None:
-        """Raises SerializationError with the first value that cannot be written."""
+        """Raise SerializationError for the first value that cannot be written."""
         for element, row in zip(elements, rows, strict=True):
             for column, item in zip(self._schema.columns, row, strict=True):
                 try:
@@ -162,7 +162,7 @@ class CsvBulkWriters:
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> BulkWriterFactory[Any]:
-        """Columns and dialect of a schema; one file per checkpoint and bucket."""
+        """Factory with the columns and dialect of a schema; one file per checkpoint and bucket."""
         return CsvWriterFactory(CsvEncoder(schema))
 
 
@@ -205,7 +205,7 @@ def _element_text(item: Any) -> str:
 
 
 def _require_kind(column: CsvColumn, item: Any) -> None:
-    """Raises TypeError for what the same schema could not read again."""
+    """Raise TypeError for a value that the same schema could not read again."""
     if item is None or item == "":
         return
     if column.kind is CsvColumnKind.BOOLEAN:

@@ -1,4 +1,4 @@
-"""Fields of CSV text to values and back, a column at a time."""
+"""Conversion of CSV fields to values and back, a column at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NUMBER_PARSERS: dict[str, Parser] = {
 def parse_columns(
     schema: CsvSchema, indices: Sequence[int], width: int, rows: list[list[str]]
 ) -> list[Sequence[Any]]:
-    """The values of the schema's columns, which stand at ``indices`` of the rows' fields.
+    """Values of the schema's columns, which are at ``indices`` of the rows' fields.
 
     Raises:
         MalformedRecordError: a row has not ``width`` fields, or a field cannot be read.
@@ -90,7 +90,7 @@ def _explain(column: CsvColumn, texts: Sequence[str], null: str | None, parse: P
 
 
 def _without_underscores(parse: Parser) -> Parser:
-    """Python reads 1_000, which is a number nowhere else."""
+    """The parser without underscores in numbers: Python accepts 1_000, other systems do not."""
 
     def strict(text: str) -> Any:
         if "_" in text:
@@ -129,7 +129,7 @@ def _parse_boolean(text: str) -> bool:
 
 
 def csv_options(dialect: CsvDialect) -> dict[str, Any]:
-    """The dialect as the standard library's `csv` module takes it."""
+    """The dialect as options of the standard library's `csv` module."""
     return {
         "delimiter": dialect.column_separator,
         "quotechar": dialect.quote_char,

@@ -1,4 +1,5 @@
-"""From lines of bytes to the fields of CSV records; can go back to where a batch began."""
+"""Parser from lines of bytes to the fields of CSV records; it can return to the start of a
+batch."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ __all__ = ["CsvParser"]
 
 
 class CsvParser:
-    """Parses records in batches: each is accepted, or the parser goes back.
+    """Parses records in batches, each of which is accepted or returned.
 
     Args:
         lines: what is left of the file, each line with what ends it.
@@ -46,8 +47,8 @@ class CsvParser:
             csv.field_size_limit(MAX_RECORD_BYTES)
 
     def rows(self, count: int) -> list[list[str]] | None:
-        """The fields of the records that begin in the next lines; no fields in an empty line, None
-        at the end.
+        """Fields of the records that begin in the next lines; an empty line has no fields; None at
+        the end.
 
         Call `accept`, `pass_over` or `go_back` before the next batch.
 
@@ -86,7 +87,7 @@ class CsvParser:
         return rows
 
     def _parsed(self, content: bytes) -> list[list[str]] | None:
-        """The records of these lines; None: not all of them end here, or one is malformed."""
+        """Records of these lines; None if the last record is incomplete or one is malformed."""
         try:
             text = content.decode(self._charset)
             if self._quote is None or self._quote in text:
@@ -99,22 +100,22 @@ class CsvParser:
             return None
 
     def block(self, count: int) -> bytes:
-        """The next lines, as they are; none at the end. Call `accept` or `go_back` then."""
+        """Next lines as raw bytes; empty at the end. Call `accept` or `go_back` afterwards."""
         self._batch = self._take(count)
         return b"".join(self._batch)
 
     def accept(self) -> None:
-        """The last batch is good."""
+        """Accept the last batch."""
         self._advance(self._batch)
         self._batch = []
 
     def go_back(self) -> None:
-        """The next batch begins where the last one did."""
+        """Return the last batch, which is read again."""
         self._returned = self._batch + self._returned
         self._batch = []
 
     def pass_over(self, error: MalformedRecordError, whole: bool) -> MalformedRecordError:
-        """The last batch was one record, and malformed: go on behind it, or behind its first line.
+        """Skip the last batch, a single malformed record: its whole text, or its first line.
 
         A quote that is never closed makes one record of all that follows, so there is no telling
         how many lines belong to a record that cannot be parsed.
@@ -133,7 +134,7 @@ class CsvParser:
         return error.at(b"".join(raw), *place)
 
     def record(self) -> list[str] | None:
-        """The fields of the next record that is no empty line; None at the end.
+        """Fields of the next non-empty record; None at the end.
 
         Raises:
             MalformedRecordError: it is no CSV.
@@ -158,7 +159,7 @@ class CsvParser:
         return lines
 
     def _more(self) -> Iterator[str]:
-        """The lines behind the batch's, for a record that goes on there."""
+        """Lines after the batch, for a record that continues there."""
         while line := self._take(1):
             self._batch += line
             yield line[0].decode(self._charset)
@@ -168,7 +169,7 @@ class CsvParser:
         self._line_counter.advance(len(lines))
 
     def _without_comments(self, lines: Iterator[str]) -> Iterator[str]:
-        """Empty lines instead of comments, as long as these are not inside of a quoted field."""
+        """The lines, with comments outside of quoted fields replaced by empty lines."""
         for line in lines:
             if self._between_records and line.startswith("#"):
                 yield "\n"
@@ -178,6 +179,6 @@ class CsvParser:
 
 
 def failing(error: Exception) -> Iterator[bytes]:
-    """No lines, but an error where they would be."""
+    """An iterator that raises the error instead of giving lines."""
     yield from ()
     raise error

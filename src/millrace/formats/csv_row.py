@@ -1,5 +1,5 @@
-"""Serialization schemas for messages that are one line of CSV: rows of a declared type to bytes
-and back. Flink docs: "CSV format"."""
+"""Serialization schemas for messages of one CSV line: rows of a declared type to bytes and back.
+Flink docs: "CSV format"."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ B = TypeVar("B", bound="_Builder")
 
 @dataclass(frozen=True, slots=True)
 class RowDialect:
-    """The CSV dialect of rows: also the separator within arrays, whether malformed lines are
-    skipped, and whether fields that are not of their type, or missing, are None."""
+    """The CSV dialect of rows. It includes the separator within arrays, the skipping of
+    malformed lines, and None for fields that are missing or of a wrong type."""
 
     csv: CsvDialect
     array_delimiter: str = ";"
@@ -44,7 +44,7 @@ class RowDialect:
 
 
 class _Builder:
-    """The settings that both builders have."""
+    """Settings that both builders share."""
 
     def __init__(self, type_info: TypeInformation[Any]) -> None:
         if not isinstance(type_info, RowTypeInfo):
@@ -115,14 +115,13 @@ class CsvRowDeserializationSchemaBuilder(_Builder):
         return self
 
     def null_for_wrong_fields(self) -> CsvRowDeserializationSchemaBuilder:
-        """Give None for fields that are not of their type (``csv.ignore-parse-errors`` of
-        tables)."""
+        """Read fields of a wrong type as None (``csv.ignore-parse-errors`` of tables)."""
         self._dialect = replace(self._dialect, null_for_wrong_fields=True)
         return self
 
 
 class CsvRowSerializationSchema(SerializationSchema[Row]):
-    """Writes rows of a type as lines of CSV.
+    """Writes rows of a type as CSV lines.
 
     Example:
         >>> from millrace.common import Types
@@ -139,7 +138,7 @@ class CsvRowSerializationSchema(SerializationSchema[Row]):
         self._writers = [_writer(t, dialect.array_delimiter, null) for t in type_info.types]
 
     def serialize(self, value: Row) -> bytes:
-        """A row as a line of CSV, with the line delimiter.
+        """CSV line of a row, with the line delimiter.
 
         Raises:
             SerializationError: a value is not of its field's type, or cannot be written.
@@ -165,7 +164,7 @@ class CsvRowSerializationSchema(SerializationSchema[Row]):
 
 
 class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQueryable):
-    """Reads lines of CSV as rows of a type.
+    """Reads CSV lines as rows of a type.
 
     Example:
         >>> from millrace.common import Types
@@ -183,8 +182,8 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         self._readers = [_reader(kind, dialect) for kind in type_info.types]
 
     def deserialize(self, message: bytes) -> Row | None:
-        """A line of CSV as a row; None for a comment, and for a malformed line if parse errors
-        are ignored.
+        """Row of a CSV line; None for a comment, and for a malformed line if parse errors are
+        ignored.
 
         Raises:
             MalformedRecordError: the line is malformed, or a field is not of its type; an error
@@ -203,7 +202,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         return named_row(self._row_names, items)
 
     def _fields(self, text: str) -> list[Any]:
-        """The texts of the fields; None for those that are missing and may be."""
+        """Texts of the fields; None for missing fields, where these are allowed."""
         fields: list[Any] = [""]
         if text:
             (fields,) = csv.reader([text], **self._options)
@@ -212,7 +211,7 @@ class CsvRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQ
         return fields
 
     def _malformed(self, message: bytes, error: Exception) -> MalformedRecordError:
-        """The error, with the field that it is about."""
+        """Error that names the malformed field."""
         reason, column = str(error), None
         with contextlib.suppress(ValueError, csv.Error):
             fields = self._fields(message.decode())
@@ -280,7 +279,7 @@ _CLOCKS = (TimeTypeInfo, TimestampTypeInfo)
 
 
 def _reader(type_info: TypeInformation[Any], dialect: RowDialect) -> Callable[[str | None], Any]:
-    """Reads a field; None is one that is missing."""
+    """Reader of a field; None stands for a missing field."""
     read = _reader_of_non_null(type_info, dialect)
     if dialect.null_for_wrong_fields:
         read = or_none(read)

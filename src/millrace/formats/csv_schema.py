@@ -81,11 +81,11 @@ class CsvSchema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns, in order."""
+        """Names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
     def size(self) -> int:
-        """The number of columns."""
+        """Number of columns."""
         return len(self.columns)
 
     def __len__(self) -> int:
@@ -106,9 +106,9 @@ class CsvSchemaBuilder:
     def add_number_column(
         self, name: str, number_type: TypeInformation[Any] | LogicalType | None = None
     ) -> CsvSchemaBuilder:
-        """Add a column of numbers (default ``Types.LONG()``, which is ``DataTypes.BIGINT()``); an
-        empty field is read as None. Numbers of a ``DataTypes.DECIMAL`` are rounded half up to its
-        scale, and those that are too great for it are None."""
+        """Add a column of numbers (default ``Types.LONG()``, which is ``DataTypes.BIGINT()``);
+        an empty field is read as None. Numbers of a ``DataTypes.DECIMAL`` are rounded half up to
+        its scale; numbers that exceed its precision are None."""
         found = scalar_type(number_type or Types.LONG())
         decimal = number_type if isinstance(number_type, DecimalType) else None
         return self._add(CsvColumn(name, CsvColumnKind.NUMBER, found, decimal=decimal))
@@ -225,7 +225,7 @@ class CsvSchemaBuilder:
         return self
 
     def size(self) -> int:
-        """The number of columns added so far."""
+        """Number of columns added so far."""
         return len(self._columns)
 
     def __len__(self) -> int:

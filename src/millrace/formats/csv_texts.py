@@ -1,4 +1,4 @@
-"""Texts of values in CSV where Python's own are others than Flink's, and numbers of texts."""
+"""Texts of CSV values where Python's differ from Flink's, and parsing of numbers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Read = Callable[[str], Any]
 
 
 def text_reader(kind: TypeInformation[Any]) -> Read | None:
-    """Reads numbers and booleans as `number_reader` does, ordinary fractions in less time; None:
-    the type is another."""
+    """Reader of numbers and booleans like `number_reader`, but faster for ordinary fractions;
+    None for other types."""
     careful = number_reader(kind)
     label = kind.label if isinstance(kind, BasicTypeInfo) else ""
     if careful is None or label not in ("FLOAT", "DOUBLE"):
@@ -40,7 +40,7 @@ def _float_reader(careful: Read) -> Read:
 
 
 def java_text(value: float) -> str:
-    """A number as Python writes it; those that are none as Java does.
+    """Python's text of a number, or Java's text of NaN and infinity.
 
     >>> java_text(1.5), java_text(float("nan")), java_text(float("-inf"))
     ('1.5', 'NaN', '-Infinity')
@@ -52,8 +52,8 @@ def java_text(value: float) -> str:
 
 
 def clock_text(value: datetime | time) -> str:
-    """A time or a timestamp without zeros at the end of its fraction. One in a zone is in UTC, with
-    a Z.
+    """Text of a time or timestamp without trailing zeros in its fraction. A zoned timestamp is
+    written in UTC, with a Z.
 
     >>> clock_text(datetime(1970, 1, 1, 0, 0, 1, 500_000)), clock_text(time(10))
     ('1970-01-01 00:00:01.5', '10:00:00')

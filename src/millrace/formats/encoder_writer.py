@@ -1,4 +1,4 @@
-"""Writing a file with an encoder."""
+"""Bulk writer for files of an encoder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["EncoderBulkWriter"]
 
 
 class EncoderBulkWriter(BulkWriter[Any]):
-    """A bulk writer of what an encoder makes, which needs no end."""
+    """A bulk writer of an encoder's output, which has no footer."""
 
     def __init__(self, stream: BinaryIO, encoder: Encoder[Any]) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""Base of formats of file sources: how files are split, and how splits are read."""
+"""Base of the formats of file sources: splitting of files, and reading of splits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FormatReader(ABC, Generic[T]):
     """Records that the last `read` gave to `on_malformed`; they count towards its limit."""
 
     def malformed(self, error: MalformedRecordError) -> None:
-        """A record cannot be read: go on behind it, or do not.
+        """Handle an unreadable record: skip it if a handler is set, else raise the error.
 
         Raises:
             MalformedRecordError: if nobody takes it.
@@ -45,22 +45,23 @@ class FormatReader(ABC, Generic[T]):
 
     @abstractmethod
     def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
-        """At most ``max_records`` records; none only at the end, or where all were malformed."""
+        """At most ``max_records`` records; empty only at the end, or if all records were
+        malformed."""
 
     @abstractmethod
     def position(self) -> Any:
-        """Where to go on: picklable, comparable with ``==``, small."""
+        """Position at which reading continues: picklable, comparable with ``==``, small."""
 
     @abstractmethod
     def finished(self) -> bool:
-        """True once every record of the range has been read."""
+        """Whether every record of the range has been read."""
 
     def close(self) -> None:
         """Close the file."""
 
 
 class FileFormat(ABC, Generic[T_co]):
-    """How a file becomes records. Must be picklable. Write a `StreamFormat` or a `BulkFormat`."""
+    """Reads files as records. Must be picklable. Write a `StreamFormat` or a `BulkFormat`."""
 
     @abstractmethod
     def ranges(self, path: str, size: int, split_size: int) -> Sequence[FileRange]:
@@ -68,7 +69,7 @@ class FileFormat(ABC, Generic[T_co]):
 
     @abstractmethod
     def open(self, path: str, file_range: FileRange, position: Any) -> FormatReader[T_co]:
-        """A reader of the piece that goes on at ``position`` (None: from its start)."""
+        """A reader of the piece that continues at ``position`` (None means its start)."""
 
 
 class BulkFormat(FileFormat[T_co]):

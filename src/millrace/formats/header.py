@@ -1,4 +1,4 @@
-"""Encoders whose files begin with something that is no record."""
+"""Encoders whose files begin with a header."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ class HasHeader(Protocol):
     """An encoder that writes a header at the beginning of each part file."""
 
     def header(self) -> bytes:
-        """The bytes a file begins with; may be none."""
+        """Header of a file in bytes; may be empty."""
         ...

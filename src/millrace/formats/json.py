@@ -1,4 +1,4 @@
-"""JSON lines, a value per line: reading and writing. Flink docs: "JSON format"."""
+"""JSON lines, one value per line: reading and writing. Flink docs: "JSON format"."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _decode_fast = msgspec.json.Decoder().decode
 
 
 class JsonLinesFormat(LineFormat[Any]):
-    """Each line is a JSON value, usually an object, which becomes a dict. Empty lines are skipped.
+    """Reads each line as a JSON value, usually an object, which becomes a dict. Empty lines are
+    skipped.
 
     >>> JsonLinesFormat().decode([b'{"a": 1}\\n', b"\\n", b"[2, 3]"])
     [{'a': 1}, [2, 3]]
@@ -81,7 +82,7 @@ class JsonLinesEncoder(Encoder[Any]):
         return self.encode_all([element])
 
     def encode_all(self, elements: Sequence[Any]) -> bytes:
-        """The lines of many values.
+        """JSON lines of the values.
 
         Raises:
             SerializationError: a value has no form in JSON.
@@ -92,7 +93,7 @@ class JsonLinesEncoder(Encoder[Any]):
             return self._encode_one_by_one(elements)
 
     def _encode_one_by_one(self, elements: Sequence[Any]) -> bytes:
-        """There is a NaN in these, or something else that cannot be written."""
+        """JSON lines of values that include a NaN or a value that cannot be written."""
         lines = []
         for element in elements:
             try:
@@ -108,7 +109,7 @@ def _encoded(elements: Sequence[Any]) -> bytes:
 
 
 def _refusal(element: Any, replaced: Any, error: Exception) -> str:
-    """Reason why a record is refused, with its place."""
+    """Reason why a record is refused, with its path."""
     if isinstance(error, RecursionError):
         return f"{_shown(element)} contains itself, or is nested too deeply, for JSON"
     path, culprit = _culprit(replaced)
@@ -121,8 +122,8 @@ def _refusal(element: Any, replaced: Any, error: Exception) -> str:
 
 
 def _culprit(value: Any) -> tuple[str, Any]:
-    """The path to the innermost part that cannot be written, and that part; the value itself can
-    not."""
+    """Path to the innermost part that cannot be written, and that part; the value itself must
+    not be writable."""
     if isinstance(value, Row):
         value = list(value) if value._fields is None else value.as_dict()
     parts: list[tuple[str, Any]] = []

@@ -1,4 +1,4 @@
-"""JSON objects of a declared type as Arrow columns, many messages in one call."""
+"""Conversion of JSON objects of a declared type to Arrow columns, many messages in one call."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class JsonColumns:
             self._decode = msgspec.json.Decoder(struct_of(self._names, self._fields, strict)).decode
 
     def read(self, messages: Sequence[bytes]) -> Batch | None:
-        """The rows, in columns if those hold them exactly; None: read them one by one."""
+        """The rows, in columns if these are exact; None if the messages must be read one by one."""
         if self._decode is None:
             return None
         import pyarrow as pa
@@ -81,7 +81,7 @@ class JsonColumns:
         return ColumnBatch(pa.RecordBatch.from_arrays(whole, list(self._names)), form="row")
 
     def _values(self, messages: Sequence[bytes]) -> list[list[Any]]:
-        """Per field, its values."""
+        """Values of each field."""
         assert self._decode is not None
         structs = list(map(self._decode, messages))
         found = []

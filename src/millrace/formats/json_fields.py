@@ -1,4 +1,4 @@
-"""How msgspec reads the fields of JSON objects so that their values are those that
+"""Msgspec types for the fields of JSON objects, with the same values as
 `JsonRowDeserializationSchema` reads one by one.
 
 Where msgspec refuses a value that the schema takes, such as a number in quotes, messages are read
@@ -37,7 +37,8 @@ TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, InstantTypeInfo)
 
 
 def _whole(bits: int) -> Any:
-    """The whole numbers of a size: others are refused, and read one by one."""
+    """Msgspec type of integers with this number of bits: messages with other numbers are read
+    one by one."""
     return Annotated[int, msgspec.Meta(ge=-(2 ** (bits - 1)), le=2 ** (bits - 1) - 1)]
 
 
@@ -68,7 +69,7 @@ def _without_zone(values: Sequence[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FieldReading:
-    """How a field is read."""
+    """Reading of one field."""
 
     decoded: Any
     """What msgspec makes of it."""
@@ -79,7 +80,7 @@ class FieldReading:
 
 
 def without_utc(text: str) -> str:
-    """The text of a time without the offset of UTC that Flink writes behind it.
+    """Text of a time without the UTC offset that Flink appends.
 
     >>> without_utc("2026-01-02 03:04:05Z")
     '2026-01-02 03:04:05'
@@ -88,15 +89,15 @@ def without_utc(text: str) -> str:
 
 
 def readings_of(row_type: RowTypeInfo, strict: bool) -> list[FieldReading] | None:
-    """How the fields of rows are read; None: one of them is not read so, or there are none."""
+    """Readings of the fields of rows; None if a field has none."""
     found = [_reading(kind, strict) for kind in row_type.types]
     known = [reading for reading in found if reading is not None]
     return known if len(known) == len(found) else None
 
 
 def struct_of(names: Sequence[str], fields: Sequence[FieldReading], strict: bool) -> type:
-    """The type that an object is read as, with the attributes f0, f1 and so on. Its values are in
-    no cycle, so the garbage collector need not look at it."""
+    """Struct type for an object, with the attributes f0, f1 and so on. Its values are in no
+    cycle, so the garbage collector need not track it."""
     attributes = [f"f{index}" for index in range(len(names))]
     optional = [field.decoded | None for field in fields]
     members: list[Any] = (
@@ -109,8 +110,8 @@ def struct_of(names: Sequence[str], fields: Sequence[FieldReading], strict: bool
 
 
 def column_reader(index: int) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function that reads one attribute of many structs, all of one type. The attribute is
-    written into its code, which Python adapts to the type: that halves the time.
+    """Function that reads one attribute of many structs of the same type. The attribute is part of
+    its code, which Python specialises for the type: that halves the time.
 
     >>> pair = struct_of(["word", "n"], [FieldReading(str), FieldReading(int)], strict=True)
     >>> column_reader(1)([pair("to", 2), pair("be", 3)])

@@ -1,4 +1,4 @@
-"""How fields of JSON objects are read one by one, as Flink's ``JsonToRowDataConverters`` do.
+"""Readers of single JSON fields, as in Flink's ``JsonToRowDataConverters``.
 
 A number may be in quotes, and a text may be a number, an object or an array. Fractions of numbers
 are cut off for INT, and all but ``true`` is false for BOOLEAN.
@@ -64,12 +64,12 @@ class FieldReaders:
         self._strict, self._lenient, self._has_decimals = strict, lenient, has_decimals
 
     def nullable(self, kind: TypeInformation[Any]) -> Read:
-        """Reads a value of a type, or null."""
+        """Reader of values of a type, or null."""
         read = self.values(kind)
         return nullable(or_none(read) if self._lenient else read)
 
     def values(self, kind: TypeInformation[Any]) -> Read:
-        """Reads a value of a type that is not null."""
+        """Reader of non-null values of a type."""
         if isinstance(kind, RowTypeInfo):
             return self._rows(kind)
         if isinstance(kind, TupleTypeInfo):
@@ -115,7 +115,7 @@ class FieldReaders:
 
 
 def number_reader(kind: TypeInformation[Any]) -> Read | None:
-    """Reads numbers and booleans, of text too; None: the type is another."""
+    """Reader of numbers and booleans, also from text; None for other types."""
     label = kind.label if isinstance(kind, BasicTypeInfo) else ""
     if label in _BITS:
         return _whole_reader(_BITS[label])
@@ -123,22 +123,22 @@ def number_reader(kind: TypeInformation[Any]) -> Read | None:
 
 
 def row_reader(kind: RowTypeInfo, strict: bool = False, lenient: bool = False) -> Read:
-    """Reads an object as a row; see `FieldReaders`."""
+    """Reader of an object as a row; see `FieldReaders`."""
     return FieldReaders(strict, lenient, _has_decimals(kind)).values(kind)
 
 
 def field_reader(row_type: RowTypeInfo, kind: TypeInformation[Any], strict: bool) -> Read:
-    """Reads one field of a row type."""
+    """Reader of one field of a row type."""
     return FieldReaders(strict, False, _has_decimals(row_type)).nullable(kind)
 
 
 def nullable(read: Read) -> Read:
-    """Reads null, too."""
+    """The reader extended to null."""
     return lambda value: None if value is None else read(value)
 
 
 def or_none(read: Read) -> Read:
-    """Reads what is not of the type as None."""
+    """The reader with None for values that are not of its type."""
 
     def lenient(value: Any) -> Any:
         try:
@@ -172,14 +172,14 @@ def _list(value: Any) -> list[Any]:
 
 
 def _named(value: Any) -> str:
-    """The value in words: what is nested deep has no ``repr``."""
+    """Description of the value: deeply nested values have no ``repr``."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "an array"
     return repr(_token(value))[:200]
 
 
 def _token(value: Any) -> str:
-    """The text of a value that is no object and no array, without the quotes."""
+    """Text of a scalar value, without quotes."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, (dict, list)):
@@ -198,7 +198,8 @@ def _boolean(value: Any) -> bool:
 
 
 def _whole_reader(bits: int) -> Read:
-    """A whole number: one that is too great is none of the type, as a column could not hold it."""
+    """Reader of whole numbers; a number beyond the type's range is refused, since a column could
+    not hold it."""
     most = 2 ** (bits - 1)
 
     def read(value: Any) -> int:

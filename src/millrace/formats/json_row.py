@@ -1,4 +1,5 @@
-"""Rows of a declared type as JSON objects and back, for messages. Flink docs: "JSON format"."""
+"""Conversion of rows of a declared type to JSON objects and back, for messages. Flink docs:
+"JSON format"."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ class JsonRowSerializationSchema(SerializationSchema[Row]):
         return JsonRowSerializationSchema.Builder()
 
     def serialize(self, value: Row) -> bytes:
-        """The object.
+        """JSON object of a row.
 
         Raises:
             SerializationError: a value is not of its field's type.
@@ -94,7 +95,7 @@ class JsonRowSerializationSchema(SerializationSchema[Row]):
 
 
 class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultTypeQueryable):
-    """Reads JSON objects as rows of a type: its fields by name, others are left out.
+    """Reads JSON objects as rows of a type: its fields by name, without other fields.
 
     Example:
         >>> from millrace.common import Types
@@ -131,7 +132,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         return JsonRowDeserializationSchema.Builder()
 
     def deserialize(self, message: bytes) -> Row | None:
-        """The row; None for a broken message if parse errors are ignored.
+        """Row of a message; None for a malformed message if parse errors are ignored.
 
         Raises:
             MalformedRecordError: the message is no such JSON; an error policy of the source decides
@@ -141,7 +142,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         return row
 
     def _one(self, message: bytes, read: Callable[[], Any]) -> Any:
-        """What is read of a message; None for a broken one if parse errors are ignored."""
+        """Result of reading a message; None for a malformed message if parse errors are ignored."""
         try:
             return read()
         except READING_ERRORS as error:
@@ -150,7 +151,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             raise self._malformed(message, error) from error
 
     def _malformed(self, message: bytes, error: Exception) -> MalformedRecordError:
-        """The error, with the field that it is about."""
+        """Error that names the malformed field."""
         column = None
         with contextlib.suppress(ValueError):
             column = self._wrong_field(parse_json(message))
@@ -175,12 +176,13 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         return None
 
     def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
-        """The rows, in columns unless a message or the type needs a closer look."""
+        """Rows of the messages, in columns unless a message or the type requires reading one by
+        one."""
         columns = self._columns.read(messages)
         return super().deserialize_batch(messages) if columns is None else columns
 
     def deserialize_flat(self, messages: Sequence[bytes]) -> tuple[Batch, list[int] | None]:
-        """The rows of a table: an array of objects is several rows, and no message none."""
+        """Rows of a table: an array of objects is several rows, and an empty message is none."""
         if self._table is None:
             return self.deserialize_batch(messages), None
         columns = self._columns.read(messages)
@@ -236,24 +238,23 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             return self
 
         def fail_on_missing_field(self) -> JsonRowDeserializationSchema.Builder:
-            """Refuse messages that lack a field; otherwise it is None."""
+            """Refuse messages that lack a field; by default it is None."""
             self._fail_on_missing_field = True
             return self
 
         def ignore_parse_errors(self) -> JsonRowDeserializationSchema.Builder:
-            """Give None for broken messages."""
+            """Read malformed messages as None."""
             self._ignore_parse_errors = True
             return self
 
         def null_for_wrong_fields(self) -> JsonRowDeserializationSchema.Builder:
-            """Give None for fields that are not of their type (``json.ignore-parse-errors`` of
-            tables)."""
+            """Read fields of a wrong type as None (``json.ignore-parse-errors`` of tables)."""
             self._null_for_wrong_fields = True
             return self
 
         def table(self, columns: RowType) -> JsonRowDeserializationSchema.Builder:
-            """The columns of the table that the rows are for, which have the names of the fields:
-            rows of nearly all messages are then made in columns, decimals among them."""
+            """The columns of the table that gets the rows, with the names of the fields: nearly
+            all messages are then read in columns, including decimals."""
             self._table = columns
             return self
 

@@ -1,4 +1,4 @@
-"""The type of rows that a JSON Schema describes (as in Flink's ``JsonRowSchemaConverter``)."""
+"""Row type of a JSON Schema (as in Flink's ``JsonRowSchemaConverter``)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SCALARS: dict[str | None, Any] = {
 
 
 def type_of_json_schema(text: str) -> RowTypeInfo:
-    """The row type of a JSON Schema of an object.
+    """Row type of a JSON Schema for an object.
 
     Objects become rows, arrays lists (or rows, if each position has a schema of its own), numbers
     decimals; ``$ref`` within the schema is followed, ``null`` beside another type left out.
@@ -77,7 +77,7 @@ def _type_of_array(node: dict[str, Any], root: Any, path: tuple[str, ...]) -> Ty
 
 
 def _followed(node: Any, root: Any, path: tuple[str, ...]) -> dict[str, Any]:
-    """The node itself, or the one that its reference names."""
+    """The node itself, or the node that its reference names."""
     seen = set()
     while isinstance(node, dict) and "$ref" in node:
         reference = node["$ref"]

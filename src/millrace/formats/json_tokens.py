@@ -1,5 +1,5 @@
-"""JSON as Jackson reads it: numbers with the digits that they are written with, control characters
-within texts, and keys that come twice.
+"""Jackson-compatible JSON: numbers with their written digits, control characters within texts, and
+repeated keys.
 
 Flink: ``AbstractJsonDeserializationSchema``.
 """
@@ -25,25 +25,25 @@ _EXACT = Context(prec=1_000)
 
 
 class JsonNumber(str):
-    """The digits of a number."""
+    """Digits of a number."""
 
     __slots__ = ()
 
 
 class FractionNumber(JsonNumber):
-    """Those of a number with a point or an exponent."""
+    """Digits of a number with a point or an exponent."""
 
     __slots__ = ()
 
 
 class RepeatedKeys(dict[str, Any]):
-    """An object in which a key comes twice; as a dict, it has the last value."""
+    """An object with repeated keys; as a dict, it has the last value of each."""
 
     pairs: Sequence[tuple[str, Any]] = ()
 
     def fields(self, names: Sequence[str]) -> dict[str, Any]:
-        """The values of a row's fields as Flink finds them, which stops reading behind as many keys
-        as there are fields."""
+        """Values of a row's fields as Flink reads them: reading stops after as many matching
+        keys as there are fields."""
         found: dict[str, Any] = {}
         left = len(names)
         for key, value in self.pairs:
@@ -76,7 +76,7 @@ _DECODER = json.JSONDecoder(
 
 
 def parse_json(message: bytes) -> Any:
-    """The value of a message: dicts, lists, texts, `JsonNumber`, booleans and None.
+    """Value of a message: dicts, lists, texts, `JsonNumber`, booleans and None.
 
     Example:
         >>> parse_json(b'{"a": 1e3}')
@@ -90,7 +90,7 @@ def parse_json(message: bytes) -> Any:
 
 
 def tree_text(value: Any, has_decimals: bool) -> str:
-    """The text of an object or an array, as Jackson's trees print it.
+    """Text of an object or array, as printed by Jackson's trees.
 
     Args:
         has_decimals: whether a column of the row is a decimal: fractions are decimals then, else

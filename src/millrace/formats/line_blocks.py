@@ -1,4 +1,4 @@
-"""Lines of a stream, taken in big blocks: no call per line, and no line without a bound."""
+"""Lines of a stream in big blocks: no call per line, and no line of unlimited length."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NOTHING = LineBlock(b"", 0)
 
 
 class LineBlocks:
-    """Takes lines from a stream.
+    """Takes blocks of lines from a stream.
 
     Args:
         stream: stands at the beginning of a line.
@@ -70,7 +70,7 @@ class LineBlocks:
         return found
 
     def pass_over(self) -> int:
-        """Leave out the rest of a line of which the beginning was taken; how many bytes that is."""
+        """Skip the rest of a line whose beginning was taken, and return its number of bytes."""
         passed = 0
         while True:
             if self._at == len(self._block):
@@ -107,7 +107,7 @@ class LineBlocks:
         return len(block) >= MAX_RECORD_BYTES and b"\n" not in block
 
     def _next_block(self) -> bytes:
-        """Whole lines; or the first `MAX_RECORD_BYTES` of a longer one."""
+        """Whole lines; or the first `MAX_RECORD_BYTES` of a longer line."""
         parts, size = [self._rest], len(self._rest)
         while True:
             if size >= MAX_RECORD_BYTES:
@@ -127,7 +127,7 @@ class LineBlocks:
 
 
 def bounded_lines(stream: BufferedReader) -> Iterator[bytes]:
-    """The lines with their line feeds; those of more than `MAX_RECORD_BYTES` in pieces."""
+    """Lines with their line feeds; lines of more than `MAX_RECORD_BYTES` come in pieces."""
     return chain.from_iterable(_lists_of_lines(LineBlocks(stream)))
 
 
@@ -140,5 +140,5 @@ _MANY = 1 << 62
 
 
 def is_cut(line: bytes) -> bool:
-    """Whether it is a piece of `bounded_lines` that does not end its line."""
+    """Whether the line is an incomplete piece of `bounded_lines`."""
     return len(line) >= MAX_RECORD_BYTES and not line.endswith(b"\n")

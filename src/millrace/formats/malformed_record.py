@@ -1,4 +1,4 @@
-"""A record that cannot be read: what is wrong with it, and where it stands."""
+"""Error for an unreadable record, with its position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SHOWN = 200
 
 
 class MalformedRecordError(SerializationError):
-    """A record is not of its format.
+    """A record does not conform to its format.
 
     Args:
         reason: what is wrong with it.
@@ -48,16 +48,16 @@ class MalformedRecordError(SerializationError):
         return said if self.raw is None else f"{said}: {shown_bytes(self.raw)}"
 
     def of(self, raw: bytes) -> MalformedRecordError:
-        """The same, with the bytes of the record."""
+        """The same error with the bytes of the record."""
         return MalformedRecordError(self.reason, raw, self.offset, self.line, self.column)
 
     def at(self, raw: bytes, offset: int, line: int) -> MalformedRecordError:
-        """The same, with where it was found."""
+        """The same error with the record's position."""
         return MalformedRecordError(self.reason, raw, offset, line, self.column)
 
 
 def as_malformed(error: Exception) -> MalformedRecordError:
-    """Turn any error that a format raised for a record into a `MalformedRecordError`."""
+    """Convert any error that a format raised for a record to a `MalformedRecordError`."""
     if isinstance(error, MalformedRecordError):
         return error
     if isinstance(error, SerializationError):
@@ -66,7 +66,7 @@ def as_malformed(error: Exception) -> MalformedRecordError:
 
 
 def shown_bytes(raw: bytes) -> str:
-    """The bytes as a message has them: not too many.
+    """The bytes for an error message, truncated.
 
     >>> shown_bytes(b"a,b")
     "b'a,b'"
@@ -75,7 +75,7 @@ def shown_bytes(raw: bytes) -> str:
 
 
 class LineCounter:
-    """Numbers lines; counts those before the place where a reader went on only if it is asked."""
+    """Numbers lines; counts the lines before the reader's start position only on request."""
 
     def __init__(self, lines_before: Callable[[], int]) -> None:
         self._lines_before = lines_before
@@ -83,11 +83,11 @@ class LineCounter:
         self._passed = 0
 
     def advance(self, lines: int) -> None:
-        """So many lines are behind."""
+        """Advance by this number of lines."""
         self._passed += lines
 
     def line(self) -> int:
-        """The number of the next line, from 1."""
+        """Number of the next line, from 1."""
         if self._before is None:
             self._before = self._lines_before()
         return self._before + self._passed + 1

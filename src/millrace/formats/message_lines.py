@@ -1,4 +1,4 @@
-"""Files of messages, one per line, read and written by the schemas of single messages."""
+"""Files of messages, one per line, read and written with message schemas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["MessageLinesEncoder", "MessageLinesFormat"]
 
 
 class MessageLinesFormat(LineFormat[Any]):
-    """Each line is a message that a schema reads; empty lines are skipped.
+    """Reads each line as a message with a schema; empty lines are skipped.
 
     Args:
         schema: reads the messages; they must be text without line feeds, such as JSON.
@@ -45,7 +45,7 @@ class MessageLinesFormat(LineFormat[Any]):
 
 
 class MessageLinesEncoder(Encoder[Any]):
-    """Writes what a schema makes of each record as a line.
+    """Writes each record as a line, with a message schema.
 
     Args:
         schema: writes the records, as text without line feeds.
@@ -65,7 +65,7 @@ class MessageLinesEncoder(Encoder[Any]):
         return self.encode_all([element])
 
     def encode_all(self, elements: Sequence[Any]) -> bytes:
-        """The lines of several records.
+        """Lines of the records.
 
         Raises:
             SerializationError: one has a line feed in it.

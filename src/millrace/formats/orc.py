@@ -27,7 +27,8 @@ _MAX_STRIPES = 1 << 20
 
 
 class OrcColumnarRowInputFormat(ColumnarRowInputFormat):
-    """Each row of an ORC file becomes a `Row` with names, or a dict; cut at stripes.
+    """Reads each row of an ORC file as a `Row` with names, or as a dict; files are split at
+    stripes.
 
     Its arguments are those of `ColumnarRowInputFormat`.
     """
@@ -58,7 +59,8 @@ class OrcColumnarRowInputFormat(ColumnarRowInputFormat):
 
 
 class OrcReader(FormatReader[Any]):
-    """Reads stripes; its position is a stripe, and how many of its rows were read or lost."""
+    """Reads stripes; its position is a stripe, and the number of its rows that were read or
+    lost."""
 
     record_type: type[Any] = Row
     columnar = False
@@ -105,7 +107,7 @@ class OrcReader(FormatReader[Any]):
         self._opened.close()
 
     def _open_stripe(self) -> bool:
-        """Read the stripe; False: it is damaged, and left behind."""
+        """Read the stripe; False if it is damaged or has no rows left."""
         try:
             with damage("damaged ORC"):
                 known = set(self._file.schema.names)
@@ -144,7 +146,8 @@ class OrcReader(FormatReader[Any]):
         return records_from_columns(self.record_type, self._names, columns)
 
     def _one_by_one(self, part: Any, row: int) -> list[Any]:
-        """One of them has a value that Python has not, such as a date too far off."""
+        """Rows read one by one, because one has a value that Python cannot represent, such as a
+        very distant date."""
         found: list[Any] = []
         for index in range(part.num_rows):
             try:
@@ -155,7 +158,7 @@ class OrcReader(FormatReader[Any]):
 
 
 def _orc_file(path: str, opened: ExitStack) -> Any:
-    """The file, which is closed with what was opened."""
+    """The ORC file, which is closed with ``opened``."""
     from pyarrow.orc import ORCFile
 
     return ORCFile(opened.enter_context(file_system_of(path).open(path)))

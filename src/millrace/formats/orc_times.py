@@ -1,4 +1,4 @@
-"""Times of ORC files, which have nanoseconds, as Python has them."""
+"""Conversion of times in ORC files from nanoseconds to Python's microseconds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["in_microseconds"]
 
 
 def in_microseconds(batch: Any) -> Any:
-    """The batch with times as Python has them: ORC's have nanoseconds."""
+    """The batch with times in microseconds, as in Python; ORC has nanoseconds."""
     import pyarrow as pa
 
     fields = [field.with_type(_microseconds(field.type)) for field in batch.schema]

@@ -48,7 +48,7 @@ class OrcBulkWriters:
         writer_properties: Mapping[str, str] | Configuration | None = None,
         hadoop_config: Any = None,
     ) -> OrcWriterFactory:
-        """Columns as in ``Types.ROW_NAMED`` or ``DataTypes.ROW``.
+        """Factory with columns as in ``Types.ROW_NAMED`` or ``DataTypes.ROW``.
 
         Args:
             row_type: names and types of the columns. Of ``DataTypes``, they are those of a table:
@@ -80,7 +80,7 @@ class OrcBulkWriters:
     def for_arrow_schema(
         schema: Any, writer_properties: Mapping[str, str] | None = None
     ) -> OrcWriterFactory:
-        """Columns as in a `pyarrow.Schema`; properties as of `for_row_type`.
+        """Factory with columns as in a `pyarrow.Schema`; properties are those of `for_row_type`.
 
         Raises:
             JobDefinitionError: a type has no counterpart in ORC, or a property is unknown.
@@ -157,7 +157,7 @@ def _settings(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _require_orc(schema: Any, settings: Mapping[str, Any]) -> None:
-    """Check each column with a file that nobody keeps."""
+    """Check that ORC supports each column, with a temporary file in memory."""
     import pyarrow as pa
 
     for field in schema:

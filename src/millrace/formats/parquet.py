@@ -29,7 +29,8 @@ __all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 
 
 class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
-    """Each row of a Parquet file becomes a `Row` with names, or a dict; cut at row groups.
+    """Reads each row of a Parquet file as a `Row` with names, or as a dict; files are split at row
+    groups.
 
     Args:
         row_type, batch_size, record_type, columnar: as of `ColumnarRowInputFormat`.
@@ -86,7 +87,7 @@ class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
 
 
 def _stored_names(names: Sequence[str], available: Sequence[str]) -> dict[str, str]:
-    """The spelling of columns in a file, of those where it is another."""
+    """Spelling in the file of the columns that differ from it only in case."""
     found = {name.lower(): name for name in available}
     pairs = ((name, found.get(name.lower(), name)) for name in names)
     return {name: stored for name, stored in pairs if stored != name and name not in available}
@@ -144,7 +145,8 @@ class ParquetReader(FormatReader[Any]):
         return RowBatch(list(islice(self._records, count)))
 
     def _all_batches(self) -> Iterator[Any]:
-        """Record batches from the position on; damaged row groups are passed over, if they may."""
+        """Record batches from the position on; damaged row groups are skipped if the error
+        policy allows it."""
         first, skipped = _first_group(self._sizes, self._position)
         groups = range(self._groups.start + first, self._groups.start + len(self._sizes))
         wanted = self._position - skipped
@@ -172,7 +174,7 @@ class ParquetReader(FormatReader[Any]):
             row, wanted = end, 0
 
     def _batches_of(self, groups: list[int], skipped: int) -> Iterator[Any]:
-        """The batches of row groups but for the first rows."""
+        """Batches of row groups without the first ``skipped`` rows."""
         known = set(self._file.schema_arrow.names)
         meant = {self._stored.get(name, name): name for name in self._names}
         names = [name for name in meant if name in known]
@@ -201,7 +203,8 @@ class ParquetReader(FormatReader[Any]):
         return records_from_columns(self._record_type, self._names, columns)
 
     def _one_by_one(self, batch: Any, row: int) -> Iterator[Any]:
-        """One of them has a value that Python has not: a text that is none, a date too far off."""
+        """Records read one by one, because one has a value that Python cannot represent: invalid
+        text or a very distant date."""
         for index in range(batch.num_rows):
             try:
                 yield from self._records_of(batch.slice(index, 1))
@@ -211,7 +214,7 @@ class ParquetReader(FormatReader[Any]):
 
 
 class ColumnarParquetReader(ParquetReader):
-    """The same, in columns: a batch is (part of) a record batch of the file."""
+    """Reads rows in columns: a batch is (part of) a record batch of the file."""
 
     _rest: Any = None
 
@@ -227,8 +230,8 @@ class ColumnarParquetReader(ParquetReader):
         return ColumnBatch(part if self.on_malformed is None else self._valid(part), form=form)
 
     def _valid(self, batch: Any) -> Any:
-        """The rows whose values are what their types say: damaged pages may decode to texts that
-        are none, and nobody would notice before these are used."""
+        """Rows whose values conform to their types. Damaged pages may decode to invalid texts,
+        which would otherwise go unnoticed until they are used."""
         if invalidity(batch) is None:
             return batch
         import pyarrow as pa
@@ -252,7 +255,7 @@ def _parquet_file(path: str) -> Any:
 
 
 def _group_ranges(sizes: list[int], split_size: int) -> list[FileRange]:
-    """Neighbouring row groups together, as long as they stay within ``split_size``."""
+    """Ranges of neighbouring row groups, each of at most ``split_size`` bytes if possible."""
     ranges: list[FileRange] = []
     start, total = 0, 0
     for index, size in enumerate(sizes):
@@ -264,7 +267,7 @@ def _group_ranges(sizes: list[int], split_size: int) -> list[FileRange]:
 
 
 def _first_group(sizes: list[int], position: int) -> tuple[int, int]:
-    """The first row group with unread rows, and how many rows stand before it."""
+    """First row group with unread rows, and the number of rows before it."""
     skipped = 0
     for index, size in enumerate(sizes):
         if skipped + size > position:

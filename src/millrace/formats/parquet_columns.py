@@ -1,4 +1,4 @@
-"""Columns of a stream as columns of a Parquet file."""
+"""Conversion of a stream's columns to columns of a Parquet file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["column_as", "file_schema"]
 
 
 def file_schema(schema: pa.Schema) -> pa.Schema:
-    """The schema of a file whose columns are taken from a stream."""
+    """Schema of a file whose columns come from a stream."""
     return pa.schema([field.with_type(_stored(field.type)) for field in schema])
 
 
@@ -19,8 +19,8 @@ def _stored(kind: pa.DataType) -> pa.DataType:
 
 
 def column_as(column: pa.Array, kind: pa.DataType) -> pa.Array | None:
-    """The column with values of a type that says the same more widely, more narrowly or in another
-    layout; None for types of another sort: there the values must tell whether they fit.
+    """The column cast to a wider, narrower or differently encoded type of the same sort; None for
+    types of another sort, where each value must be checked.
 
     Raises:
         pyarrow.ArrowException: a value is outside of the type.

@@ -39,8 +39,8 @@ class ParquetBulkWriters:
         utc_timestamp: bool = False,
         compression: str | None = None,
     ) -> ParquetWriterFactory:
-        """Columns as in ``Types.ROW_NAMED`` or ``DataTypes.ROW``; None takes them from the first
-        records of each file.
+        """Factory with columns as in ``Types.ROW_NAMED`` or ``DataTypes.ROW``; None takes them from
+        the first records of each file.
 
         Declare them for real use: what is taken from records may differ from file to file (a
         column without values has no type).
@@ -73,7 +73,7 @@ class ParquetBulkWriters:
 
     @staticmethod
     def for_arrow_schema(schema: Any, compression: str = "snappy") -> ParquetWriterFactory:
-        """Columns as in a `pyarrow.Schema`."""
+        """Factory with columns as in a `pyarrow.Schema`."""
         return ParquetWriterFactory(None, schema, compression)
 
 

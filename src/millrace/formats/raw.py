@@ -1,4 +1,4 @@
-"""Messages that are one value and nothing else. Flink docs: "Raw format"."""
+"""Messages that consist of a single value. Flink docs: "Raw format"."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ENDIANNESS = {"big-endian": ">", "little-endian": "<"}
 
 
 class _RawField:
-    """The one field of the rows, and how its value is written.
+    """The single field of the rows, and the encoding of its value.
 
     Args:
         type_info: of rows with one field: text, bytes, a number or a boolean.
@@ -80,7 +80,7 @@ class _RawField:
 
 
 class _OfRawField:
-    """Made by the type of the rows, and how their one field is written."""
+    """Base of schemas that are made from the row type and the encoding of its single field."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class _OfRawField:
 
 
 class RawFormatDeserializationSchema(_OfRawField, DeserializationSchema[Row], ResultTypeQueryable):
-    """Reads each message as a row whose only field it is.
+    """Reads each message as a row with a single field, its value.
 
     Args:
         type_info: of rows with one field: text, bytes, a number or a boolean.
@@ -113,7 +113,7 @@ class RawFormatDeserializationSchema(_OfRawField, DeserializationSchema[Row], Re
     """
 
     def deserialize(self, message: bytes) -> Row:
-        """The row.
+        """Row of a message.
 
         Raises:
             MalformedRecordError: the message is no such value.
@@ -135,7 +135,7 @@ class RawFormatDeserializationSchema(_OfRawField, DeserializationSchema[Row], Re
         return field.code.unpack(message)[0]
 
     def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
-        """The rows, as one column."""
+        """Rows of the messages, as one column."""
         import pyarrow as pa
 
         field = self._field
@@ -175,7 +175,7 @@ class RawFormatSerializationSchema(_OfRawField, SerializationSchema[Any]):
     """
 
     def serialize(self, value: Any) -> bytes:
-        """The message.
+        """Message of a row.
 
         Raises:
             SerializationError: the row has other fields, or the value is not of the type.

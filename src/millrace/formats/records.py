@@ -24,7 +24,7 @@ __all__ = [
 
 
 def require_record_type(record_type: type[Any]) -> type[Any]:
-    """``Row`` or ``dict``.
+    """The record type, which must be ``Row`` or ``dict``.
 
     Raises:
         JobDefinitionError: it is neither.
@@ -37,7 +37,7 @@ def require_record_type(record_type: type[Any]) -> type[Any]:
 def records_from_columns(
     record_type: type[Any], names: tuple[str, ...], columns: Sequence[Sequence[Any]]
 ) -> list[Any]:
-    """One record for each position of the columns.
+    """Records of the columns, one for each position.
 
     >>> records_from_columns(dict, ("a", "b"), [[1, 2], ["x", "y"]])
     [{'a': 1, 'b': 'x'}, {'a': 2, 'b': 'y'}]
@@ -49,7 +49,7 @@ def records_from_columns(
 
 
 def field_names(value: Any) -> tuple[str, ...]:
-    """The names of a record's fields, in order.
+    """Names of a record's fields, in order.
 
     Raises:
         SerializationError: it has none.
@@ -64,7 +64,7 @@ def field_names(value: Any) -> tuple[str, ...]:
 
 
 def field_values(names: tuple[str, ...], value: Any) -> Sequence[Any]:
-    """The values of a record's fields, in the order of ``names``; a missing key of a dict is None.
+    """Values of a record's fields, in the order of ``names``; a missing key of a dict is None.
 
     Raises:
         SerializationError: the record has other fields, or is no record.
@@ -86,9 +86,9 @@ def field_values(names: tuple[str, ...], value: Any) -> Sequence[Any]:
 
 
 def field_columns(names: tuple[str, ...], batch: ColumnBatch) -> list[pyarrow.Array] | None:
-    """The columns of a batch, in the order of ``names``; a missing one is without values.
+    """Columns of a batch, in the order of ``names``; a missing one is all null.
 
-    None: what the records are as Python objects decides; take `field_values` of these.
+    None if only the Python form of the records tells their fields: use `field_values` for these.
 
     Raises:
         SerializationError: the batch has other columns.

@@ -1,4 +1,5 @@
-"""Records as the columns of a table's row type (``DataTypes.ROW``), for files that are written."""
+"""Conversion of records to the columns of a table's row type (``DataTypes.ROW``), for written
+files."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ __all__ = ["RowTypeBulkWriter", "type_in_files"]
 
 
 def type_in_files(row_type: RowType) -> RowType:
-    """A row type as files have it: bytes are as long as they are, also those of a BINARY."""
+    """The row type as stored in files: a BINARY becomes a VARBINARY, whose bytes are not padded."""
 
     def stored(kind: LogicalType) -> LogicalType:
         if isinstance(kind, BinaryType):
@@ -35,7 +36,7 @@ def type_in_files(row_type: RowType) -> RowType:
 
 
 class RowTypeBulkWriter(BulkWriter[Any]):
-    """Gives another writer columns of exactly the types of a table: decimals are rounded to the
+    """Passes columns of exactly a table's types to another writer: decimals are rounded to the
     scale of their column, and points in time are kept as such.
 
     Args:

@@ -29,7 +29,7 @@ __all__ = ["ScalarText", "is_bytes", "scalar_text", "scalar_type"]
 
 @dataclass(frozen=True, slots=True)
 class ScalarText:
-    """How values of a type are written and read.
+    """Text reading and writing of a type's values.
 
     ``read`` raises ValueError or ArithmeticError for text that stands for no such value.
     """
@@ -41,7 +41,7 @@ class ScalarText:
 
 
 def scalar_text(type_info: TypeInformation[Any]) -> ScalarText:
-    """The text of a type that is not made of others.
+    """Text conversion of a scalar type.
 
     Raises:
         JobDefinitionError: the type has no text, for example that of pickled values.
@@ -60,7 +60,7 @@ def scalar_text(type_info: TypeInformation[Any]) -> ScalarText:
 
 
 def scalar_type(kind: TypeInformation[Any] | LogicalType) -> TypeInformation[Any]:
-    """The type of values that are one text, also of a type of tables (``DataTypes``).
+    """Type of values that are a single text, also for a type of tables (``DataTypes``).
 
     Raises:
         JobDefinitionError: the type of tables is made of others, or has no text.
@@ -101,7 +101,7 @@ _INFORMATION: tuple[tuple[Any, TypeInformation[Any]], ...] = (
 
 
 def is_bytes(type_info: TypeInformation[Any]) -> bool:
-    """Whether values of the type are bytes: an array of the primitive ``byte``."""
+    """Whether values of the type are bytes, that is, arrays of the primitive ``byte``."""
     return (
         isinstance(type_info, PrimitiveArrayTypeInfo)
         and isinstance(type_info.element_type, BasicTypeInfo)
@@ -133,7 +133,7 @@ def _instant(text: str) -> Instant:
 
 
 def _decimal(value: Any) -> str:
-    """All digits, unless those would be a text of megabytes."""
+    """All digits of the number, unless these would be a text of megabytes."""
     number = Decimal(value)
     return f"{number:f}" if abs(number.adjusted()) < _MOST_DIGITS else str(number)
 

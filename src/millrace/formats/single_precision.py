@@ -1,4 +1,4 @@
-"""Numbers that are written with four bytes."""
+"""Single-precision numbers of four bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TOO_LARGE = 2.0**128 - 2.0**103
 
 
 def single_precision(value: Any) -> float:
-    """The number, if four bytes can hold about it; writers of formats would write infinity.
+    """The number, if it is within the range of four bytes; writers of formats would write infinity.
 
     >>> single_precision(7), single_precision(float("inf"))
     (7.0, inf)

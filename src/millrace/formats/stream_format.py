@@ -22,7 +22,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def lines_before(path: str, offset: int) -> int:
-    """How many line feeds stand before a byte of a (decompressed) file."""
+    """Number of line feeds before a byte of a (decompressed) file."""
     with open_binary(path) as stream:
         count = 0
         while offset > 0 and (data := stream.read(min(offset, 1 << 20))):
@@ -32,7 +32,7 @@ def lines_before(path: str, offset: int) -> int:
 
 
 class StreamFormat(FileFormat[T_co]):
-    """A format that is read from its first byte on; decompression is taken care of.
+    """A format that reads files from their first byte on; decompression is automatic.
 
     A subclass says how to read records from an open stream. Positions are byte offsets in the
     decompressed content, and a reader is given a stream that stands at its position.
@@ -40,18 +40,18 @@ class StreamFormat(FileFormat[T_co]):
 
     @staticmethod
     def text_line_format(charset_name: str = "utf-8") -> TextLineFormat:
-        """Each line is a record of type str; see `TextLineFormat`."""
+        """Format that reads each line as a str; see `TextLineFormat`."""
         return TextLineFormat(charset_name)
 
     def is_splittable(self) -> bool:
-        """Whether several subtasks may read pieces of one file, if it is not compressed."""
+        """Whether several subtasks may read pieces of one uncompressed file."""
         return False
 
     @abstractmethod
     def create_reader(
         self, stream: BufferedReader, path: str, file_range: FileRange
     ) -> FormatReader[T_co]:
-        """A reader of the records that begin before ``file_range.end``.
+        """Reader of the records that begin before ``file_range.end``.
 
         ``stream`` stands at the first record, or at the position to go on from.
         """
@@ -86,10 +86,10 @@ class LineFormat(StreamFormat[T_co]):
 
     @abstractmethod
     def decode(self, lines: list[bytes]) -> list[T_co]:
-        """The records of these lines, which still have their line feeds."""
+        """Records of these lines, which still have their line feeds."""
 
     def decode_block(self, block: bytes) -> list[T_co]:
-        """The records of a block of whole lines, where that is faster than line by line.
+        """Records of a block of whole lines, for formats where this is faster than line by line.
 
         Whatever it raises, `decode` is called for the same lines.
         """
@@ -162,7 +162,7 @@ class LineReader(FormatReader[T]):
         return records
 
     def _decode(self, lines: list[bytes]) -> list[T]:
-        """The records of the lines; where there is a malformed one, of ever fewer together."""
+        """Records of the lines; if one is malformed, decodes ever smaller groups."""
         try:
             records = self._format.decode(lines)
         except Exception as error:
@@ -186,7 +186,7 @@ class LineReader(FormatReader[T]):
 
 
 class TextLineFormat(LineFormat[str]):
-    """Each line is a record, without its line feed (and the carriage return before it).
+    """Reads each line as a record, without its line feed (and the carriage return before it).
 
     Made by `StreamFormat.text_line_format`. Unlike Flink, bytes that are not valid in the charset
     are an error: replacing them would lose data silently.

@@ -1,4 +1,5 @@
-"""Rows of tables as JSON objects, byte by byte as Flink writes them. Flink docs: "JSON format"."""
+"""Conversion of table rows to JSON objects, byte for byte as in Flink. Flink docs: "JSON
+format"."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ _EXACT = Context(prec=100)
 
 @dataclass(frozen=True, slots=True)
 class JsonStyle:
-    """How rows are written where JSON leaves a choice.
+    """Options for the JSON form of rows.
 
     Attributes:
         iso_timestamps: a ``T`` between date and time, where SQL has a blank.
@@ -67,7 +68,7 @@ class TableJsonSerializationSchema(SerializationSchema[Row]):
         self._write = _Writers(style).of_row(columns)
 
     def serialize(self, value: Row) -> bytes:
-        """The object.
+        """JSON object of a row.
 
         Raises:
             SerializationError: a value is not of its column's type.
@@ -182,7 +183,7 @@ def _quoted(text: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    """A time without zeros at the end of its fraction.
+    """Text of a time without trailing zeros in its fraction.
 
     >>> _shortened("01:02:03.100000")
     '01:02:03.1'

@@ -1,4 +1,4 @@
-"""Records as tables of Arrow, which files such as those of Parquet and ORC are made of."""
+"""Conversion of records to Arrow tables, for files such as Parquet and ORC."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROW_GROUP_ROWS = 1 << 17
 
 
 class TableFile(Protocol):
-    """A file whose columns are not known before the first records are."""
+    """A file whose columns are known only after its first records."""
 
     def open(self, schema: pyarrow.Schema) -> Any:
         """A writer of tables, with ``write_table`` or ``write``, and ``close``."""
@@ -29,7 +29,7 @@ class TableFile(Protocol):
 
 
 class TableBulkWriter(BulkWriter[Any]):
-    """Gathers records into row groups.
+    """Collects records into row groups.
 
     Args:
         schema: of the columns; None: they are taken from the first records.
@@ -94,7 +94,7 @@ class TableBulkWriter(BulkWriter[Any]):
         self._writer.write(table)
 
     def _fitted(self, batch: ColumnBatch) -> pyarrow.RecordBatch | None:
-        """The columns as the file has them; None: the records have to be looked at one by one."""
+        """Columns in the file's schema; None if the records must be converted one by one."""
         import pyarrow as pa
 
         from millrace.formats.parquet_columns import file_schema
@@ -125,7 +125,7 @@ class TableBulkWriter(BulkWriter[Any]):
         return table
 
     def _culprit(self, values: Sequence[Any]) -> str:
-        """The first value that does not fit its column, for the error."""
+        """Description of the first value that does not fit its column, for the error."""
         if self._schema is None:
             return ""
         names = tuple(self._schema.names)

@@ -39,7 +39,7 @@ class AvroBulkWriters:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema, codec: str = "deflate") -> AvroWriterFactory:
-        """Files of a schema.
+        """Factory for files with the given schema.
 
         Args:
             schema: of the records.
@@ -55,7 +55,7 @@ class AvroBulkWriters:
 
     @staticmethod
     def for_row_type(row_type: RowTypeInfo, codec: str = "deflate") -> AvroWriterFactory:
-        """Files of rows of a type; each field may be null.
+        """Factory for files of rows with the given type; each field may be null.
 
         Raises:
             JobDefinitionError: a type has no counterpart in Avro.
@@ -97,7 +97,7 @@ class AvroWriterFactory(RowDataBulkWriterFactory[Any], JoiningBulkWriterFactory[
 
 
 class AvroBulkWriter(BulkWriter[Any]):
-    """Gathers records into blocks."""
+    """Collects records into blocks."""
 
     def __init__(self, stream: BinaryIO, schema: AvroSchema, codec: str) -> None:
         self._stream = stream

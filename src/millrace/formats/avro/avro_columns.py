@@ -1,4 +1,4 @@
-"""Records of Avro as Arrow columns: each column is converted in one call."""
+"""Conversion of Avro records to Arrow columns, one call per column."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIMESTAMP_UNITS = {
 
 
 class AvroColumns:
-    """Makes columns of records whose fields are scalars, or lists of scalars.
+    """Makes columns from records whose fields are scalars, or lists of scalars.
 
     Args:
         kind: the type of the record.
@@ -37,7 +37,7 @@ class AvroColumns:
         self._makers: list[Callable[[list[Any]], Any]] | None = None
 
     def of(self, records: Sequence[dict[str, Any]]) -> ColumnBatch:
-        """The columns of what fastavro read without logical types.
+        """Columns of records that fastavro has read without logical types.
 
         Raises:
             ValueError, TypeError, ArithmeticError: a value is outside of what its type holds.
@@ -67,7 +67,7 @@ def _has_column(kind: AvroType) -> bool:
 
 
 def _maker(kind: AvroType) -> Callable[[list[Any]], Any]:
-    """Makes a column of raw values."""
+    """Function that makes a column from raw values."""
     import pyarrow as pa
 
     target = _arrow_type(kind)
@@ -84,8 +84,8 @@ def _maker(kind: AvroType) -> Callable[[list[Any]], Any]:
 
 
 def _arrow_type(kind: AvroType) -> Any:
-    """As `millrace.common.types.logical.arrow_type` has it, but for decimals, whose digits the
-    schema knows."""
+    """Arrow type as in `millrace.common.types.logical.arrow_type`, except for decimals, whose
+    precision the schema gives."""
     import pyarrow as pa
 
     if kind.kind == "array" and kind.element is not None:
@@ -110,7 +110,8 @@ def _arrow_type(kind: AvroType) -> Any:
 
 
 def _in_range(column: Any) -> Any:
-    """The column, if Python has its dates too: whoever asks for records would fail on others.
+    """The column, if Python can represent its dates: others would fail in programs that use
+    records.
 
     Raises:
         ValueError, OverflowError: it has not.

@@ -1,4 +1,4 @@
-"""Avro messages as rows or columns, by the schema they were written with."""
+"""Decoder of Avro messages to rows or columns, with the writer's schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["AvroDecoder"]
 
 
 class AvroDecoder:
-    """Reads records that were written with one schema as those of another.
+    """Reads records that were written with one schema as records of another.
 
     Args:
         writer: the schema they were written with.
@@ -46,7 +46,7 @@ class AvroDecoder:
         self._columnar = columnar and reader.type.kind == "record" and self._columns.possible
 
     def read(self, messages: Sequence[bytes]) -> Batch:
-        """One record of each message.
+        """One record per message.
 
         Raises:
             Exception: a message is no such record; `read_one` says what is wrong.
@@ -54,7 +54,7 @@ class AvroDecoder:
         return self.batch_of(self.records_of(messages))
 
     def records_of(self, messages: Sequence[bytes]) -> list[Any]:
-        """One record of each message, as fastavro gives them: for `batch_of`.
+        """One record per message, as fastavro returns them; input of `batch_of`.
 
         Raises:
             Exception: a message is no such record, or more than that.
@@ -67,7 +67,7 @@ class AvroDecoder:
         return records
 
     def read_one(self, message: bytes) -> Any:
-        """The record of one message.
+        """Record of one message.
 
         Raises:
             MalformedRecordError: it is no such record.
@@ -81,12 +81,12 @@ class AvroDecoder:
             ) from None
 
     def read_many(self, stream: BytesIO, count: int) -> list[Any]:
-        """Records that stand one after the other, as fastavro gives them: for `batch_of`."""
+        """Consecutive records of a stream, as fastavro returns them; input of `batch_of`."""
         read, physical, reader = fastavro().schemaless_reader, self._physical, self._reader
         return [read(stream, physical, reader) for _ in range(count)]
 
     def batch_of(self, records: list[Any]) -> Batch:
-        """The program's records of what fastavro read.
+        """Batch of the program's records from fastavro's.
 
         Raises:
             Exception: a value is none of its logical type.

@@ -32,7 +32,7 @@ _MAX_EMPTY = 1 << 20
 
 
 class AvroInputFormat(BulkFormat[Any], ResultTypeQueryable):
-    """Each record of an Avro container file becomes a dict or `Row`; cut at blocks.
+    """Reads each record of an Avro container file as a dict or `Row`; files are split at blocks.
 
     Args:
         path: what to read, for `StreamExecutionEnvironment.create_input`; a `FileSource` is given
@@ -60,7 +60,7 @@ class AvroInputFormat(BulkFormat[Any], ResultTypeQueryable):
         self._columnar = columnar
 
     def get_produced_type(self) -> TypeInformation[Any]:
-        """The type of the records: that of anything, if each file says what it has."""
+        """The type of the records; a generic type if each file has a schema of its own."""
         if self._schema is None:
             return Types.PICKLED_BYTE_ARRAY()
         return GenericRecordAvroTypeInfo(self._schema)
@@ -84,8 +84,8 @@ class AvroInputFormat(BulkFormat[Any], ResultTypeQueryable):
 
 
 class AvroFileReader(FormatReader[Any]):
-    """Reads the blocks whose marker before them begins in a range; its position is the beginning
-    of a block, and how many of its records were read."""
+    """Reads the blocks whose preceding marker begins in a range. Its position is the start of a
+    block and the number of its records read."""
 
     def __init__(
         self,
@@ -133,7 +133,8 @@ class AvroFileReader(FormatReader[Any]):
         self._stream.close()
 
     def _open_block(self) -> bool:
-        """Unpack the next block, and pass over what was read of it; False: there is none here."""
+        """Unpack the next block, and skip its records that are read already; False if there is
+        no block here."""
         self._stream.seek(self._at)
         try:
             block = read_block(self._stream, self._header.marker)
@@ -154,7 +155,7 @@ class AvroFileReader(FormatReader[Any]):
         return takes_no_bytes(self._header.schema.type)
 
     def _some(self, count: int) -> Batch:
-        """The next records of the block; of those that cannot be read, one by one."""
+        """Next records of the block; one by one if some cannot be read."""
         assert self._records is not None
         start = self._records.tell()
         try:
@@ -170,8 +171,8 @@ class AvroFileReader(FormatReader[Any]):
         return batch
 
     def _lose_one(self, error: Exception, start: int) -> None:
-        """A record cannot be read: if it is its value that is wrong, those behind it can be; if its
-        bytes are, nobody knows where the next one begins."""
+        """Skip an unreadable record. If only its value is invalid, the next record can be read;
+        if its bytes are damaged, the rest of the block is lost."""
         assert self._records is not None
         self._records.seek(start)
         reason = f"{type(error).__name__}: {error}"
@@ -200,12 +201,12 @@ class AvroFileReader(FormatReader[Any]):
             self._go_behind(found)
 
     def _go_behind(self, marker: int) -> None:
-        """To the block behind a marker."""
+        """Move to the block after a marker."""
         self._records, self._read, self._left = None, 0, 0
         self._at = marker + SYNC_BYTES
         self._finished = marker >= self._end or self._is_behind(self._at)
 
     def _is_behind(self, at: int) -> bool:
-        """Whether nothing stands there any more."""
+        """Whether the file ends at or before this position."""
         self._stream.seek(at)
         return not self._stream.read(1)

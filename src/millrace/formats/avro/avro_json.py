@@ -1,5 +1,5 @@
-"""Avro's JSON encoding: text of records, which their schema tells how to read (Avro specification,
-"JSON Encoding")."""
+"""Avro's JSON encoding: text of records, which can only be read with their schema (Avro
+specification, "JSON Encoding")."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["AvroJsonDeserializationSchema", "AvroJsonSerializationSchema"]
 
 
 class AvroJsonDeserializationSchema(DeserializationSchema[Row]):
-    """Reads text, by way of Avro's binary form.
+    """Reads JSON text through Avro's binary form.
 
     Args:
         schema: that messages are written with.
@@ -32,7 +32,7 @@ class AvroJsonDeserializationSchema(DeserializationSchema[Row]):
         self._schema, self._binary = schema, binary
 
     def deserialize(self, message: bytes) -> Row:
-        """The row.
+        """Row of a message.
 
         Raises:
             MalformedRecordError: the message is no such record.
@@ -57,7 +57,7 @@ class AvroJsonDeserializationSchema(DeserializationSchema[Row]):
 
 
 class AvroJsonSerializationSchema(SerializationSchema[Any]):
-    """Writes text, by way of Avro's binary form.
+    """Writes JSON text through Avro's binary form.
 
     Args:
         schema: of the records.
@@ -68,7 +68,7 @@ class AvroJsonSerializationSchema(SerializationSchema[Any]):
         self._schema, self._binary = schema, binary
 
     def serialize(self, value: Any) -> bytes:
-        """The text of a record.
+        """JSON text of a record.
 
         Raises:
             SerializationError: it is not of the schema, or has a number that JSON has not.

@@ -1,4 +1,4 @@
-"""Parquet files of records of an Avro schema. Flink docs: "Parquet format", Avro records."""
+"""Parquet files of records with an Avro schema. Flink docs: "Parquet format", Avro records."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["AvroParquetReaders", "AvroParquetWriters"]
 
 
 class AvroParquetReaders:
-    """Makes formats that read Parquet files as records of an Avro schema."""
+    """Makes formats that read Parquet files as records with an Avro schema."""
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> BulkFormat[Any]:
-        """Each row is a dict of the schema's fields; columns it does not name are left out.
+        """Format that reads each row as a dict of the schema's fields, without other columns.
 
         Raises:
             JobDefinitionError: it is no schema of a record.
@@ -38,11 +38,12 @@ class AvroParquetReaders:
 
 
 class AvroParquetWriters:
-    """Makes factories of Parquet writers for records of an Avro schema."""
+    """Makes factories of Parquet writers for records with an Avro schema."""
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> ParquetWriterFactory:
-        """The columns of a schema, for dicts and all that `ParquetBulkWriters` takes.
+        """Factory for files with the columns of a schema, from dicts and all other inputs of
+        `ParquetBulkWriters`.
 
         Raises:
             JobDefinitionError: it is no schema of a record.
@@ -52,7 +53,8 @@ class AvroParquetWriters:
 
 
 class _AvroParquetFormat(BulkFormat[Any]):
-    """Makes records of rows that Parquet holds otherwise: unions, maps, fields of no type."""
+    """Makes records from rows whose types Parquet stores differently: unions, maps, fields of
+    type null."""
 
     def __init__(self, plain: ParquetColumnarRowInputFormat, schema: AvroSchema) -> None:
         self._plain, self._schema = plain, schema

@@ -1,4 +1,4 @@
-"""Rows as Avro messages and back, without a header. Flink docs: "Avro format"."""
+"""Conversion of rows to Avro messages and back, without a header. Flink docs: "Avro format"."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RowEncoder:
         self._convert = write_conversion(schema.type)
 
     def write(self, records: Sequence[Any], prefix: bytes = b"") -> list[bytes]:
-        """The bytes of each record, behind a prefix.
+        """Bytes of each record, after a prefix.
 
         Raises:
             SerializationError: a record is not of the schema.
@@ -74,7 +74,7 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
         self._encoder = RowEncoder(self._schema)
 
     def serialize(self, value: Any) -> bytes:
-        """The bytes of a record.
+        """Avro bytes of a record.
 
         Raises:
             SerializationError: it is not of the schema.
@@ -89,8 +89,8 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
 
 
 class AvroRowDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryable):
-    """Reads records of an Avro schema as rows; several of them as columns, where no field is a
-    map, a record or a union of several types.
+    """Reads records of an Avro schema as rows, or several at once as columns if no field is a map,
+    a record or a union of several types.
 
     Args:
         record_class: a class of the JVM, which has no meaning here; leave it out.
@@ -120,7 +120,7 @@ class AvroRowDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryab
         self._decoder = AvroDecoder(self._writer, self._reader)
 
     def deserialize(self, message: bytes) -> Row:
-        """The row.
+        """Row of a message.
 
         Raises:
             MalformedRecordError: the message is no such record.

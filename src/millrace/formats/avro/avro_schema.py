@@ -1,4 +1,4 @@
-"""Avro schemas: parsed, checked, and in the form that records are read and written by."""
+"""Avro schemas: parsed, checked, and in the form used for reading and writing records."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class AvroSchema:
 
     @staticmethod
     def parse_string(json_schema: str) -> AvroSchema:
-        """The schema of a text.
+        """Schema from a JSON text.
 
         Raises:
             JobDefinitionError: it is no JSON, or no Avro schema.
@@ -52,7 +52,7 @@ class AvroSchema:
 
     @staticmethod
     def parse_file(file_path: str | os.PathLike[str]) -> AvroSchema:
-        """The schema in a local file (``.avsc``).
+        """Schema from a local file (``.avsc``).
 
         Raises:
             JobDefinitionError: the file cannot be read, or has no Avro schema in it.
@@ -65,8 +65,8 @@ class AvroSchema:
 
     @cached_property
     def physical(self) -> Any:
-        """The schema without logical types, as fastavro wants it: conversions of whole columns
-        take the place of its own, which are a call per value.
+        """The schema without logical types, for fastavro: its own conversions need a call per
+        value, and are replaced by conversions of whole columns.
 
         Raises:
             SerializationError: fastavro refuses the schema.
@@ -80,7 +80,7 @@ class AvroSchema:
 
     @property
     def name(self) -> str:
-        """The full name of the record, enum or fixed; the type of others."""
+        """Full name of a record, enum or fixed; for other schemas, their type."""
         found = self.definition
         if not isinstance(found, Mapping) or "name" not in found:
             return self.type.kind
@@ -88,7 +88,7 @@ class AvroSchema:
         return f"{namespace}.{name}" if namespace and "." not in name else str(name)
 
     def to_json(self) -> str:
-        """The text of the schema, without white space."""
+        """JSON text of the schema, without whitespace."""
         return json.dumps(self.definition, separators=(",", ":"))
 
     def __str__(self) -> str:
@@ -105,7 +105,7 @@ class AvroSchema:
 
 
 def require_avro_schema(schema: Any, method: str) -> AvroSchema:
-    """The schema of a record.
+    """The schema, if it is the schema of a record.
 
     Raises:
         JobDefinitionError: it is something else.
@@ -124,7 +124,7 @@ def require_avro_schema(schema: Any, method: str) -> AvroSchema:
 
 
 def without_logical_types(schema: Any) -> Any:
-    """The schema with the types that bytes are written by."""
+    """The schema with its underlying types only, as bytes are written."""
     if isinstance(schema, list):
         return [without_logical_types(branch) for branch in schema]
     if not isinstance(schema, Mapping):
@@ -139,8 +139,8 @@ def without_logical_types(schema: Any) -> Any:
 
 
 def set_defaults_of_bytes(schema: Any) -> None:
-    """Make defaults of bytes in a parsed schema bytes: in JSON they are a text of their code
-    points, which fastavro would hand on."""
+    """Convert the defaults of bytes fields in a parsed schema to bytes. In JSON they are texts
+    of code points, which fastavro would return unchanged."""
     if isinstance(schema, list):
         for branch in schema:
             set_defaults_of_bytes(branch)

@@ -1,4 +1,4 @@
-"""Types of an Avro schema as a tree without names to look up (Avro specification, "Schemas")."""
+"""Types of an Avro schema as a tree without named references (Avro specification, "Schemas")."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class AvroField:
 
 @dataclass(frozen=True, slots=True)
 class AvroType:
-    """One type.
+    """One type of an Avro schema.
 
     Attributes:
         kind: a primitive, or record, enum, fixed, array, map or union.
@@ -66,7 +66,7 @@ class AvroType:
 
 
 def avro_type_of(schema: Any) -> AvroType:
-    """The tree of a schema as JSON has it.
+    """Tree of a schema in JSON form.
 
     Raises:
         SerializationError: it is no Avro schema, contains itself, or is larger than any of use.
@@ -193,7 +193,7 @@ class _Walk:
 
 
 def takes_no_bytes(kind: AvroType) -> bool:
-    """Whether values of the type are written as nothing."""
+    """Whether values of the type are encoded in zero bytes."""
     if kind.nullable:
         return kind.kind == "null"
     if kind.kind == "record":

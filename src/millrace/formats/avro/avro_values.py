@@ -1,5 +1,4 @@
-"""Python values of Avro types: from what the bytes say, and back (Avro specification, "Logical
-Types").
+"""Conversion of raw Avro values to Python values, and back (Avro specification, "Logical Types").
 
 Values of logical types are Flink's: timestamps are datetimes in UTC without a zone, decimals
 ``Decimal``, enums and UUIDs texts.
@@ -33,7 +32,8 @@ _MAX_DECIMAL_BYTES = 32
 
 
 def read_conversion(kind: AvroType, record_type: type[Any] = Row) -> Convert | None:
-    """From what fastavro reads without logical types to the program's value; None: it is that.
+    """Conversion of values that fastavro reads without logical types to the program's values; None
+    if they are equal.
 
     Args:
         record_type: ``Row`` or ``dict``, for records.
@@ -82,12 +82,12 @@ def _record_reader(kind: AvroType, record_type: type[Any]) -> Convert | None:
 
 
 def unless_none(convert: Convert) -> Convert:
-    """The conversion, which leaves None alone."""
+    """The conversion, except that None stays None."""
     return lambda value: None if value is None else convert(value)
 
 
 def decimal_of(unscaled: bytes, scale: int) -> Decimal:
-    """The number of a big-endian two's complement.
+    """Decimal from the big-endian two's complement of its unscaled value.
 
     >>> decimal_of(b"\\x00\\x96", 2)
     Decimal('1.50')
@@ -128,7 +128,7 @@ _READ: dict[str, Callable[[AvroType], Convert | None]] = {
 
 
 def write_conversion(kind: AvroType) -> Convert:
-    """From the program's value to what fastavro writes without logical types.
+    """Conversion of the program's values to values that fastavro writes without logical types.
 
     The conversion raises TypeError, ValueError, ArithmeticError, LookupError or SerializationError
     for a value that is not of the type.
@@ -187,8 +187,9 @@ def _same(value: Any) -> Any:
 
 
 def _union_writer(kinds: set[str]) -> Convert:
-    """Names the branch of whole numbers: fastavro takes the first that a value could be, and of a
-    float or double some digits would be lost. What is too large for a float is refused."""
+    """Conversion that names the union branch for integers. By itself, fastavro takes the first
+    branch that fits, and a float or double would lose digits. Values that are too large for a
+    float are refused."""
     if not kinds & {"float", "double"}:
         return _same
     only_single = "double" not in kinds

@@ -1,5 +1,5 @@
-"""Compression of blocks in Avro files, with a bound on what comes out (Avro specification,
-"Required Codecs", "Optional Codecs")."""
+"""Compression of blocks in Avro files, with a limit on the decompressed size (Avro
+specification, "Required Codecs", "Optional Codecs")."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MAX_BLOCK_BYTES = 256 << 20
 
 
 def compressed(codec: str, data: bytes) -> bytes:
-    """A block as it stands in the file."""
+    """Compressed block, as stored in the file."""
     return CODECS[codec][0](data)
 
 
 def decompressed(codec: str, data: bytes) -> bytes:
-    """The records of a block.
+    """Decompressed records of a block.
 
     Raises:
         SerializationError: it is damaged, or larger than `MAX_BLOCK_BYTES`.
@@ -77,7 +77,7 @@ def _unsnappy(data: bytes) -> bytes:
 
 
 def _snappy_size(data: bytes) -> int:
-    """How large the block says that it is: the number it begins with."""
+    """Decompressed size in bytes that the block's leading number claims."""
     size = 0
     for place, byte in enumerate(data[:5]):
         size |= (byte & 0x7F) << (7 * place)

@@ -1,5 +1,5 @@
-"""Avro container files: a header with the schema, then blocks of records with a marker behind
-each (Avro specification, "Object Container Files")."""
+"""Avro container files: a header with the schema, then blocks of records, each followed by a
+marker (Avro specification, "Object Container Files")."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class FileHeader:
-    """What a file begins with.
+    """Header of a file.
 
     Attributes:
         schema: its records' schema.
@@ -52,7 +52,7 @@ class FileHeader:
 
 @dataclass(frozen=True, slots=True)
 class AvroBlock:
-    """Records that were written together, packed."""
+    """A compressed block of records that were written together."""
 
     count: int
     data: bytes
@@ -61,7 +61,7 @@ class AvroBlock:
 
 
 def read_header(stream: BinaryIO) -> FileHeader:
-    """The header of a file.
+    """Header of a file.
 
     Raises:
         SerializationError: it is none.
@@ -94,13 +94,13 @@ def header_bytes(schema: AvroSchema, codec: str, marker: bytes | None = None) ->
 
 
 def block_bytes(count: int, data: bytes, codec: str, marker: bytes) -> bytes:
-    """A block of so many records."""
+    """Encoded block of ``count`` records."""
     packed = compressed(codec, data)
     return varint(count) + varint(len(packed)) + packed + marker
 
 
 def read_block(stream: BinaryIO, marker: bytes) -> AvroBlock:
-    """The block that begins where the stream stands.
+    """The block at the stream's current position.
 
     Raises:
         SerializationError: there is none.
@@ -119,7 +119,7 @@ def read_block(stream: BinaryIO, marker: bytes) -> AvroBlock:
 
 
 def find_marker(stream: BinaryIO, marker: bytes, start: int) -> int | None:
-    """Where the next marker from a byte on begins; None: there is none."""
+    """Position of the next marker from a byte on; None if there is none."""
     stream.seek(start)
     kept, at = b"", start
     while data := stream.read(_CHUNK):
@@ -133,7 +133,7 @@ def find_marker(stream: BinaryIO, marker: bytes, start: int) -> int | None:
 
 
 def varint(number: int) -> bytes:
-    """A ``long`` of Avro.
+    """Encoded Avro ``long``.
 
     >>> varint(64), varint(-1)
     (b'\\x80\\x01', b'\\x01')
@@ -148,7 +148,7 @@ def varint(number: int) -> bytes:
 
 
 def read_varint(stream: BinaryIO) -> int:
-    """A ``long`` of Avro.
+    """Decoded Avro ``long``.
 
     Raises:
         EOFError: the stream ends.

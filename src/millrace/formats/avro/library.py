@@ -1,4 +1,4 @@
-"""The library that reads and writes Avro's binary form: fastavro, when it is first needed."""
+"""Import of fastavro, which reads and writes Avro's binary form, at its first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["fastavro"]
 
 
 def fastavro() -> Any:
-    """The library.
+    """The module fastavro.
 
     Raises:
         JobDefinitionError: it is not installed.

@@ -1,5 +1,6 @@
-"""Values of an Avro schema as Parquet holds them: a union of several types is a group with a member
-of each, and a field of no type is left out. Parquet's library for Avro: ``AvroSchemaConverter``."""
+"""Values of an Avro schema in Parquet's form: a union of several types is a group with a member
+per type, and a field of type null is left out. Parquet's library for Avro:
+``AvroSchemaConverter``."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ _CLASSES: dict[str, tuple[type, ...]] = {
 
 
 def stored_row_type(kind: AvroType) -> RowTypeInfo:
-    """The columns of a record: without the fields of no type."""
+    """Row type of a record's columns, without fields of type null."""
     fields = [entry for entry in kind.fields if entry.type.kind != "null"]
     return Types.ROW_NAMED([e.name for e in fields], [_stored(e.type) for e in fields])
 
@@ -66,12 +67,12 @@ def _members(kind: AvroType) -> list[str]:
 
 
 def write_conversion(kind: AvroType) -> Convert | None:
-    """Makes of a value what is stored; None: it is the value."""
+    """Conversion of a value to its stored form; None if they are equal."""
     return _conversion(kind, _written_record, _written_union)
 
 
 def read_conversion(kind: AvroType) -> Convert | None:
-    """Makes of what is stored the value; None: it is the value."""
+    """Conversion of the stored form to the value; None if they are equal."""
     return _conversion(kind, _read_record, _read_union)
 
 

@@ -1,4 +1,4 @@
-"""Names of the records of two schemas, of which one is read as the other."""
+"""Record names of two schemas, for reading records of one schema as the other."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["with_names_of"]
 
 
 def with_names_of(reader: AvroSchema, writer: AvroSchema) -> AvroSchema:
-    """The reader's schema, whose records take the names of the writer's in the same place for their
-    own: as in Flink, the name of a record says nothing about its fields.
+    """The reader's schema, with the names of the writer's records at the same places as aliases: as
+    in Flink, the name of a record says nothing about its fields.
 
     Example:
         >>> text = '{"type": "record", "name": "%s", "fields": [{"name": "n", "type": "int"}]}'
@@ -48,7 +48,8 @@ def _aliased(reader: Any, writer: Any, namespace: str, names: dict[str, Any]) ->
 
 
 def _branches(reader: Any, writer: Any, namespace: str, names: dict[str, Any]) -> Any:
-    """Of unions with null, as columns are: the other branch."""
+    """The reader's schema with aliases in a union with null, the form of nullable columns: uses
+    the writer's other branch."""
     theirs = [each for each in _listed(writer) if each != "null"]
     if len(theirs) != 1:
         return reader
@@ -77,7 +78,7 @@ def _record(
 
 
 def _collect(schema: Any, namespace: str, names: dict[str, Any]) -> None:
-    """Note the definitions of all names in a schema."""
+    """Collect the definitions of all names in a schema."""
     for inner in _listed(schema):
         if not isinstance(inner, dict):
             continue

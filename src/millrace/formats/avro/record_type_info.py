@@ -1,4 +1,4 @@
-"""The type of records of an Avro schema."""
+"""Type information of records with an Avro schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ __all__ = ["GenericRecordAvroTypeInfo"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GenericRecordAvroTypeInfo(PickledBytesTypeInfo):
-    """Records of a schema as dicts. PyFlink needs it to write them; here it says what they are.
+    """Records of a schema as dicts. PyFlink needs this type to write them; here it only describes
+    the records.
 
     Attributes:
         schema: theirs.

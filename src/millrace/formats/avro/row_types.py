@@ -35,7 +35,7 @@ _INFOS = {
 
 
 def type_info_of(kind: AvroType) -> TypeInformation[Any]:
-    """The type of the values that are read.
+    """Type of the values that are read.
 
     A union of several types is pickled, as Flink's is a generic type.
 
@@ -58,7 +58,7 @@ def type_info_of(kind: AvroType) -> TypeInformation[Any]:
 
 
 def row_type_of(kind: AvroType) -> RowTypeInfo:
-    """The type of the rows that a record becomes."""
+    """Row type of the rows that a record becomes."""
     names = [entry.name for entry in kind.fields]
     return Types.ROW_NAMED(names, [type_info_of(entry.type) for entry in kind.fields])
 
@@ -66,7 +66,7 @@ def row_type_of(kind: AvroType) -> RowTypeInfo:
 def avro_definition(
     row_type: RowTypeInfo | logical.RowType, name: str = "record"
 ) -> dict[str, Any]:
-    """The schema of rows of a type; every field may be null, as in Flink.
+    """Schema for rows of a type; every field may be null, as in Flink.
 
     Raises:
         JobDefinitionError: a type has no counterpart in Avro.
@@ -101,7 +101,7 @@ def _definition(kind: LogicalType, name: str) -> Any:
 
 
 def plain_definition(kind: LogicalType) -> Any:
-    """The schema of a type that is not made of others.
+    """Schema of a scalar type.
 
     Raises:
         JobDefinitionError: it has no counterpart in Avro.

@@ -1,4 +1,4 @@
-"""Avro schemas of the columns of tables (Flink: ``AvroSchemaConverter.convertToSchema``)."""
+"""Avro schemas of table columns (Flink: ``AvroSchemaConverter.convertToSchema``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME = "org.apache.flink.avro.generated.record"
 
 
 def table_schema(columns: RowType, legacy_timestamps: bool = True) -> AvroSchema:
-    """The schema of rows of these columns; those that may be null are unions with null.
+    """Schema for rows with these columns; nullable columns are unions with null.
 
     Args:
         legacy_timestamps: whether ``TIMESTAMP`` is a point in time, as in Flink before 1.19, and

@@ -1,4 +1,4 @@
-"""Changes of a database's rows as JSON messages: of Debezium, Canal, Maxwell and GoldenGate."""
+"""Row changes of databases as JSON messages of Debezium, Canal, Maxwell and GoldenGate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes as Canal writes them. Flink docs: "Canal format"."""
+"""Changes in Canal's format. Flink docs: "Canal format"."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _read_message = msgspec.json.Decoder(_Message).decode
 
 
 class CanalJsonDeserializationSchema(ChangeDeserializationSchema):
-    """Reads Canal's messages, each of them some rows of one type: ``INSERT``, ``UPDATE`` or
-    ``DELETE``. What changes tables and no rows is left out.
+    """Reads Canal's messages, each with rows of one kind: ``INSERT``, ``UPDATE`` or ``DELETE``.
+    Schema changes are skipped.
 
     Args:
         type_info: of the rows.
@@ -81,7 +81,7 @@ class CanalJsonDeserializationSchema(ChangeDeserializationSchema):
         if found.type != "UPDATE":
             raise ValueError(f"its type {found.type!r} is not one of INSERT, UPDATE and DELETE")
         if found.old is None or len(found.old) != len(found.data):
-            raise ValueError("it updates rows, but does not say what each of them was ('old')")
+            raise ValueError("it updates rows, but has no old values of each row ('old')")
         changes: list[Change] = []
         for old, new in zip(found.old, found.data, strict=True):
             changes += [(UPDATE_BEFORE, merged(old, new)), (UPDATE_AFTER, new)]
@@ -93,7 +93,7 @@ class CanalJsonDeserializationSchema(ChangeDeserializationSchema):
 
 
 class CanalJsonSerializationSchema(ChangeSerializationSchema):
-    """Writes rows as Canal's messages of one row: ``INSERT`` and ``DELETE``.
+    """Writes rows as Canal's messages with one row each: ``INSERT`` and ``DELETE``.
 
     Example:
         >>> from millrace.common import Row, Types

@@ -1,4 +1,4 @@
-"""`ChangeMetadata`: what a message about changed rows tells beside the rows: where and when.
+"""`ChangeMetadata`: metadata of a message about changed rows, such as its table and time.
 
 Flink docs: "Debezium Format", "Canal Format", "Maxwell Format", "Ogg Format", each "Available
 Metadata".
@@ -32,7 +32,7 @@ _FIRST_MILLIS = 10**11
 
 @dataclass(frozen=True)
 class ChangeMetadata:
-    """One piece of metadata.
+    """One metadata field.
 
     Attributes:
         type: of the column, as SQL has it.
@@ -51,11 +51,11 @@ class ChangeMetadata:
     wrapped: bool = False
 
     def __call__(self, message: bytes) -> Any:
-        """It, of a message."""
+        """Value of the field in a message."""
         return self.of(decoded_change(message))
 
     def of(self, decoded: Any) -> Any:
-        """It, of a message that is decoded already.
+        """Value of the field in a decoded message.
 
         Raises:
             ValueError: the message is no object, or what it is part of is none.

@@ -1,5 +1,5 @@
-"""Base of the formats in which a database's changes come as JSON: one message is some rows, each
-of a kind (Flink docs, "Change Data Capture formats")."""
+"""Base of the formats for a database's changes in JSON: a message holds some rows, each with a
+row kind (Flink docs, "Change Data Capture formats")."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = (kind.value for kind in RowKind)
 
 
 def merged(old: Any, fields: Any) -> bytes:
-    """The row before an update that names only what it changed.
+    """The row before an update, from a message that has only the old values of changed fields.
 
     >>> merged(b'{"n": 1}', b'{"id": 7, "n": 2}')
     b'{"id":7,"n":1}'
@@ -53,7 +53,7 @@ def merged(old: Any, fields: Any) -> bytes:
 
 
 class ChangeDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryable):
-    """Reads messages as rows with their kinds; subclasses know the envelope.
+    """Reads messages as rows with their kinds; subclasses parse the envelope.
 
     Args:
         type_info: of the rows.
@@ -72,14 +72,14 @@ class ChangeDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryabl
 
     @abstractmethod
     def changes(self, message: bytes) -> Sequence[Change]:
-        """The rows of a message, in their order.
+        """Changes of a message, in order.
 
         Raises:
             ValueError: it is no message of this format.
         """
 
     def deserialize(self, message: bytes) -> Row:
-        """Not possible: a message may be two rows, or none.
+        """Not supported, because a message may hold two rows or none.
 
         Raises:
             SerializationError: always; call `deserialize_flat` or `deserialize_batch`.
@@ -89,7 +89,7 @@ class ChangeDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryabl
         )
 
     def deserialize_batch(self, messages: Sequence[bytes]) -> Batch:
-        """The rows of several messages."""
+        """Rows of several messages."""
         return self.deserialize_flat(messages)[0]
 
     def deserialize_flat(self, messages: Sequence[bytes]) -> tuple[Batch, list[int]]:
@@ -145,8 +145,8 @@ class ChangeDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryabl
 
 
 class ChangeSerializationSchema(SerializationSchema[Row]):
-    """Writes rows by their kinds: as Flink does, an ``UPDATE_BEFORE`` as a row that is gone and an
-    ``UPDATE_AFTER`` as one that is added. What has no kind is added.
+    """Writes rows by their kinds, as Flink does: an ``UPDATE_BEFORE`` as a deleted row and an
+    ``UPDATE_AFTER`` as an added one. Rows without a kind are added.
 
     Args:
         type_info: of the rows.
@@ -167,7 +167,7 @@ class ChangeSerializationSchema(SerializationSchema[Row]):
         self._rows = rows or JsonRowSerializationSchema(self._type_info)
 
     def serialize(self, value: Row) -> bytes:
-        """The message.
+        """Message of a row.
 
         Raises:
             SerializationError: a value is not of its field's type.

@@ -1,4 +1,4 @@
-"""Changes as Debezium writes them with Avro and a registry. Flink docs: "Debezium format"."""
+"""Changes in Debezium's Avro format, with a schema registry. Flink docs: "Debezium format"."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ _ADDED = frozenset({RowKind.INSERT, RowKind.UPDATE_AFTER})
 
 class DebeziumAvroDeserializationSchema(DeserializationSchema[Row]):
     """Reads Debezium's messages: ``c`` and ``r`` as INSERT, ``u`` as UPDATE_BEFORE and
-    UPDATE_AFTER, ``d`` as DELETE; truncated tables, messages of the log and tombstones are left
-    out.
+    UPDATE_AFTER, ``d`` as DELETE; truncates, log messages and tombstones are skipped.
 
     Args:
         envelope: reads the rows of ``before``, ``after`` and ``op``.
@@ -30,7 +29,7 @@ class DebeziumAvroDeserializationSchema(DeserializationSchema[Row]):
         self._envelope = envelope
 
     def deserialize(self, message: bytes) -> Row:
-        """Not possible: a message may be two rows, or none.
+        """Not supported, because a message may hold two rows or none.
 
         Raises:
             SerializationError: always; call `deserialize_flat` or `deserialize_batch`.

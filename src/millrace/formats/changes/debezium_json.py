@@ -1,4 +1,4 @@
-"""Changes as Debezium writes them. Flink docs: "Debezium format"."""
+"""Changes in Debezium's JSON format. Flink docs: "Debezium format"."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _read_envelope = msgspec.json.Decoder(_Envelope).decode
 
 class DebeziumJsonDeserializationSchema(ChangeDeserializationSchema):
     """Reads Debezium's messages: ``c`` and ``r`` as INSERT, ``u`` as UPDATE_BEFORE and
-    UPDATE_AFTER, ``d`` as DELETE; tombstones are left out.
+    UPDATE_AFTER, ``d`` as DELETE; tombstones are skipped.
 
     Args:
         type_info: of the rows.

@@ -1,4 +1,4 @@
-"""What Debezium's messages say of a row, by their ``op``. Flink docs: "Debezium format"."""
+"""Rows of Debezium's messages, by their ``op``. Flink docs: "Debezium format"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_ROWS = frozenset({"t", "m"})
 
 
 def debezium_changes(op: str, before: Any, after: Any) -> Sequence[tuple[int, Any]]:
-    """The rows of a message, each with the number of its `RowKind`.
+    """Rows of a message, each with the number of its `RowKind`.
 
     Args:
         op: ``c`` or ``r`` for a row that is there now, ``u``, ``d``; ``t`` and ``m`` are no rows.

@@ -1,4 +1,4 @@
-"""Changes as Maxwell writes them. Flink docs: "Maxwell format"."""
+"""Changes in Maxwell's format. Flink docs: "Maxwell format"."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _read_message = msgspec.json.Decoder(_Message).decode
 
 
 class MaxwellJsonDeserializationSchema(ChangeDeserializationSchema):
-    """Reads Maxwell's messages: ``insert`` (and ``bootstrap-insert``), ``update``, ``delete``. What
-    changes tables and no rows is left out.
+    """Reads Maxwell's messages: ``insert`` (and ``bootstrap-insert``), ``update``, ``delete``.
+    Schema changes are skipped.
 
     Args:
         type_info: of the rows.
@@ -69,7 +69,7 @@ class MaxwellJsonDeserializationSchema(ChangeDeserializationSchema):
         if found.type != "update":
             raise ValueError(f"its type {found.type!r} is not one of insert, update and delete")
         if found.old == NULL:
-            raise ValueError("it updates a row, but does not say what that was ('old')")
+            raise ValueError("it updates a row, but has no old values of the row ('old')")
         old = merged(found.old, found.data)
         return (UPDATE_BEFORE, old), (UPDATE_AFTER, found.data)
 

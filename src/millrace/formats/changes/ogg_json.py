@@ -1,4 +1,4 @@
-"""Changes as Oracle GoldenGate writes them. Flink docs: "Ogg format"."""
+"""Changes in Oracle GoldenGate's format. Flink docs: "Ogg format"."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _read_message = msgspec.json.Decoder(_Message).decode
 
 class OggJsonDeserializationSchema(ChangeDeserializationSchema):
     """Reads GoldenGate's messages: ``I``, ``U`` as UPDATE_BEFORE and UPDATE_AFTER, and ``D``;
-    truncated tables (``T``) are left out.
+    truncates (``T``) are skipped.
 
     Args:
         type_info: of the rows.

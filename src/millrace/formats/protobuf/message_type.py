@@ -1,5 +1,4 @@
-"""Message types of Protobuf, so that they can be sent to where they are needed: the descriptors of
-their files, and their name."""
+"""Message types of Protobuf in picklable form: the descriptors of their files, and their name."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ _MAX_FIELDS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class MessageType:
-    """A type of messages.
+    """A picklable message type.
 
     Attributes:
         files: a serialized ``FileDescriptorSet``: its file, behind all that this imports.
@@ -30,7 +29,7 @@ class MessageType:
 
     @staticmethod
     def of_class(message_class: Any) -> MessageType:
-        """The type of a class that ``protoc`` generated.
+        """Type of a class that ``protoc`` generated.
 
         Raises:
             JobDefinitionError: it is no such class, or Protobuf is not installed.
@@ -50,7 +49,7 @@ class MessageType:
 
     @staticmethod
     def of_descriptor_set(descriptor_set: bytes | str | os.PathLike[str], name: str) -> MessageType:
-        """The type of that name in a descriptor set.
+        """Type with this name in a descriptor set.
 
         Args:
             descriptor_set: its bytes, or the file with what ``protoc --include_imports
@@ -71,12 +70,12 @@ class MessageType:
 
     @property
     def message_class(self) -> Any:
-        """The class of its messages."""
+        """Class of the type's messages."""
         return _message_class(self)
 
 
 def require_protobuf() -> None:
-    """Check that the library is there.
+    """Check that the library protobuf is installed.
 
     Raises:
         JobDefinitionError: it is not.
@@ -103,7 +102,7 @@ def _message_class(message_type: MessageType) -> Any:
 
 
 def checked(message_type: MessageType) -> MessageType:
-    """The type, if it can be used.
+    """The type, after a check.
 
     Raises:
         JobDefinitionError: it cannot.
@@ -136,7 +135,7 @@ def _count(descriptor: Any, outer: tuple[str, ...], seen: list[int]) -> None:
 
 
 def _add_file(found: Any, file: Any, names: set[str]) -> None:
-    """Add a file behind those it imports."""
+    """Add a file after its imports."""
     if file.name in names:
         return
     names.add(file.name)

@@ -1,5 +1,5 @@
-"""Values of messages as Python values of our types, and back (Protobuf docs, "Language Guide",
-"Well-Known Types")."""
+"""Conversion of Protobuf message values to Python values, and back (Protobuf docs, "Language
+Guide", "Well-Known Types")."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def row_type_of(descriptor: Any) -> RowTypeInfo:
-    """The type of the rows that messages become."""
+    """Row type of the messages."""
     names = [field.name for field in descriptor.fields]
     return Types.ROW_NAMED(names, list(map(_type_of, descriptor.fields)))
 
@@ -90,8 +90,8 @@ def _is_map(field: Any) -> bool:
 
 
 def getter_of(field: Any, defaults: bool = False) -> Get:
-    """Takes a field's value out of a message, as its type has it; if it is not there None, or with
-    ``defaults`` the default of the field."""
+    """Function that reads a field's value from a message. If the field is not set, the value is
+    None, or with ``defaults`` the field's default."""
     name, get = field.name, attrgetter(field.name)
     if _is_map(field):
         key, value = (_reader_of(part, defaults) or _same for part in field.message_type.fields)
@@ -113,7 +113,7 @@ def _same(value: Any) -> Any:
 
 
 def _reader_of(field: Any, defaults: bool) -> Convert | None:
-    """From a single value of the field; None: it is what the type has."""
+    """Conversion of a single value of the field; None if the value is used unchanged."""
     if field.cpp_type == field.CPPTYPE_ENUM:
         names = {value.number: value.name for value in field.enum_type.values}
         # a number that a later version of the enum names
@@ -134,7 +134,7 @@ def _reader_of(field: Any, defaults: bool) -> Convert | None:
 
 
 def row_reader(descriptor: Any, defaults: bool = False) -> Convert:
-    """From a message to its row."""
+    """Conversion of a message to its row."""
     names = tuple(field.name for field in descriptor.fields)
     getters = [getter_of(field, defaults) for field in descriptor.fields]
     return lambda message: named_row(names, [get(message) for get in getters])
@@ -154,7 +154,7 @@ def _json_text(value: Any) -> str:
 
 
 def setter_of(field: Any, null_text: str | None = None) -> Set:
-    """Puts a value into a message.
+    """Function that sets a field's value in a message.
 
     Args:
         null_text: what a text is that is None in a list or map, where Protobuf has no such thing;
@@ -212,7 +212,7 @@ def _map_setter(field: Any, null_text: str | None) -> Set:
 
 
 def _item_writer(field: Any, null_text: str | None) -> Convert:
-    """To a value in a list or a map."""
+    """Conversion to a value in a list or map."""
     convert = _writer_of(field)
     if null_text is None:
         return lambda value: convert(_required(value))
@@ -221,7 +221,8 @@ def _item_writer(field: Any, null_text: str | None) -> Convert:
 
 
 def _filling(fill: Set, null_text: str | None) -> Set:
-    """Fills a message in a list or a map; of None it stays as it is made."""
+    """Function that fills a message in a list or map; for None, if these are allowed, the
+    message stays empty."""
     if null_text is None:
         return lambda message, value: fill(message, _required(value))
 
@@ -249,7 +250,7 @@ def _required(value: Any) -> Any:
 
 
 def _writer_of(field: Any) -> Convert:
-    """To a single value of the field; the library checks types and ranges."""
+    """Conversion to a single value of the field; the library checks types and ranges."""
     if field.cpp_type == field.CPPTYPE_ENUM:
         numbers = {value.name: value.number for value in field.enum_type.values}
 
@@ -268,7 +269,7 @@ def _writer_of(field: Any) -> Convert:
 
 
 def _filler_of(field: Any, null_text: str | None) -> Set | None:
-    """Fills a message that is the value of the field; None: it is no message."""
+    """Function that fills the field's message; None if the field is not a message."""
     if field.cpp_type != field.CPPTYPE_MESSAGE:
         return None
     descriptor = field.message_type
@@ -283,7 +284,7 @@ def _filler_of(field: Any, null_text: str | None) -> Set | None:
 
 
 def row_writer(descriptor: Any, null_text: str | None = None) -> Set:
-    """Fills a message from a row, tuple, dict or dataclass instance."""
+    """Function that fills a message from a row, tuple, dict or dataclass instance."""
     names = tuple(field.name for field in descriptor.fields)
     setters = [setter_of(field, null_text) for field in descriptor.fields]
 

@@ -1,4 +1,4 @@
-"""Rows as Protobuf messages and back. Flink docs: "Protobuf format"."""
+"""Conversion of rows to Protobuf messages and back. Flink docs: "Protobuf format"."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _IN_COLUMNS = (
 
 
 class _OfMessageType:
-    """Made by a message type, from a class or from a descriptor set."""
+    """Base of schemas that are made from a message type, by class or descriptor set."""
 
     def __init__(self, message_type: MessageType) -> None:
         self._message_type = message_type
 
     @classmethod
     def for_class(cls, message_class: Any) -> Self:
-        """For messages of a class that ``protoc`` generated; workers do not need its module.
+        """Schema for messages of a class that ``protoc`` generated; workers do not need its module.
 
         Raises:
             JobDefinitionError: it is no such class, or its type contains itself.
@@ -57,7 +57,7 @@ class _OfMessageType:
     def for_descriptor_set(
         cls, descriptor_set: bytes | str | os.PathLike[str], message_name: str
     ) -> Self:
-        """For messages of a type in a descriptor set.
+        """Schema for messages of a type in a descriptor set.
 
         Args:
             descriptor_set: its bytes, or the file that ``protoc --include_imports
@@ -76,8 +76,8 @@ class _OfMessageType:
 class ProtobufRowDeserializationSchema(
     _OfMessageType, DeserializationSchema[Row], ResultTypeQueryable
 ):
-    """Reads messages of a type as rows; several of them as columns, where no field is a message,
-    a map or a uint64. Made by `for_class` or `for_descriptor_set`.
+    """Reads messages of a type as rows, or several at once as columns if no field is a message, a
+    map or a uint64. Made by `for_class` or `for_descriptor_set`.
 
     Example:
         >>> from google.protobuf.wrappers_pb2 import StringValue
@@ -97,8 +97,8 @@ class ProtobufRowDeserializationSchema(
         self._columnar = bool(self._getters) and all(map(_has_column, self._row_type.types))
 
     def with_default_values(self) -> Self:
-        """The same, where a field that a message does not have has its default (of proto2 the one
-        that is declared; of a message the row of its defaults), not None. Flink:
+        """The same schema with defaults instead of None for fields that are not set: in proto2
+        the declared default, for a message the row of its defaults. Flink:
         ``read-default-values``."""
         return type(self)(self._message_type, True)
 
@@ -106,7 +106,7 @@ class ProtobufRowDeserializationSchema(
         return type(self), (self._message_type, self._defaults)
 
     def deserialize(self, message: bytes) -> Row:
-        """The row.
+        """Row of a message.
 
         Raises:
             MalformedRecordError: it is no such message.
@@ -151,7 +151,7 @@ class MessageEncoder:
         self._fill: Callable[[Any, Any], None] = row_writer(self._class.DESCRIPTOR, null_text)
 
     def write(self, record: Any) -> bytes:
-        """The bytes of a row.
+        """Message bytes of a row.
 
         Raises:
             SerializationError: it does not fit the type.
@@ -183,16 +183,16 @@ class ProtobufRowSerializationSchema(_OfMessageType, SerializationSchema[Any]):
         self._encoder = MessageEncoder(message_type, null_text)
 
     def with_null_text(self, text: str) -> Self:
-        """The same, where a None in a list or a map is this text, and of other types than texts
-        their default. Otherwise it is refused: Protobuf has no such thing. Flink:
-        ``write-null-string-literal``."""
+        """The same schema with this text for None in lists and maps of text, and the default for
+        None of other types. Without this option None is refused there, because Protobuf does not
+        support it. Flink: ``write-null-string-literal``."""
         return type(self)(self._message_type, text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._message_type, self._null_text)
 
     def serialize(self, value: Any) -> bytes:
-        """The message.
+        """Message of a row.
 
         Raises:
             SerializationError: the row does not fit the type.

@@ -1,4 +1,4 @@
-"""Messages whose schemas are in a registry, in Confluent's wire format."""
+"""Messages with schemas in a registry, in Confluent's wire format."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Which message type of its file a message is, behind the frame of the registry's wire format
-(Confluent docs, "Wire format", Protobuf)."""
+"""Message indexes after the frame of the registry's wire format, which name the message type
+within its file (Confluent docs, "Wire format", Protobuf)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_INDEXES = 100
 
 
 def indexes_of(descriptor: Any) -> list[int]:
-    """The position of a type in its file: that of its outermost type there, and so on inwards."""
+    """Position of a type in its file: the index of its outermost type, then of each nested type."""
     from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 
     # descriptors list types by name; only their messages have the order of the file
@@ -32,7 +32,7 @@ def indexes_of(descriptor: Any) -> list[int]:
 
 
 def index_bytes(indexes: Sequence[int]) -> bytes:
-    """The positions as they stand in a message.
+    """Encoded indexes, as in a message.
 
     >>> index_bytes([0]), index_bytes([1, 0])
     (b'\\x00', b'\\x04\\x02\\x00')
@@ -43,7 +43,7 @@ def index_bytes(indexes: Sequence[int]) -> bytes:
 
 
 def content_of(message: bytes) -> bytes:
-    """The message itself, behind its frame and the positions of its type.
+    """Content of a message, after its frame and message indexes.
 
     Raises:
         MalformedRecordError: they are cut, or none.
@@ -57,7 +57,7 @@ def content_of(message: bytes) -> bytes:
 
 
 def _number(message: bytes, at: int) -> tuple[int, int]:
-    """A number in zigzag, and where it ends."""
+    """A zigzag-encoded number, and the position after it."""
     found = 0
     for place, byte in enumerate(message[at : at + 5]):
         found |= (byte & 0x7F) << (7 * place)

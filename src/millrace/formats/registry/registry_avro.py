@@ -1,4 +1,4 @@
-"""Avro messages whose schemas are in a registry. Flink docs: "Confluent Avro format"."""
+"""Avro messages with schemas in a registry. Flink docs: "Confluent Avro format"."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Properties = Mapping[str, str]
 
 
 class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryable):
-    """Reads messages as rows of a schema, whatever schema each was written with: made by
+    """Reads messages as rows of a schema, whatever schema each was written with; made by
     `for_generic`.
 
     Example:
@@ -55,7 +55,7 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema[Row], Res
     def for_generic(
         schema: AvroSchema, url: str, registry_configs: Properties | None = None
     ) -> ConfluentRegistryAvroDeserializationSchema:
-        """Reads rows of a schema; messages of others are resolved to it.
+        """Schema that reads rows of a schema; messages with other schemas are resolved to it.
 
         Args:
             schema: the one that rows are wanted in.
@@ -71,7 +71,7 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema[Row], Res
         return ConfluentRegistryAvroDeserializationSchema(found, config)
 
     def deserialize(self, message: bytes) -> Row:
-        """The row.
+        """Row of a message.
 
         Raises:
             MalformedRecordError: the message has no frame, or a schema that the registry does not
@@ -116,8 +116,8 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema[Row], Res
 
 
 class ConfluentRegistryAvroSerializationSchema(SerializationSchema[Any]):
-    """Writes rows (or tuples, dicts, dataclass instances) with a schema that is in a registry:
-    made by `for_generic`."""
+    """Writes rows (or tuples, dicts, dataclass instances) with a schema in a registry; made by
+    `for_generic`."""
 
     def __init__(
         self, subject: str, schema: AvroSchema, config: RegistryConfig, auto_register: bool
@@ -137,7 +137,7 @@ class ConfluentRegistryAvroSerializationSchema(SerializationSchema[Any]):
         registry_configs: Properties | None = None,
         auto_register: bool = True,
     ) -> ConfluentRegistryAvroSerializationSchema:
-        """Writes records of a schema.
+        """Schema that writes records of a schema.
 
         Args:
             subject: where the schema is registered; see `SubjectName`.
@@ -157,7 +157,7 @@ class ConfluentRegistryAvroSerializationSchema(SerializationSchema[Any]):
         )
 
     def serialize(self, value: Any) -> bytes:
-        """The framed bytes of a record.
+        """Framed bytes of a record.
 
         Raises:
             SerializationError: it is not of the schema.
@@ -191,7 +191,7 @@ def required_subject(subject: Any) -> str:
 
 
 def avro_schema_of(client: SchemaRegistryClient, schema: RegisteredSchema) -> AvroSchema:
-    """The schema with what it refers to in its place.
+    """The Avro schema with its references replaced by their definitions.
 
     Raises:
         SerializationError: it is not one of Avro.
@@ -208,7 +208,7 @@ def avro_schema_of(client: SchemaRegistryClient, schema: RegisteredSchema) -> Av
 
 
 def _with_definitions(schema: Any, namespace: str, undefined: dict[str, Any]) -> Any:
-    """The schema, in which the first use of each referenced name is its definition."""
+    """The schema with a definition at the first use of each referenced name."""
     if isinstance(schema, str):
         full = schema if "." in schema or not namespace else f"{namespace}.{schema}"
         name = full if full in undefined else schema

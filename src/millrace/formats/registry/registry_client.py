@@ -1,5 +1,5 @@
-"""Asks a schema registry, over the REST interface that Confluent's has ("Schema Registry API
-Reference"), and keeps what it says: a schema never changes under its id."""
+"""Client of a schema registry with Confluent's REST interface ("Schema Registry API Reference").
+It caches schemas, which never change under their id."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 
 
 class SchemaRegistryError(ConnectorError):
-    """A schema registry does not answer, or refuses what it is asked."""
+    """A schema registry does not respond, or refuses a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaReference:
-    """Another schema that one refers to.
+    """A reference of a schema to another one.
 
     Attributes:
         name: what it is called in there: a full name of Avro, an import of Protobuf.
@@ -60,7 +60,7 @@ class SchemaReference:
 
 @dataclass(frozen=True, slots=True)
 class RegisteredSchema:
-    """A schema as the registry has it.
+    """A schema as stored in the registry.
 
     Attributes:
         kind: AVRO, PROTOBUF or JSON.
@@ -74,7 +74,7 @@ class RegisteredSchema:
 
 
 class SchemaRegistryClient:
-    """Asks a registry, again if it does not answer; one per process and configuration.
+    """Queries a registry, with retries if it does not respond; one per process and configuration.
 
     Take it from `of`, so that all readers of a process share what it keeps.
     """
@@ -87,11 +87,11 @@ class SchemaRegistryClient:
 
     @staticmethod
     def of(config: RegistryConfig) -> SchemaRegistryClient:
-        """The client of this process."""
+        """Client of this process for a configuration."""
         return _client(config)
 
     def schema(self, schema_id: int) -> RegisteredSchema:
-        """The schema of an id.
+        """Schema with this id.
 
         Raises:
             MalformedRecordError: the registry does not know it.
@@ -118,7 +118,7 @@ class SchemaRegistryClient:
         )
 
     def schema_id(self, subject: str, schema: RegisteredSchema, registers: bool) -> int:
-        """The id of a schema under a subject.
+        """Id of a schema under a subject.
 
         Args:
             registers: whether to register it; else it must be there.
@@ -146,7 +146,7 @@ class SchemaRegistryClient:
         return found
 
     def version(self, subject: str, schema: RegisteredSchema) -> int:
-        """The number of a schema that is registered under a subject.
+        """Version of a schema that is registered under a subject.
 
         Raises:
             SchemaRegistryError: it is not there, or the registry does not answer.
@@ -157,7 +157,7 @@ class SchemaRegistryClient:
         return int(answer["version"])
 
     def referenced(self, schema: RegisteredSchema) -> dict[str, RegisteredSchema]:
-        """All schemas that one refers to, by the names it has for them; inner ones first.
+        """All schemas that a schema refers to, by their reference names; inner ones first.
 
         Raises:
             SchemaRegistryError: one is not there, or the registry does not answer.
@@ -192,7 +192,7 @@ class SchemaRegistryClient:
     def _ask(
         self, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> dict[str, Any] | None:
-        """The answer; None: there is no such thing.
+        """Response of the registry; None if it has no such schema or subject.
 
         Raises:
             SchemaRegistryError: the registry does not answer, or refuses to.
@@ -236,7 +236,8 @@ class SchemaRegistryClient:
         return found
 
     def _refuse(self, error: HTTPError) -> None:
-        """Raise what an answer other than that there is no such thing means.
+        """Raise the error that a response stands for, unless the registry reports a missing schema
+        or subject.
 
         Raises:
             SchemaRegistryError, _UnansweredError: it is another.
@@ -277,14 +278,14 @@ class SchemaRegistryClient:
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Goes to no other address: it would be told who we are."""
+    """Follows no redirects, because another address would receive the credentials."""
 
     def redirect_request(self, *request: Any) -> None:
         return None
 
 
 class _UnansweredError(Exception):
-    """No answer, or one that says to come again."""
+    """No response, or one that asks for a retry."""
 
 
 @lru_cache(maxsize=64)
@@ -293,7 +294,7 @@ def _client(config: RegistryConfig) -> SchemaRegistryClient:
 
 
 def _body(schema: RegisteredSchema) -> dict[str, Any]:
-    """A schema as the registry is told of it."""
+    """A schema as the body of a request."""
     body: dict[str, Any] = {"schema": schema.text}
     if schema.kind != "AVRO":
         body["schemaType"] = schema.kind
@@ -306,7 +307,7 @@ def _body(schema: RegisteredSchema) -> dict[str, Any]:
 
 
 def _bound(kept: dict[Any, Any]) -> None:
-    """Messages that name ever other ids do not fill the memory."""
+    """Clear a full cache, so that messages with ever new ids do not fill the memory."""
     if len(kept) >= _MAX_KEPT:
         kept.clear()
 

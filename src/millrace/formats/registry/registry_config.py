@@ -1,4 +1,4 @@
-"""How a schema registry is reached: addresses, who asks, and how long to wait.
+"""Configuration of a schema registry client: addresses, credentials and timeouts.
 
 The keys are those of Confluent's clients, which Flink's registry configuration takes.
 """
@@ -26,7 +26,7 @@ _PATIENCE = "request.patience.ms"
 
 @dataclass(frozen=True)
 class RegistryConfig:
-    """What a client of a registry needs to know. Its text has no secrets.
+    """Settings of a registry client. Its `repr` leaves out secrets.
 
     Attributes:
         urls: without user and password, to be tried in this order.
@@ -101,7 +101,7 @@ def _patience(given: Mapping[str, str]) -> float:
 
 
 def _urls(text: str) -> tuple[tuple[str, ...], str]:
-    """The addresses without what stands in them of users, and that."""
+    """Addresses without user information, and this information."""
     found, info = [], ""
     for url in filter(None, (part.strip() for part in str(text).split(","))):
         if not _is_address(url):
@@ -123,12 +123,13 @@ def _urls(text: str) -> tuple[tuple[str, ...], str]:
 
 
 def path_part(text: str) -> str:
-    """A subject as part of an address."""
+    """A subject as a quoted part of a URL path."""
     return quote(text, safe="")
 
 
 def _is_address(url: str) -> bool:
-    """Whether a host can be told from user and password: a # in these ends what counts as it."""
+    """Whether the URL clearly separates the host from user and password: an unquoted ``#`` in
+    these would cut the host off."""
     try:
         parts = urlsplit(url)
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -1,4 +1,4 @@
-"""JSON messages whose schemas are in a registry (Confluent docs, "JSON Schema Serializer")."""
+"""JSON messages with schemas in a registry (Confluent docs, "JSON Schema Serializer")."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Properties = Mapping[str, str]
 
 
 class ConfluentRegistryJsonDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryable):
-    """Reads framed JSON objects as rows of a type; the registry need not be asked for that.
+    """Reads framed JSON objects as rows of a type; this needs no requests to the registry.
 
     Args:
         type_info: of the rows, ``Types.ROW_NAMED([names], [types])``.
@@ -45,7 +45,7 @@ class ConfluentRegistryJsonDeserializationSchema(DeserializationSchema[Row], Res
         self._rows = JsonRowDeserializationSchema.builder().type_info(type_info).build()
 
     def deserialize(self, message: bytes) -> Row:
-        """The row.
+        """Row of a message.
 
         Raises:
             MalformedRecordError: the message has no frame, or is no JSON of the type.
@@ -66,7 +66,7 @@ class ConfluentRegistryJsonDeserializationSchema(DeserializationSchema[Row], Res
 
 
 class ConfluentRegistryJsonSerializationSchema(SerializationSchema[Any]):
-    """Writes rows as JSON objects of a schema that is in a registry.
+    """Writes rows as JSON objects with a schema in a registry.
 
     Args:
         subject: where the schema is registered; see `SubjectName`.
@@ -97,7 +97,7 @@ class ConfluentRegistryJsonSerializationSchema(SerializationSchema[Any]):
         self._prefix: bytes | None = None
 
     def serialize(self, value: Any) -> bytes:
-        """The framed object.
+        """Framed JSON object of a row.
 
         Raises:
             SerializationError: the row is not of the schema's type.

@@ -1,5 +1,4 @@
-"""Protobuf messages whose schemas are in a registry (Confluent docs, "Protobuf Schema
-Serializer")."""
+"""Protobuf messages with schemas in a registry (Confluent docs, "Protobuf Schema Serializer")."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ _BUILT_IN = "google/protobuf/"
 class ConfluentRegistryProtobufDeserializationSchema(
     DeserializationSchema[Row], ResultTypeQueryable
 ):
-    """Reads messages as rows of a type, whose own rules say what becomes of those of other
+    """Reads messages as rows of a type; Protobuf's own rules apply to messages of other
     versions. Made by `for_class`."""
 
     def __init__(self, message_type: MessageType, config: RegistryConfig) -> None:
@@ -51,7 +50,7 @@ class ConfluentRegistryProtobufDeserializationSchema(
     def for_class(
         message_class: Any, url: str, registry_configs: Properties | None = None
     ) -> ConfluentRegistryProtobufDeserializationSchema:
-        """Reads messages of a class that ``protoc`` generated.
+        """Schema that reads messages of a class that ``protoc`` generated.
 
         Args:
             message_class: the class.
@@ -68,7 +67,7 @@ class ConfluentRegistryProtobufDeserializationSchema(
         )
 
     def deserialize(self, message: bytes) -> Row:
-        """The row.
+        """Row of a message.
 
         Raises:
             MalformedRecordError: the message has no frame, or a schema that the registry does not
@@ -102,8 +101,8 @@ class ConfluentRegistryProtobufDeserializationSchema(
 
 
 class ConfluentRegistryProtobufSerializationSchema(SerializationSchema[Any]):
-    """Writes rows (or tuples, dicts, dataclass instances) as messages of a type that is in a
-    registry. Made by `for_class`."""
+    """Writes rows (or tuples, dicts, dataclass instances) as messages of a type in a registry.
+    Made by `for_class`."""
 
     def __init__(
         self, subject: str, message_type: MessageType, config: RegistryConfig, auto_register: bool
@@ -123,7 +122,7 @@ class ConfluentRegistryProtobufSerializationSchema(SerializationSchema[Any]):
         registry_configs: Properties | None = None,
         auto_register: bool = True,
     ) -> ConfluentRegistryProtobufSerializationSchema:
-        """Writes messages of a class that ``protoc`` generated.
+        """Schema that writes messages of a class that ``protoc`` generated.
 
         Args:
             subject: where its file is registered; see `SubjectName`. What it imports is registered
@@ -143,7 +142,7 @@ class ConfluentRegistryProtobufSerializationSchema(SerializationSchema[Any]):
         )
 
     def serialize(self, value: Any) -> bytes:
-        """The framed message.
+        """Framed message of a row.
 
         Raises:
             SerializationError: the row does not fit the type.
@@ -158,7 +157,8 @@ class ConfluentRegistryProtobufSerializationSchema(SerializationSchema[Any]):
         return self._prefix + self._encoder.write(value)
 
     def _schema(self, client: SchemaRegistryClient, file: Any) -> RegisteredSchema:
-        """A file with references to what it imports, which is there then."""
+        """Schema of a file, with references to its imports, which are registered first if
+        necessary."""
         references = []
         for imported in file.dependencies:
             if not imported.name.startswith(_BUILT_IN):

@@ -6,7 +6,7 @@ __all__ = ["SubjectName"]
 
 
 class SubjectName:
-    """Names of subjects, by Confluent's strategies.
+    """Subject names, by Confluent's strategies.
 
     Example:
         >>> SubjectName.topic("orders")

@@ -1,5 +1,5 @@
-"""The frame of messages whose schema is in a registry: a zero byte, and the id of the schema in
-four (Confluent docs, "Wire format")."""
+"""Frame of messages with a schema in a registry: a zero byte, and the schema id in four bytes
+(Confluent docs, "Wire format")."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PREFIX_BYTES = 5
 
 
 def prefix(schema_id: int) -> bytes:
-    """Frame of a message: what stands before its content.
+    """Frame of a message, which precedes its content.
 
     >>> prefix(258)
     b'\\x00\\x00\\x00\\x01\\x02'
@@ -22,7 +22,7 @@ def prefix(schema_id: int) -> bytes:
 
 
 def schema_id_of(message: bytes) -> int:
-    """The id of a message's schema.
+    """Schema id of a message.
 
     Raises:
         MalformedRecordError: the message has no frame.
@@ -37,7 +37,7 @@ def schema_id_of(message: bytes) -> int:
 
 
 def schema_ids_of(messages: Sequence[bytes]) -> dict[int, list[int]]:
-    """Positions of the messages of each schema; nearly always there is one.
+    """Positions of the messages by schema id; nearly always there is one id.
 
     Raises:
         MalformedRecordError: a message has no frame.
