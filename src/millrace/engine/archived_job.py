@@ -110,7 +110,7 @@ class ArchivedJob(msgspec.Struct, frozen=True, kw_only=True):
     """The job's configuration, without what is secret."""
     details: JobDetails = msgspec.field(default_factory=JobDetails)
     time: int = 0
-    """When it was written, ms since the epoch of Unix."""
+    """Time at which the details were written, ms since the epoch of Unix."""
 
     def encoded(self) -> bytes:
         """JSON form. Values of metrics that JSON does not support are given as Python writes

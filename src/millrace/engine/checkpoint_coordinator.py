@@ -82,7 +82,7 @@ class CheckpointCoordinator:
         self._storage: CheckpointStorage | None = None
         self._graph: JobGraph | None = None
         self.manifest: Manifest | None = None
-        """Of the newest checkpoint of this run."""
+        """Manifest of the newest checkpoint of this run."""
         self._ancestor = ""
         self._claimed: ClaimedSnapshot | None = None
         self._kept: Pin | None = None

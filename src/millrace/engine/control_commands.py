@@ -161,7 +161,7 @@ COMMANDS: dict[str, tuple[Callable[..., CommandResult], dict[str, tuple[type, ..
     "status": (_status, {}),
     "stacks": (_stacks, {}),
 }
-"""What a job can be asked, and the arguments of each request, all of which must be given."""
+"""Commands that a job accepts, and the arguments of each, all of which must be given."""
 
 
 def execute(job: ControlledJob, command: str, given: Mapping[str, Any]) -> CommandResult:

@@ -60,7 +60,7 @@ class ControlService:
         self._poll = poll
         self._owed: dict[str, CommandResult] = {}
         self._told: dict[str, float] = {}
-        """When those who wait for an answer last heard what the job waits for."""
+        """Time at which each waiting client was last told what the job waits for."""
         self._ended = Event()
         self._opening = Lock()
         self._thread = Thread(target=self._run, name="millrace-control", daemon=True)

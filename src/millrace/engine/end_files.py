@@ -22,7 +22,7 @@ class EndFiles:
 
     def __init__(self) -> None:
         self._token = secrets.token_hex(8)
-        """So that nobody else's file has the name."""
+        """Makes the file's name unique."""
 
     def paths(self, job_dir: str, epoch: int, attempt: int) -> tuple[str, str | None]:
         """Path of the file for an attempt; and the object, if the job's directory is in an

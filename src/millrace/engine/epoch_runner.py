@@ -32,7 +32,7 @@ __all__ = ["EpochRunner"]
 log = logging.getLogger(__name__)
 
 INFRASTRUCTURE_RETRIES = 5
-"""How often in a row an epoch that Spark lost is run again before the job fails, or restarts."""
+"""Number of consecutive retries of an epoch lost by Spark before the job fails, or restarts."""
 FIRST_PAUSE_MS = 200
 """Before an epoch that was lost twice in a row runs again; doubled each time."""
 
@@ -60,7 +60,7 @@ class EpochRunner:
         self._history = history
         self._decider = decider
         self.attempt = 0
-        """Of the next epoch: how often it has been tried."""
+        """Number of attempts so far of the next epoch."""
         self._lost_in_a_row = 0
         self._lock = Lock()
         self._running: tuple[int, int] | None = None

@@ -30,9 +30,9 @@ class EpochTimer:
         """Whether epochs are for commits only: they see the time of the last one, and timers that
         are due are left to the run that goes on from here."""
         self.started = 0
-        """When the last epoch started (ms since the epoch)."""
+        """Start of the last epoch (ms since the epoch)."""
         self._ended = clock.now()
-        """When the last epoch ended."""
+        """End of the last epoch."""
         self._wakeup: int | None = 0
 
     def start(self) -> int:

@@ -33,7 +33,7 @@ class ExitNote:
     pid: int
     host: str
     since: int
-    """When it began, ms since the epoch of Unix."""
+    """Start of the process, ms since the epoch of Unix."""
     code: int
 
 
@@ -47,7 +47,8 @@ class PendingNote:
 
     def __init__(self) -> None:
         self.code: int | None = None
-        """With which the process is about to end; None: not known, so nothing is noted."""
+        """Exit code with which the process is about to end; None if it is not known, and no note
+        is written."""
         self._pid = os.getpid()
         self._since = time.time_ns() // 1_000_000
         # not for what the program starts

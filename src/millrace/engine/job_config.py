@@ -13,17 +13,18 @@ class JobConfig:
     """Settings of one run, with times in milliseconds."""
 
     checkpoint_dir: str | None = None
-    """None: the job keeps its deltas in a temporary directory, for as long as it runs."""
+    """Directory of checkpoints. If None, the job keeps its deltas in a temporary directory
+    during its run."""
     checkpoint_interval: int = 1_000
-    """The least time between two checkpoints; 0: one after every epoch."""
+    """Least time between two checkpoints; 0 for a checkpoint after every epoch."""
     retained_checkpoints: int = 2
     retention: ExternalizedCheckpointRetention = (
         ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
     )
-    """What becomes of the checkpoints of a job that has ended."""
+    """Whether the checkpoints of a job stay after its end, by the way it has ended."""
     tolerable_failed_checkpoints: int = 0
     resume_from: int | None = None
-    """Number of the checkpoint to go on from when resuming; None: the newest."""
+    """Number of the checkpoint from which to resume; None for the newest."""
     resume: bool = False
     """Go on from the newest checkpoint of this job, if there is one."""
     start_from: str | None = None
@@ -36,21 +37,21 @@ class JobConfig:
     """Whether the snapshot that the job starts from may run code of its author: if it is native, or
     has pickled values."""
     savepoint_dir: str | None = None
-    """Where savepoints go that are asked for without a directory."""
+    """Directory of savepoints that are requested without a directory."""
     restart_strategy: RestartStrategyConfiguration = field(
         default_factory=RestartStrategies.no_restart
     )
     target_epoch: int = 1_000
-    """How long an epoch may take under backlog."""
+    """Target duration of an epoch under backlog."""
     initial_records: int = 100
     """Records per split that the first epoch may read."""
     max_records: int = 1_000_000
     min_interval: int = 0
-    """The least time between the starts of two epochs."""
+    """Least time between the starts of two epochs."""
     keep_warm: int = 45_000
-    """The most time between two epochs: idle workers are ended by Spark after 60 s."""
+    """Longest time between two epochs: Spark ends idle workers after 60 s."""
     epoch_report_after: int = 60_000
-    """After that an epoch is logged with the stacks of its subtasks; 0: never."""
+    """Time after which an epoch is logged with the stacks of its subtasks; 0 for never."""
     epoch_timeout: int | None = None
     """An epoch that takes longer fails."""
     latency_interval: int = 0

@@ -48,7 +48,7 @@ class BusySubtask(NamedTuple):
     worker: str
     """host:pid."""
     seconds: float
-    """How long it had been running when it reported."""
+    """Seconds that it had been running at its report."""
     stack: str
     """Python's, the outermost call first."""
 
@@ -59,13 +59,13 @@ class EpochAttempt:
 
     number: int
     attempt: int
-    """How often it has been tried before."""
+    """Number of earlier attempts."""
     since: int
-    """When this attempt began, ms since the epoch of Unix."""
+    """Start of this attempt, ms since the epoch of Unix."""
     busy: tuple[BusySubtask, ...] = ()
     """The subtasks that take long, longest first."""
     done: int | None = None
-    """How many subtasks have ended; None: no worker has reported."""
+    """Number of subtasks that have ended; None if no worker has reported."""
     subtasks: int = 0
 
 
@@ -82,10 +82,10 @@ class RestoredCheckpoint:
     """Checkpoint from which the run has continued (Flink: ``RestoredCheckpointStats``)."""
 
     number: int | None
-    """None: it is not one of this job's own checkpoints."""
+    """Number of the checkpoint; None if it is not one of this job's own."""
     epoch: int
     time: int
-    """When, ms since the epoch of Unix."""
+    """Time of the restore, ms since the epoch of Unix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class CheckpointStats:
     """Figures of one checkpoint, complete or failed (Flink: ``CompletedCheckpointStats``)."""
 
     number: int | None
-    """None: it failed."""
+    """Number of the checkpoint; None if it failed."""
     epoch: int
     """The first epoch that is not part of it."""
     triggered: int
@@ -108,7 +108,7 @@ class CheckpointStats:
     path: str = ""
     """The directory it is in."""
     written_ms: float = 0.0
-    """Of its duration: until it was written. What follows are the sinks' commits."""
+    """Part of its duration until it was written; the sinks' commits follow."""
     stages: Mapping[str, StateSize] = field(default_factory=_nothing)
     """Per uid of a stage."""
 
@@ -175,7 +175,7 @@ class RescaleStats:
     """Per uid; chains, and with them stages, may differ with the parallelism."""
     ended: int | None = None
     status: RescaleStatus | None = None
-    """None: it is under way."""
+    """Outcome; None while the rescaling is running."""
     failure: str | None = None
     """Why it is not COMPLETED, if it was refused or failed."""
 
@@ -188,14 +188,14 @@ class LatencyDetails(NamedTuple):
     stage: str
     subtask: int
     number: int
-    """How many they are."""
+    """Number of the markers."""
     sum: float
     min: float
     max: float
     quantiles: Mapping[float, float]
-    """Per share of the markers, what so many of them did not exceed."""
+    """Latency that each share of the markers did not exceed, by share."""
     last: float = 0.0
-    """Of the newest marker."""
+    """Latency of the newest marker."""
 
 
 class OperatorDetails(NamedTuple):
@@ -205,7 +205,8 @@ class OperatorDetails(NamedTuple):
     """Since the run began, or the job was last rescaled."""
     records_out: int
     watermark: int | None
-    """That it has reached, ms since the epoch; None: none yet, or its input has ended."""
+    """Watermark of the operator, ms since the epoch; None if it has none yet, or its input has
+    ended."""
 
 
 class SubtaskDetails(NamedTuple):
@@ -218,11 +219,11 @@ class SubtaskDetails(NamedTuple):
     """In the newest epoch."""
     records_out: int
     watermark: int | None
-    """ms since the epoch; None: it has none, or is idle."""
+    """Watermark of the subtask, ms since the epoch; None if it has none, or is idle."""
     worker: str
     """host:pid."""
     seconds: float = 0.0
-    """How long it took for the newest epoch."""
+    """Seconds that it took for the newest epoch."""
     total_in: int = 0
     """Records since the run began, or the job was last rescaled."""
     total_out: int = 0
@@ -238,9 +239,9 @@ class SubtaskDetails(NamedTuple):
     back_pressured_ms_per_second: float = 0.0
     """The time that it waited for Spark to take what it gave."""
     state_bytes: int = 0
-    """Of its state as checkpoints hold it."""
+    """Bytes of its state in checkpoints."""
     state: str = "current"
-    """How it found its state: current, replayed, restored or new."""
+    """Origin of its state: current, replayed, restored or new."""
     operators: tuple[OperatorDetails, ...] = ()
     """In the order of the chain."""
 
@@ -276,12 +277,13 @@ class StageDetails:
     """The lowest of its subtasks."""
     subtasks: tuple[SubtaskDetails, ...] = ()
     records_in_per_second: float = 0.0
-    """Of all subtasks, in the last ten seconds."""
+    """Records per second into all subtasks, in the last ten seconds."""
     records_out_per_second: float = 0.0
     busy_ms_per_second: float = 0.0
-    """Of the busiest subtask."""
+    """Busy time of the busiest subtask."""
     watermark_lag: int | None = None
-    """How far the watermark was behind the clock when the newest epoch was accepted, ms."""
+    """Milliseconds by which the watermark was behind the clock when the newest epoch was
+    accepted."""
     state_bytes: int = 0
 
     def at_rest(self) -> StageDetails:
@@ -307,7 +309,7 @@ class JobDetails:
     job_name: str = ""
     status: JobStatus = JobStatus.CREATED
     since: Mapping[JobStatus, int] = field(default_factory=_nothing)
-    """When each state was last entered, ms since the epoch of Unix."""
+    """Time of the last entry into each state, ms since the epoch of Unix."""
     epoch: int = 0
     """The newest that was accepted."""
     epochs: int = 0
@@ -315,7 +317,8 @@ class JobDetails:
     running: EpochAttempt | None = None
     """The epoch that is under way."""
     waits_for: str = ""
-    """What else than its epoch the job waits for, for who waits for the job."""
+    """Cause, besides its epoch, for which the job waits, as shown to clients that wait for the
+    job."""
     checkpoint: int | None = None
     """Number of the newest checkpoint."""
     checkpoints: CheckpointHistory = field(default_factory=CheckpointHistory)
@@ -325,18 +328,18 @@ class JobDetails:
     """Read from sources, over the last ten seconds (`millrace.engine.rates`): what every page and
     command shows as a job's throughput."""
     last_read: int = 0
-    """When an epoch that had read something was last accepted, ms since the epoch of Unix; 0:
-    none was."""
+    """Time at which an epoch that had read something was last accepted, ms since the epoch of
+    Unix; 0 if there was none."""
     watermark: int | None = None
     """The lowest of all stages that have one, ms since the epoch; None before the first."""
     epoch_ms: float = 0.0
-    """How long the last epoch took."""
+    """Duration of the last epoch."""
     epoch_accepted: int = 0
-    """When it was accepted, ms since the epoch of Unix."""
+    """Time at which the last epoch was accepted, ms since the epoch of Unix."""
     watermark_lag: int | None = None
-    """How far the watermark was behind the clock then, ms."""
+    """Milliseconds by which the watermark was behind the clock at that time."""
     state_bytes: int = 0
-    """Of all the state, as checkpoints hold it."""
+    """Bytes of all state in checkpoints."""
     rescales: tuple[RescaleStats, ...] = ()
     """The last ones of this run, newest first."""
     restarts: int = 0
@@ -345,14 +348,14 @@ class JobDetails:
     exceptions: tuple[ExceptionEntry, ...] = ()
     """The last ones, newest first."""
     cached: Mapping[str, int] = field(default_factory=_nothing)
-    """How subtasks found their state: current, replayed, restored, new."""
+    """Numbers of subtasks by the origin of their state: current, replayed, restored, new."""
     stages: tuple[StageDetails, ...] = ()
     metrics: Mapping[str, Mapping[int, Mapping[str, Any]]] = field(default_factory=_nothing)
     """The functions' own metrics: per operator uid and subtask; -1 is the driver."""
     latencies: tuple[LatencyDetails, ...] = ()
-    """Of the last markers, if there are any (``metrics.latency.interval``)."""
+    """Latencies of the last markers, if there are any (``metrics.latency.interval``)."""
     described: Mapping[str, Mapping[str, MetricDescription]] = field(default_factory=_nothing)
-    """What they are: per operator uid."""
+    """Descriptions of the metrics, per operator uid."""
 
     def as_of(self, now: int, between: int = 0) -> JobDetails:
         """Details at the time ``now``. If the job has read nothing for some seconds, its rates are

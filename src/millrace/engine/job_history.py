@@ -35,9 +35,9 @@ __all__ = ["JobHistory"]
 DRIVER = -1
 """Stands for the driver among the subtasks that report metrics."""
 REMEMBERED_CHECKPOINTS = 10
-"""As Flink's ``web.checkpoints.history``."""
+"""Number of checkpoints kept, as in Flink's ``web.checkpoints.history``."""
 REMEMBERED_EXCEPTIONS = 16
-"""As Flink's ``web.exception-history-size``."""
+"""Number of exceptions kept, as in Flink's ``web.exception-history-size``."""
 
 
 class JobHistory:
@@ -67,7 +67,7 @@ class JobHistory:
         self._watermark: int | None = None
         self._rates = Rates()
         self.restored: RestoredCheckpoint | None = None
-        """What the run has gone on from."""
+        """Checkpoint from which the run has continued."""
         self.rescales = RescaleHistory(now)
         self._completed = self._failed = 0
         self._checkpoints: deque[CheckpointStats] = deque(maxlen=REMEMBERED_CHECKPOINTS)

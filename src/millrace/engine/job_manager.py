@@ -85,7 +85,7 @@ class JobManager:
         self.states = JobStateMachine(clock.now)
         self.bus = CommandBus(self.states, executor.cancel)
         self.result: CompletableFuture[JobExecutionResult] = CompletableFuture()
-        """What the job ends with; it raises what made the job fail."""
+        """Result of the job; it raises the error that made the job fail."""
         self.final_savepoint: str | None = None
         """The savepoint that the job has ended with."""
         self._executor = executor

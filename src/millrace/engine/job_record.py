@@ -52,9 +52,11 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     lost: bool = False
     """Whether it failed because what it ran in has ended: another process can go on."""
     checkpoints: str = ""
-    """Where its checkpoints are, which may be in an object store; empty: with this record."""
+    """Directory of its checkpoints, which may be in an object store; empty if it is the
+    directory of this record."""
     input_ended: bool | None = None
-    """Whether its last checkpoint has all its input; None: it runs, or completed none."""
+    """Whether its last checkpoint contains all its input; None while it runs, or if it completed
+    no checkpoint."""
 
 
 class RecordedRun(JobObserver):

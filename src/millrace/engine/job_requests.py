@@ -87,7 +87,7 @@ class CancelRequest:
 
 
 QueuedRequest = CheckpointRequest | SavepointRequest | RescaleRequest
-"""What the job does between two epochs, one after the other."""
+"""Requests that the job serves between two epochs, one after the other."""
 Request = QueuedRequest | StopRequest | CancelRequest
 
 

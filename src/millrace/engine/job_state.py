@@ -26,12 +26,12 @@ class StateRule:
     """Empty: the state is final."""
     accepts: frozenset[RequestKind]
     says: str
-    """What the job is doing, for the message to requests that it refuses."""
+    """Activity of the job in this state, for the message to requests that it refuses."""
 
 
 _ALL = frozenset(RequestKind)
 _ENDS = frozenset({RequestKind.STOP, RequestKind.CANCEL})
-"""Who wants a job to end gets what they want of one that is ending or has ended."""
+"""Requests to end a job. They succeed for a job that is ending or has ended."""
 
 
 def _rule(says: str, accepts: frozenset[RequestKind], *followed_by: JobStatus) -> StateRule:

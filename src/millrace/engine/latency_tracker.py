@@ -19,7 +19,7 @@ from millrace.runtime.program import Program
 __all__ = ["LatencyTracker"]
 
 SHARES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
-"""Of the quantiles, as Flink's histograms have them."""
+"""Shares of the quantiles, as in Flink's histograms."""
 
 
 class LatencyTracker:

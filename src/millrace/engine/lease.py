@@ -66,9 +66,10 @@ class Owner:
     former: tuple[str, ...] = ()
     """The runs before it, oldest first, as far as they are remembered."""
     until: int = field(default=0, compare=False)
-    """When it ends unless it is renewed (ms since the epoch of Unix); 0: with its lock."""
+    """End of the lease unless it is renewed (ms since the epoch of Unix); 0 if it ends with its
+    lock."""
     space: str = ""
-    """What the process id is unique in (see `process_space`)."""
+    """Space in which the process id is unique (see `process_space`)."""
     fencing: int = 0
     """The fencing token of the server that started it; 0: none did."""
 
@@ -97,7 +98,8 @@ class Lease:
         self._renewal = None if lock else LeaseRenewal(self._renew, LIFETIME / 3000)
         self._released = False
         self._trusted_until = 0 if owner.fencing else owner.until - LIFETIME // 2
-        """Where there are no locks: until then nobody can have taken over."""
+        """Time until which no other process can have taken over, if the file system has no
+        locks."""
         self._guards = threading.RLock()
         self._depth = 0
 

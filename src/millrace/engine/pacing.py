@@ -13,17 +13,19 @@ from millrace.runtime.program import Program
 __all__ = ["Pacer", "processing_ms"]
 
 _GROWTH = 16.0
-"""The most by which an epoch may exceed the one before: records may become dearer."""
+"""Greatest factor by which an epoch may exceed the previous one, because the cost of a record
+may rise."""
 _SPREAD = 2.0
-"""So much more than another must an epoch have read to tell what reading costs."""
+"""Factor by which the sizes of two epochs must differ to show the cost of reading."""
 _WINDOW = 16
-"""So many epochs in a row are compared, all of which took more than half of the target."""
+"""Number of consecutive epochs that are compared, all of which took more than half of the
+target."""
 _FEW = 8
-"""An epoch that reads less per split is not made smaller to learn from it: one record more or less
-is much then, and it would not become as big again."""
+"""Records per split below which an epoch is not made smaller to learn from it: a single record
+matters then, and the epoch would not become as big again."""
 _ROOM = 1.8
-"""So many times what an epoch costs that reads nothing may it take: most of that time is for
-records, and it is less than twice the target where that is met at all."""
+"""Factor by which an epoch may exceed the cost of one that reads nothing: nearly half of its time
+is then for records. If that cost is below the target, it takes less than twice the target."""
 _MOST_FIXED = 0.8
 """Part of the target that is taken for the cost of an epoch that reads nothing."""
 
@@ -50,12 +52,12 @@ class Pacer:
         self._maximum = maximum
         self._wanted = float(target_ms)
         self._slow: deque[tuple[int, float]] = deque(maxlen=_WINDOW)
-        """What each of the last epochs had read and how long it took, since one was so short that
-        its fixed cost does not matter."""
+        """Records read and duration of each of the last epochs, since one was so short that its
+        fixed cost does not matter."""
         self._fixed = 0.0
-        """What an epoch costs that reads nothing, ms, as far as that is known."""
+        """Milliseconds of an epoch that reads nothing, as far as that is known."""
         self._proven = 0
-        """The most that an epoch has read in time since the last that was too slow."""
+        """Most records that an epoch has read in time since the last one that was too slow."""
 
     def accept(self, acks: Sequence[Ack], program: Program, epoch_ms: float) -> None:
         """Learn from an accepted epoch; the start of workers does not count."""

@@ -14,8 +14,8 @@ from pathlib import Path
 __all__ = ["default_job_name", "program_file"]
 
 _NOTEBOOKS = ("__vsc_ipynb_file__", "JPY_SESSION_NAME")
-"""How an editor's kernel and Jupyter's server tell a kernel its notebook: a variable of the
-notebook, and one of the environment."""
+"""Variables with the path of a kernel's notebook: an editor sets a variable in the notebook,
+Jupyter's server one in the environment."""
 
 
 def program_file(environment: Mapping[str, str] = os.environ) -> str | None:

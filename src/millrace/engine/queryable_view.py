@@ -45,7 +45,7 @@ class Reading:
 
     checkpoint: int
     timestamp: int
-    """When the checkpoint was made, ms since the epoch."""
+    """Time at which the checkpoint was made, ms since the epoch."""
     found: list[tuple[Any, Any]]
     """Per key asked for: the key and its value, `MISSING` for both if there is none."""
 
@@ -56,9 +56,10 @@ class _Table:
     kind: TableKind = FLAT
     data: dict[Any, Any] = field(default_factory=dict)
     examples: dict[Any, Any] = field(default_factory=dict)
-    """By shape: a key of that shape."""
+    """Example keys by their shape."""
     written: dict[str, list[Any]] = field(default_factory=dict)
-    """By its text: a key; more where they look alike. Without plain numbers and strings."""
+    """Keys by their text; several if their texts are equal. Plain numbers and strings are left
+    out."""
 
     def change(self, kind: TableKind | None, changes: TableChanges) -> None:
         self.kind = kind or self.kind
@@ -104,7 +105,7 @@ class _Group:
 
     names: frozenset[TableId]
     follower: StateFollower | None = None
-    """None: they are to be read again."""
+    """Follower of the tables; None if they have to be read again."""
 
 
 class QueryableView(JobObserver):

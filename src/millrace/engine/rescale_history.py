@@ -16,7 +16,7 @@ from millrace.plan.job_graph import JobGraph
 __all__ = ["RescaleHistory"]
 
 REMEMBERED = 10
-"""As of checkpoints."""
+"""Number of rescalings kept, the same as of checkpoints."""
 
 
 class RescaleHistory:

@@ -39,7 +39,7 @@ class Rescaling:
         self._executor = executor
         self._wake = wake
         self.request: RescaleRequest | None = None
-        """What is being prepared."""
+        """Request that is being prepared."""
         self._prepared: CompletableFuture[None] = CompletableFuture.completed(None)
         self.graph: JobGraph | None = None
         """The graph of the last change that was prepared."""

@@ -14,15 +14,15 @@ from millrace.state.serialization.payload import decode
 __all__ = ["FIRST_BACKOFF", "BackgroundCommits", "DriverCommits", "Pause", "backoff", "too_often"]
 
 Pause = Callable[[float], object]
-"""Waits for so many seconds. It returns true, and at once, when the job is being cancelled: then
-the commit is not tried again."""
+"""Waits for the given number of seconds. It returns True, at once, when the job is being
+cancelled: then the commit is not tried again."""
 
 FIRST_BACKOFF = 0.1
 MAX_BACKOFF = 10.0
 MOST_BEHIND = 20
 """Commits that may wait in the background: what they hold is in memory and in every checkpoint."""
 MOST_BYTES = 64 << 20
-"""The most that those which wait may hold together, unless it is a single one."""
+"""Limit for the total bytes of waiting commits, unless there is only one."""
 
 
 def backoff(retries: int) -> float:
@@ -99,7 +99,7 @@ class BackgroundCommits:
         self._pool: ThreadPoolExecutor | None = None
         self._running: list[_BackgroundCommit] = []
         self._failed: dict[str, BaseException] = {}
-        """By sink; used by the thread only."""
+        """Errors by sink; used by the thread only."""
 
     def start(
         self,

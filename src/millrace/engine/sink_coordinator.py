@@ -29,7 +29,7 @@ class SinkCoordinator:
 
     def __init__(self, nodes: Iterable[SinkNode], retries: int = 10) -> None:
         self.metrics: dict[str, MetricRegistry] = {}
-        """Of the committers that run here, per sink uid."""
+        """Metrics of the committers in the driver, per sink uid."""
         self._in_driver: dict[str, DriverCommits] = {}
         self._in_subtasks: dict[str, SubtaskCommits] = {}
         self._background = BackgroundCommits()
@@ -72,7 +72,7 @@ class SinkCoordinator:
     # -- what is pending ---------------------------------------------------------------
 
     def accept(self, ack: Ack, now: int = 0) -> None:
-        """Take the committables of a subtask in an accepted epoch."""
+        """Process a subtask's answer in an accepted epoch: committables, commits and work files."""
         for uid, committables in ack.committing.committables.items():
             self._pending.setdefault(uid, []).extend(committables)
         for uid in self._stages.get(ack.stage, ()):

@@ -29,7 +29,7 @@ class _Assigned:
     started: bool = False
     at_end: bool = False
     watermark: int | None = MIN_WATERMARK
-    """None: idle."""
+    """Watermark of the split; None if it is idle."""
     paused: bool = False
 
 
@@ -46,7 +46,7 @@ class SourceCoordinator:
         self._prepared = False
         """Whether the end of such a run is fixed."""
         self.metrics = MetricRegistry()
-        """Of the enumerator."""
+        """Metrics of the enumerator."""
         self._enumerator = node.source.create_enumerator()
         self._context = EnumeratorContext(
             node.parallelism,
@@ -59,7 +59,7 @@ class SourceCoordinator:
         """Splits that no subtask has been given yet, by id."""
         self._events: list[tuple[int, SourceEvent]] = []
         self._sent = 0
-        """How many of the events are in the plans of the epoch that runs."""
+        """Number of the events in the plans of the running epoch."""
         self._next_discovery: int | None = 0
         self._last_discovery = 0
         self._discovered_all = False

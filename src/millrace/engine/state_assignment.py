@@ -47,7 +47,7 @@ class Origin:
     manifest: Manifest
     deltas: DeltasOf
     directory: str | None = None
-    """Where its files are, if that is not the job's own directory."""
+    """Directory of its files, if that is not the job's own directory."""
     forked: bool = False
     """Whether it stays the other job's (claim mode ``NO_CLAIM``)."""
     allow_non_restored: bool = False

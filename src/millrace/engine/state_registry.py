@@ -23,8 +23,8 @@ from millrace.state.store import EMPTY
 
 RECENT_DELTAS = 3
 RECENT_BYTES = 64 * 1024
-"""The most deltas, and bytes of them, that a plan carries per subtask. With them, a Python worker
-whose copy of the state is a few epochs old catches up without a restore."""
+"""Limits for the deltas, and their bytes, that a plan carries per subtask. With them, a Python
+worker whose copy of the state is a few epochs old catches up without a restore."""
 
 
 class StateRegistry:
@@ -39,9 +39,9 @@ class StateRegistry:
         self._sizes: dict[SubtaskId, int] = {}
         """Bytes of the live deltas."""
         self._unsaved: dict[SubtaskId, dict[str, StateDelta]] = {}
-        """Those live deltas that are in no checkpoint yet."""
+        """Live deltas that are in no checkpoint yet."""
         self._assignments: dict[SubtaskId, RestoreAssignment] = {}
-        """What subtasks restore that have no deltas of their own yet."""
+        """Assignments of subtasks that restore, and have no deltas of their own yet."""
         self.stateful: set[str] = set()
         """Uids of the operators that have state."""
 

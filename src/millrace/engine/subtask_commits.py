@@ -21,7 +21,7 @@ class _Outstanding:
     committable: bytes
     retries: int = 0
     due: int = 0
-    """When to try (ms since the epoch)."""
+    """Time of the next try (ms since the epoch)."""
     sent: bool = False
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 PIECE_BYTES = 2 << 20
-"""About how big an encoded piece gets."""
+"""Approximate bytes of an encoded piece."""
 MOST_ENTRIES = 1 << 17
 
 

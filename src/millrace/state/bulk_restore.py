@@ -9,7 +9,7 @@ from contextlib import contextmanager
 __all__ = ["without_collections"]
 
 MANY_OBJECTS = 1_000_000
-"""So many new objects are worth hiding from the collector."""
+"""Number of new objects from which it pays to hide them from the collector."""
 
 
 @contextmanager

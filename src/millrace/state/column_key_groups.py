@@ -31,7 +31,7 @@ _U32 = np.uint32
 _MAX_BYTES_BY_TABLE = 128
 """Strings of more bytes are hashed one by one."""
 _MAX_BYTES_BY_PAIRS = 32
-"""Strings of up to so many bytes are hashed two bytes at a time, with a table of 256 KB per
+"""Longest strings in bytes that are hashed two bytes at a time, with a table of 256 KB per
 position."""
 _MAX_COUNTED_LENGTH = 4096
 """Lengths below are found with ``bincount``, whose memory grows with the greatest length."""

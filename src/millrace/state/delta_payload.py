@@ -60,7 +60,7 @@ class PayloadEntry(NamedTuple):
     schema: TableSchema
     table_delta: TableDelta
     size: int
-    """How many entries the table delta has."""
+    """Number of entries in the table delta."""
 
 
 @runtime_checkable

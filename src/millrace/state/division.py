@@ -12,7 +12,8 @@ from millrace.state.kinds.table_kind import TableKind
 from millrace.state.table import TableDelta
 
 MOST_BYTES = 256 << 20
-"""Of bigger state than this the parts would not fit into memory beside it."""
+"""Limit for the bytes of state that is divided: with more, the parts would not fit into memory
+beside it."""
 
 
 class Division:

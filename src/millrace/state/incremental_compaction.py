@@ -16,8 +16,8 @@ from millrace.state.table import Scan, Table
 from millrace.state.table_id import TableId
 
 ENTRIES_PER_CHANGE = 1.0
-"""How many entries are copied per changed entry: compacting n entries then takes as many epochs as
-it takes to change n entries, and all bytes written stay near twice those changed."""
+"""Entries copied per changed entry. To compact n entries then takes as many epochs as it takes
+to change n entries, and all bytes written stay near twice those changed."""
 MINIMUM_ENTRIES = 16
 
 
@@ -25,11 +25,11 @@ class _Position(NamedTuple):
     """Position that a compaction has reached."""
 
     started: int | None = None
-    """The epoch in which it started; None: none is under way."""
+    """Epoch in which the compaction started; None if none is running."""
     todo: tuple[TableId, ...] = ()
     """Tables still to be copied; the last one first."""
     cursor: Any = None
-    """How far the present table is copied; None: not started."""
+    """Position in the present table; None if it has not been started."""
 
 
 class IncrementalCompaction:

@@ -33,10 +33,11 @@ MEMO_LIMIT = 1 << 20
 """Distinct keys whose key group a memo remembers before it starts afresh."""
 
 MAX_KEY_GROUPS = 1 << 15
-"""As many as a job may have; Flink's bound."""
+"""Limit for the number of key groups of a job, as in Flink."""
 
 MAX_EXPONENT = 10_000
-"""Of decimals as keys: their encoding is that of the equal whole number, digit by digit."""
+"""Limit for the exponent of decimals as keys: their encoding has every digit of the equal whole
+number."""
 
 _UNIX = dt.datetime(1970, 1, 1)
 

@@ -25,7 +25,7 @@ class RedistributionMode(Enum):
     SOURCE_SPLIT = "by source split"
     """Entries by split id: those of the splits that the subtask reads from now on."""
     SMALLEST_WATERMARK = "smallest watermark"
-    """The least of all values, if every subtask had one: what one of them has never said cannot be
-    said for all."""
+    """The least of all values, if every subtask had one. If a subtask had no value, nothing
+    holds for all."""
     MERGE = "merge"
-    """What the state's own function makes of all values, if every subtask had one."""
+    """Result of the state's own function for all values, if every subtask had one."""

@@ -31,7 +31,7 @@ class Sample(NamedTuple):
     """"added", "changed" or "removed"."""
     key: Any
     window: Any
-    """Of windowed state and timers; None otherwise."""
+    """Window of windowed state and timers; None otherwise."""
     old: Any
     """None if it was added."""
     new: Any
@@ -206,7 +206,7 @@ class _Part(NamedTuple):
     b: _DiffSide
     b_subtasks: list[int]
     groups: range | None
-    """The key groups to look at; None: all there are in these subtasks."""
+    """Key groups to compare; None for all key groups of these subtasks."""
 
 
 def _parts(a: _DiffSide, b: _DiffSide) -> Iterator[_Part]:

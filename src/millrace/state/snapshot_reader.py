@@ -31,18 +31,18 @@ class StateInfo:
     """Description of an operator's state."""
 
     table: TableId
-    """Where it is: the operator's uid and the state's name."""
+    """Address of the state: the operator's uid and the state's name."""
     operator: str
     """The operator's name; empty if the snapshot does not know it."""
     kind: TableKind
     stage: str
     """Uid of the stage that the operator is in."""
     parallelism: int
-    """Of that stage."""
+    """Parallelism of the stage."""
     subtasks: tuple[int, ...]
     """The subtasks that have deltas with this state, in order."""
     schema: object = None
-    """What is known about the type of its values; None: nothing."""
+    """Schema of its values, as far as it is known; None if it is not."""
 
     @property
     def uid(self) -> str:

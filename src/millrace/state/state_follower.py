@@ -51,7 +51,7 @@ class StateFollower:
         self._load = DeltaLoader(directory)
         self._copies: dict[SubtaskKey, _Copy] = {}
         self.checkpoint: int | None = None
-        """The checkpoint that the copy is at; None: it is empty."""
+        """Checkpoint of the copy; None if the copy is empty."""
 
     def advance(self, manifest: Manifest) -> Changes:
         """Bring the copy to a checkpoint; returns the differences from the checkpoint before.

@@ -48,7 +48,7 @@ EMPTY = ""
 
 
 AT_ONCE = 64 << 20
-"""Deltas of so many bytes together are fetched before the first of them is applied."""
+"""Total bytes of deltas up to which all are fetched before the first is applied."""
 
 
 class StateMissError(StateError):

@@ -26,7 +26,7 @@ TableDelta = dict[str, Any]
 
 
 MANY_UNITS = 100_000
-"""So many keys are worth hiding from the garbage collector."""
+"""Number of keys from which it pays to hide them from the garbage collector."""
 
 
 class Scan(NamedTuple):
@@ -34,9 +34,9 @@ class Scan(NamedTuple):
 
     table_delta: TableDelta
     size: int
-    """How many entries the table delta holds, or how many were looked at if that is more."""
+    """Number of entries in the table delta, or of entries examined if that is more."""
     cursor: Any
-    """Where to go on; None: this was all."""
+    """Cursor of the next step; None after the last one."""
 
 
 class Table(ABC):
@@ -119,7 +119,7 @@ class MemoryTable(Table):
     """Table with all entries in memory."""
 
     entries_per_unit = 1
-    """About how many entries one of the last `dump_units` stands for."""
+    """Approximate number of entries per unit of the last `dump_units`."""
 
     @abstractmethod
     def dump_units(self) -> list[Any]:

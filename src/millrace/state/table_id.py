@@ -19,9 +19,9 @@ class TableId(NamedTuple):
     """
 
     uid: str
-    """Of the operator; empty for what belongs to no single one."""
+    """Uid of the operator; empty for state that belongs to no single one."""
     name: str
-    """Of the state; those that operators keep for themselves begin with ``@``."""
+    """Name of the state; internal names begin with ``@``."""
 
     @property
     def internal(self) -> bool:

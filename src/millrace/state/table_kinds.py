@@ -174,7 +174,7 @@ TABLE_KINDS: dict[str, TableKind] = {
         BROADCAST, SPLIT_LIST, UNION_LIST, OPERATOR_VALUES,
     )
 }  # fmt: skip
-"""By the names that files have."""
+"""All kinds, by their names in files."""
 
 
 def kind_named(name: str) -> TableKind:

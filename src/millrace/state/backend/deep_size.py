@@ -11,7 +11,7 @@ SLOT = 104
 """Bytes for an entry of a dict, with its share of free places."""
 _DEPTH = 8
 _WIDTH = 32
-"""So many elements of a container stand for the others."""
+"""Number of elements of a container that are measured as a sample of all."""
 
 
 def mean_size(sample: list[Any]) -> float:

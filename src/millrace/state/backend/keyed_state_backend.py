@@ -12,8 +12,7 @@ from millrace.state.table import Table, TableDelta
 from millrace.state.table_id import TableId
 
 Schemas = Callable[[], Mapping[TableId, Any] | None]
-"""Per table, in plain data, of what types its entries are; None: it cannot be found from what is in
-memory."""
+"""Schemas of the entries per table, as plain data; None if the entries in memory have no schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class Recovered:
 
     version: str
     kinds: Mapping[TableId, TableKind]
-    """Of all tables by name."""
+    """Kinds of all tables, by name."""
     schemas: Mapping[TableId, Any]
     in_memory: Mapping[TableId, tuple[TableKind, TableDelta]]
     """Kind and content of tables that are still to be filled."""

@@ -23,8 +23,7 @@ __all__ = ["UNFINISHED", "LocalDirectory", "root_of", "stale"]
 
 LOCK = "owner.lock"
 UNFINISHED = "."
-"""What the names of directories begin with that nobody has locked yet, so that nobody may take
-them for stale."""
+"""Prefix of directories that are not locked yet. Other processes do not take them for stale."""
 
 
 def root_of(bases: Sequence[str], choice: int) -> Path:

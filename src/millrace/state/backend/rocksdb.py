@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 DATABASE = "db"
 KEPT, PASSING = "keep-", "pass-"
-"""What the names of directories begin with: those that may be recovered, and the others."""
+"""Prefixes of the names of directories: those that may be recovered, and the others."""
 KEPT_FOR = 86_400.0
 """Seconds for which a database waits for a process to go on with it, since it last was of a
 version."""

@@ -17,11 +17,11 @@ from millrace.state.backend.key_value_store import Changes
 LEAST_BYTES = 1 << 20
 """Less than that is not worth a file."""
 _ROW_BYTES = 128
-"""About how much memory a row takes besides its bytes."""
+"""Approximate bytes of memory that a row takes besides its own bytes."""
 COMPACTIONS_ARE_OFF = "disable_auto_compactions"
 
 _Gathered = tuple[bytes, bytes | None]
-"""A row; None: it is to be deleted."""
+"""Row to be written; None as the value deletes the key."""
 _key: Any = itemgetter(0)
 
 
@@ -48,7 +48,7 @@ class RocksDBLoad:
         self._bytes = 0
         self._deletes = False
         self.files = 0
-        """How many were handed over; from the first on compactions are off."""
+        """Number of files handed over. From the first on, compactions are off."""
 
     def add(self, changes: Changes) -> None:
         """Add deletions of keys, then rows. The load does not support deletions of ranges."""

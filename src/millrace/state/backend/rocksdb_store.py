@@ -13,8 +13,8 @@ from millrace.state.backend.key_value_store import Changes, KeyValueStore, Store
 from millrace.state.backend.rocksdb_load import COMPACTIONS_ARE_OFF, RocksDBLoad
 
 SLOWED_AT, STOPPED_AT = 64, 128
-"""With so many files that are not compacted yet RocksDB slows down whoever writes, or stops them. A
-bulk load leaves some tens."""
+"""Numbers of files without compaction at which RocksDB slows down or stops writes. A bulk load
+leaves some tens of files."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,8 @@ MARKER = b"\x00\x00marker"
 ROWS = 3
 """The number of the format of all rows; another one with each change of it."""
 PROGRAM = (ROWS, __version__, platform.python_version())
-"""Who can read the rows: they are nobody's but this program's, and are not worth converting."""
+"""Identity of the program that can read the rows. They are not worth converting for any other
+program."""
 MOST_IN_MEMORY = 50_000
 """With more entries in memory a store says nothing."""
 

@@ -23,7 +23,7 @@ from millrace.state.list_table import ListTable
 from millrace.state.table import KeyFilter, Scan, TableDelta
 
 KNOWN_ABSENT = 100_000
-"""So many keys that are not in the store are remembered."""
+"""Number of keys missing in the store that are remembered."""
 KeyOf = Callable[[Any], Any]
 
 

@@ -486,7 +486,7 @@ def _table_delta(put: dict[Any, dict[Any, Any]]) -> TableDelta:
 
 
 INNER_BYTES = 700
-"""About how much memory a dict takes that has hardly any entries, with its key."""
+"""Approximate bytes of memory that a dict with few entries takes, with its key."""
 
 
 class SpilledInner(SpilledDict):

@@ -25,7 +25,7 @@ from millrace.state.frozen import MISSING
 from millrace.state.table import Table
 
 ROWS_AT_ONCE = 1 << 14
-"""So many rows are made at a time."""
+"""Number of rows that are made at a time."""
 
 SAMPLE = 64
 RENEWED = 8
@@ -80,11 +80,11 @@ class SpilledTable(Table):
     spills = True
     rows: TableRows
     estimate: int = 0
-    """About how many entries there are."""
+    """Approximate number of entries."""
     entry_bytes: float = 300.0
-    """About how much memory an entry takes."""
+    """Approximate bytes of memory that an entry takes."""
     stirred: int = 0
-    """How many entries came or were touched since that was measured."""
+    """Number of entries added or touched since the last measurement."""
 
     @abstractmethod
     def cached(self) -> int:

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 CACHE_BYTES = 256 << 20
 KEPT = 0.75
-"""How much of the memory stays in use when some is given up."""
+"""Share of the memory that stays in use after an eviction."""
 UNSAVED = 0.25
 """With recovery, how much of the memory may be unsaved before it is written..."""
 SEALS = 16
@@ -74,7 +74,7 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         """Whether deltas are being replayed."""
         self._seals = 0
         self._marked = ""
-        """Of which version the store says it is, if it says so."""
+        """Version in the store's marker; empty if the store has no marker."""
 
     # -- tables ------------------------------------------------------------------------
 

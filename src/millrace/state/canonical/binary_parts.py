@@ -13,7 +13,7 @@ __all__ = ["binary_buffers", "structures_in"]
 
 _AT_ONCE = 1 << 20
 _BEGINS = np.zeros(256, bool)
-"""By byte: whether a list, a map, or what is unknown begins with it."""
+"""Whether a list, a map or something unknown begins with a byte, by byte."""
 _BEGINS[0x80:0xA0] = _BEGINS[0xC1] = _BEGINS[0xC7:0xCA] = _BEGINS[0xD4:0xD9] = True
 _BEGINS[0xDC:0xE0] = True
 

@@ -482,4 +482,4 @@ def common_type(values: Sequence[Any], depth: int) -> LogicalType:
 
 
 UNTYPED = PickledBytesTypeInfo().bridged_type
-"""Of tagged msgpack."""
+"""Type of tagged msgpack."""

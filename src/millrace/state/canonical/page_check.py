@@ -62,7 +62,7 @@ class Footer:
     """Footer of a Parquet file (parquet.thrift, ``FileMetaData``)."""
 
     length: int
-    """Of the file, in bytes."""
+    """Bytes of the file."""
     rows: int
     groups: list[Fields]
 

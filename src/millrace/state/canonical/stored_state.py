@@ -28,7 +28,7 @@ class StateFile:
     """In bytes."""
     sha256: str
     pickled: int = 0
-    """How many values in it are pickled."""
+    """Number of pickled values in the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +37,11 @@ class StoredState:
 
     stage: str
     uid: str
-    """Of the operator; empty for what belongs to no single one."""
+    """Uid of the operator; empty for state that belongs to no single one."""
     name: str
     kind: str
     schema: tuple[int, Schema, Schema, Schema] | None
-    """Version, and the declared schemas of key, key of a map, and value; None: none is declared."""
+    """Version, and the declared schemas of key, map key and value; None if none is declared."""
     columns: dict[str, Schema]
     """Per part of an entry, the schema of its column."""
     files: tuple[StateFile, ...]
@@ -57,7 +57,7 @@ class SubtaskFiles:
     """Files with all the state of one subtask; they stand in a delta in place of its bytes."""
 
     directory: str
-    """Of the savepoint."""
+    """Directory of the savepoint."""
     states: tuple[StoredState, ...]
     """With the files of this subtask only."""
     pickle_allowed: bool

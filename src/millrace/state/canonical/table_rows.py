@@ -24,7 +24,7 @@ from millrace.state.table import TableDelta
 __all__ = ["Columns", "declared_columns", "rows_of", "table_delta_of"]
 
 Columns = dict[str, Any]
-"""By name: a list, or the Arrow array of the column."""
+"""Columns by name: a list, or the Arrow array of the column."""
 _LONG: Schema = "BIGINT"
 _WINDOW: Schema = "STRUCTURED<'window', start BIGINT, end BIGINT>"
 

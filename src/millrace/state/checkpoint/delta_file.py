@@ -78,13 +78,13 @@ class DeltaFileRef:
     path: str
     """Relative to the job's directory."""
     length: int
-    """Of the file, in bytes."""
+    """Bytes of the file."""
     index_offset: int
     index_crc: int
     deltas: int
-    """How many deltas the index lists."""
+    """Number of deltas in the index."""
     tier: int = 0
-    """How often its deltas have been packed together with others."""
+    """Number of times that its deltas have been packed together with others."""
 
     @property
     def index_length(self) -> int:

@@ -32,7 +32,7 @@ class DeltaSet:
     its copy."""
 
     files: Mapping[str, DeltaFile] = field(default_factory=dict)
-    """By path."""
+    """Delta files by path."""
     low_epochs: Mapping[SubtaskKey, int] = field(default_factory=dict)
     """Per subtask: deltas of epochs before this one are dead. Without an entry all are."""
     tips: Mapping[SubtaskKey, Tip] = field(default_factory=dict)

@@ -35,10 +35,11 @@ QUERY_UIDS = 2
 way they find no state of theirs. Manifests without a number are of the first, which made them of
 the texts of expressions."""
 MAX_BYTES = 512 << 20
-"""Of a manifest; a longer one is neither written nor read. Most of a long one is what sinks have
-pending."""
+"""Limit for the bytes of a manifest; a longer one is neither written nor read. Most of a long
+manifest is pending committables."""
 MAX_PARTS = 2_000_000
-"""Of its JSON. Each may take a hundred bytes of memory, and be written in two."""
+"""Limit for the number of values in the JSON. Each may take a hundred bytes of memory, and only
+two bytes of text."""
 MAX_TYPE_TEXT = 1 << 20
 """Characters of all types in a manifest together."""
 NATIVE: Final = "NATIVE"
@@ -75,9 +76,9 @@ class Manifest:
     """Its number; later ones of a job are greater."""
     epoch: int
     timestamp: int
-    """When it was made, in milliseconds since the epoch of Unix."""
+    """Time at which the checkpoint was made, in milliseconds since the epoch of Unix."""
     parent: int | None = None
-    """The checkpoint before it in its history; None: it is the first."""
+    """Number of the previous checkpoint in its history; None for the first."""
     max_parallelism: int
     stages: dict[str, int]
     """Stage uid -> parallelism."""
@@ -104,9 +105,9 @@ class Manifest:
     stateful: tuple[str, ...] = ()
     """Uids of the operators that have state."""
     format_type: Literal["NATIVE", "CANONICAL"] = "NATIVE"
-    """How the state is written: for the job that wrote it, or for everybody."""
+    """Format of the state: for the job that wrote it, or for all readers."""
     states: tuple[StoredState, ...] = ()
-    """Of a canonical savepoint, which has no deltas."""
+    """States of a canonical savepoint, which has no deltas."""
     query_uids: int = QUERY_UIDS
     """In which way the operators of its queries got their uids."""
 
@@ -176,10 +177,10 @@ _FIELDS: dict[str, Any] = {
     "versions": dict[str, dict[int, str]],
     "sources": dict[str, Any],
 }
-"""What each field is in JSON: what `Manifest` declares, but for versions, which are by stage and
-subtask there, and positions of sources, which are JSON in a canonical savepoint."""
+"""Types of the fields in JSON, as declared by `Manifest`. Exceptions are versions, which JSON
+has by stage and subtask, and positions of sources, which are JSON in a canonical savepoint."""
 _ADDED: dict[str, Any] = {"query_uids": 1}
-"""What fields are in manifests from before they were added."""
+"""Values of added fields in manifests that are older than the field."""
 
 
 def _parts(data: bytes) -> int:

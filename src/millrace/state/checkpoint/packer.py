@@ -39,7 +39,7 @@ class Packer:
         self._pause = 0
         self._owed = 0
         self._packings: dict[int, Packing] = {}
-        """By the tier of what they read, ready ones included."""
+        """Packings by the tier that they read, ready ones included."""
         self._thread: threading.Thread | None = None
         self._cancelled = threading.Event()
         self._error: Exception | None = None

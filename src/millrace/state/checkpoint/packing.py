@@ -39,7 +39,8 @@ MOSTLY_DEAD = 4
 MIN_REWRITTEN_BYTES = 4 << 20
 """...and it has at least so many bytes."""
 BIG_SEGMENT = 16 << 20
-"""Segments of at least so many bytes are not packed, nor are smaller ones while they are few."""
+"""Segments of at least this many bytes are not packed. Smaller ones are not packed either while
+they are few."""
 
 _NOTHING = memoryview(b"")
 

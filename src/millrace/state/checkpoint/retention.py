@@ -62,7 +62,8 @@ class Retention:
         self._orphan_age = orphan_age
         self._clock = clock
         self._numbers: set[int] | None = None
-        """Of all checkpoints that are there, complete or not; None: nobody has looked yet."""
+        """Numbers of all existing checkpoints, complete or not; None if they have not been
+        listed yet."""
         self._usable: list[int] = []
         self._damaged: list[int] = []
         self._abandoned: set[int] = set()

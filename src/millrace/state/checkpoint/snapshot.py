@@ -46,7 +46,7 @@ class Snapshot:
     path: str
     """The directory that its ``_metadata`` is in."""
     directory: str
-    """What the paths of its files are relative to."""
+    """Directory to which the paths of its files are relative."""
     manifest: Manifest
     deltas: DeltaSet
     trusted: bool = False

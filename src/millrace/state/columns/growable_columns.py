@@ -118,7 +118,7 @@ class BytesColumn(GrowableColumn):
         self._large = pa.large_string() if kind in (pa.string(), pa.large_string()) else None
         self._large = self._large or pa.large_binary()
         self._place = np.zeros(0, np.int64)
-        """Of each position: the number of its value in the order of being set; -1: null."""
+        """Number of each position's value in the order of insertion; -1 for null."""
         self._offsets = np.zeros(_MINIMUM, np.int64)
         self._data = np.zeros(_SMALL_BUFFER, np.uint8)
         self._count = 0

@@ -62,11 +62,11 @@ class PositionSpace:
     def __init__(self, columns: Sequence[ValueColumn] = ()) -> None:
         self.columns = list(columns)
         self.values: list[npt.NDArray[Any]] = [np.zeros(0, each.dtype) for each in columns]
-        """By position; an allocation may replace the arrays by longer ones."""
+        """Arrays of values by position; an allocation may replace them by longer ones."""
         self.live = np.zeros(0, np.bool_)
         """Which positions are in use."""
         self.count = 0
-        """How many positions are in use."""
+        """Number of positions in use."""
         self.end = 0
         """No position from here on has ever been used."""
         self._dirty = np.zeros(0, np.bool_)

@@ -51,7 +51,7 @@ class EntryColumns:
     outer: tuple[str, ...] = (KEY,)
     """An entry's key."""
     inner: tuple[str, ...] = ()
-    """Of nested tables: the key within the outer one."""
+    """Key within the outer one, for nested tables."""
     value: tuple[str, ...] = (VALUE,)
 
     @property
@@ -88,7 +88,7 @@ class KeyPlace:
     inner: bool = False
     """Whether in the inner key of a nested table."""
     index: int | None = None
-    """Of the pair's part that it is; None: all of it."""
+    """Index within the pair; None for the whole key."""
 
     def of(self, layout: Layout) -> Callable[..., Any]:
         """Function from an entry's key (nested: outer and inner key) to the key of the stream."""

@@ -35,7 +35,7 @@ class StateShape(enum.Enum):
     UNION_LIST = "union-list"
     """An element of a list that every subtask gets all of; its key is its place."""
     OPERATOR = "operator"
-    """What operators keep about themselves: watermarks, splits, writers."""
+    """Internal values of operators: watermarks, splits, writers."""
 
     @property
     def is_keyed(self) -> bool:

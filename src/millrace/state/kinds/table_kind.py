@@ -45,26 +45,26 @@ class TableKind:
     """
 
     name: str
-    """As files have it."""
+    """Name in files."""
     layout: Layout
     shape: StateShape
-    """What an entry is."""
+    """Shape of an entry."""
     entries: EntriesOf
-    """How the content of a table is shown."""
+    """Function that yields the displayed entries of a table."""
     columns: EntryColumns = PER_KEY
-    """What the parts of its entries are."""
+    """Columns with the parts of its entries."""
     redistribution: RedistributionMode = RedistributionMode.KEY_GROUP
-    """How it finds its subtask when the parallelism changes."""
+    """Assignment to subtasks when the parallelism changes."""
     stamps: Stamps | None = None
-    """Of kinds that expire."""
+    """Time stamps, for kinds that expire."""
     merges: bool = False
     """Whether the windows of its entries may have merged."""
     stays_in_memory: bool = False
     """Whether no backend keeps it on disk."""
     columnar: Columnar | None = None
-    """Of kinds whose entries are in Arrow columns."""
+    """Form of columns, for kinds with entries in Arrow columns."""
     key: KeyPlace | None = field(init=False)
-    """Where the key of the stream is; None: entries belong to no key."""
+    """Place of the stream's key; None if entries belong to no key."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "key", self.columns.key)

@@ -21,7 +21,7 @@ class Stamps(NamedTuple):
     """Functions that separate the values of a key from their time stamps."""
 
     values: Callable[[Any], Any]
-    """What a key has, without stamps."""
+    """Values of a key, without stamps."""
     written: Callable[[Any], Any]
     """The stamps: one, or one per element in their order."""
     alive: Callable[[Put, int], Put]

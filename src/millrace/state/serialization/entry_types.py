@@ -23,9 +23,9 @@ class StateOwner:
 
     name: str = ""
     key_type: TypeInformation[Any] | None = None
-    """As ``key_by`` was given it."""
+    """Key type that was given to ``key_by``."""
     record_types: Mapping[int, TypeInformation[Any]] = field(default_factory=dict)
-    """Of its inputs' records, by the number of the input, where the program declares them."""
+    """Types of the inputs' records, by the number of the input, where the program declares them."""
 
 
 @dataclass(frozen=True, slots=True)

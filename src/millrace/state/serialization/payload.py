@@ -34,13 +34,13 @@ PICKLE = b"p"
 BUFFERS = b"b"
 """A pickle, and the buffers that it refers to."""
 TAGGED = b"t"
-"""Of canonical savepoints (see `millrace.state.serialization.tagged_values`)."""
+"""Codec of canonical savepoints (see `millrace.state.serialization.tagged_values`)."""
 COLUMNS = b"c"
-"""Of batches of plain records (see `millrace.state.serialization.plain_columns`)."""
+"""Codec of batches of plain records (see `millrace.state.serialization.plain_columns`)."""
 
 Chunk = bytes | memoryview
 DYNAMIC_CODE = "<dynamic-code>"
-"""What cloudpickle writes for the name of a file."""
+"""File name that cloudpickle writes."""
 _ALIGNMENT = 8
 _SIZE = struct.Struct(">Q")
 

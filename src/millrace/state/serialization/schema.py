@@ -55,7 +55,7 @@ __all__ = ["ANY", "Schema", "has_class", "shown", "type_of", "type_of_schema"]
 Schema = str
 """The text of a type."""
 ANY: Schema = PickledBytesTypeInfo().schema()
-"""Of what has no type."""
+"""Schema of values without a type."""
 ENUM = "enum "
 VERSION = "version "
 

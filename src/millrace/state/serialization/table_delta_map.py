@@ -22,7 +22,7 @@ class TableDeltaMap:
 
     outer: Convert | None = None
     inner: Convert | None = None
-    """Of nested tables only."""
+    """Converter of inner keys, for nested tables only."""
     value: Convert | None = None
 
     @property

@@ -29,7 +29,7 @@ SCHEMA_VERSION = 1
 ENTRIES_AT_ONCE = 1000
 
 TableSchema = tuple[int, Schema, Schema, Schema] | None
-"""Version, and the schemas of key, inner key and value; None: nothing has a type."""
+"""Version, and the schemas of key, inner key and value; None if nothing has a type."""
 
 
 class _Written(NamedTuple):
@@ -65,15 +65,15 @@ class TableForm:
         self._types: EntryTypes | None = None
         self._declared: TypeInformation[Any] | None = None
         self._written: _Written | None = None
-        """What deltas that were read have; None: none was read."""
+        """Schemas of the deltas that were read; None if none was read."""
         typed = kind.is_keyed and kind.columnar is None  # columns have Arrow's types
         key_type = owner.key_type if owner is not None and typed else None
         self._key_type = key_type or ANYTHING
         self._key_schema = self._key_type.schema()
         self._of_columns: TableSchema = None
-        """What deltas that were read say of columns."""
+        """Schema of columns in the deltas that were read."""
         self._written_key: Schema = ANY
-        """Of keys that are in their plain form."""
+        """Schema of keys in their plain form."""
         self._out = (TableDeltaMap(), TableDeltaMap())
         self._prepare()
 
