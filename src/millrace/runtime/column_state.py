@@ -76,9 +76,9 @@ class ColumnState:
     """Common base of states in columns.
 
     Args:
-        descriptor: its name and time-to-live.
-        table: that of this state.
-        columns: what it keeps per key.
+        descriptor: descriptor with the name and time to live.
+        table: table of this state.
+        columns: columns stored per key.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ class ColumnTimers:
     """Timers of one operator in one time domain, with a slot for each key and time.
 
     Args:
-        table: where they are.
+        table: table of the timers.
     """
 
     def __init__(self, table: SlotTable) -> None:

@@ -18,7 +18,7 @@ class Committing:
     """A committer and its metrics, which have the names of Flink's ``SinkCommitterMetricGroup``.
 
     Args:
-        name: of the sink, for messages.
+        name: name of the sink, for messages.
     """
 
     def __init__(

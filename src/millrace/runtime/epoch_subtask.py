@@ -44,7 +44,8 @@ class EpochSubtask:
 
     Args:
         worker: name of the process, host:pid.
-        neighbour: gives a subtask of another stage: one with the same index is in the same worker.
+        neighbour: function that gives a subtask of another stage. A subtask with the same index is
+            in the same worker.
         interruptible: whether Ctrl-C ends the program that runs here; else it is a failure of the
             user's function like any other.
     """
@@ -79,7 +80,7 @@ class EpochSubtask:
         """Run one epoch. Yields the buffers for the next stages, and the acknowledgement last.
 
         Args:
-            memory_is_short: whether the subtask is not to stay in the worker after that.
+            memory_is_short: tells whether the subtask must leave the worker afterwards.
         """
         clock = time.perf_counter
         started, began_at = clock(), time.time() * 1000

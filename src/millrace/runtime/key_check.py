@@ -26,7 +26,7 @@ class KeyCheck:
     """Refuses keys that do not have the declared type.
 
     Args:
-        fits: the batch check of the type.
+        fits: batch check of the type.
     """
 
     def __init__(self, type_info: TypeInformation[Any], fits: BatchCheck) -> None:

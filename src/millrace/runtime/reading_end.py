@@ -33,8 +33,8 @@ class ReadingEnd:
     """Tells whether an epoch must end its reading now.
 
     Args:
-        path: of the file; None: it never is.
-        shared: location of the object; None: all workers can see the file.
+        path: path of the file. None if reading never ends early.
+        shared: location of the object. None if all workers can see the file.
 
     Example:
         >>> import tempfile

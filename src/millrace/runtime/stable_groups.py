@@ -21,9 +21,9 @@ class StableGroups:
     """Rows ordered by slot. Rows of one slot keep their order of arrival.
 
     Attributes:
-        order: the rows' numbers.
-        starts: where in the order each group begins.
-        lengths: of the groups.
+        order: numbers of the rows.
+        starts: position in the order at which each group begins.
+        lengths: lengths of the groups.
     """
 
     order: npt.NDArray[np.int64]
@@ -55,9 +55,9 @@ def running(
     """Running value of each row's group after this row.
 
     Args:
-        ufunc: combines what a group has with the next value.
-        begin: what each group has before.
-        values: of the rows.
+        ufunc: function that combines a group's value with the next value.
+        begin: value of each group before its first row.
+        values: values of the rows.
     """
     arranged = values.take(groups.order)
     starts = groups.starts

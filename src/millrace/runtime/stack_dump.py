@@ -81,7 +81,7 @@ class StackDumps:
     """Has the stacks of this process written if its interpreter hangs.
 
     Args:
-        after: seconds that it may stand still.
+        after: seconds that the interpreter may hang before the dump.
     """
 
     def __init__(self, after: float = AFTER) -> None:

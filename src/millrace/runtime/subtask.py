@@ -58,7 +58,7 @@ class Subtask:
     """One parallel instance of a stage.
 
     Args:
-        source_clock: the clock of source readers.
+        source_clock: clock of source readers.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Subtask:
         """Begin an epoch, for the task attempt ``attempt``.
 
         Args:
-            restarts: how often the job has restarted: the attempt number of functions opened now.
+            restarts: number of restarts of the job: the attempt number of functions opened now.
         """
         self._epoch, self._now = epoch, epoch.now
         self._ack = Ack(self.stage.id, self.index, attempt)
@@ -252,8 +252,10 @@ class Subtask:
         """Acknowledgement of the epoch that ended, with the changes of the state.
 
         Args:
-            write_segment: writes what is big; None: the answer has all of it.
-            divide_among: so many new subtasks get a part each of the state as it is now.
+            write_segment: function that writes big payloads to files. None if the acknowledgement
+                carries all of them.
+            divide_among: number of new subtasks that get a part each of the current state. None if
+                there are none.
         """
         ack, version = self._ack, self._epoch.version
         self._keep_valve()

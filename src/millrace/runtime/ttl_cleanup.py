@@ -70,8 +70,8 @@ class Cleanup:
     """Looks through one table for expired entries.
 
     Args:
-        table: a FlatTable, ListTable or NestedTable of stamped values.
-        sweep: deletes what has expired below a key.
+        table: a FlatTable, ListTable or NestedTable of time-stamped values.
+        sweep: function that deletes the expired entries of a key.
     """
 
     def __init__(self, table: Any, lifetime: Lifetime, sweep: Callable[[Any], None]) -> None:

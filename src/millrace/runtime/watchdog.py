@@ -84,10 +84,10 @@ class Watchdog:
     """Tracks the subtasks that the threads of this process run, and reports slow ones.
 
     Args:
-        first: seconds that a subtask may run unnoticed.
+        first: seconds that a subtask may run before it is reported.
         period: seconds between two reports.
-        dumps: of this process, if it is one that only runs subtasks: there is one such thing in a
-            process, which others may want to use (pytest does).
+        dumps: stack dumps of this process, if the process only runs subtasks. A process has only
+            one faulthandler timer, which other users, such as pytest, may need.
     """
 
     def __init__(

@@ -36,10 +36,10 @@ class Worker:
     """Holds and runs the subtasks of this process, ordered from the least recently used one.
 
     Args:
-        source_clock: the clock of source readers.
+        source_clock: clock of source readers.
         interruptible: whether a KeyboardInterrupt passes through, because the program itself runs
-            in this process; else it is a failure of the function that raises it.
-        watchdog: reports what runs for long; None: that of the process.
+            in this process. Else it is a failure of the function that raises it.
+        watchdog: watchdog for slow subtasks. None for the watchdog of the process.
     """
 
     def __init__(

@@ -39,8 +39,8 @@ class BufferReading:
     """Reads the rows of one key.
 
     Args:
-        rows: partial matches and entries.
-        events: the events that they lead to, by their places.
+        rows: rows of partial matches and entries.
+        events: events of the matches, by their order.
     """
 
     def __init__(self, operator: str, rows: Mapping[Any, Any], events: Mapping[Order, Any]) -> None:

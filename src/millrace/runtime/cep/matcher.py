@@ -57,7 +57,7 @@ class Matcher:
     """Finds the matches of one pattern.
 
     Args:
-        clock: processing time for conditions that use it, ms since the epoch.
+        clock: processing time in ms since the epoch, for conditions that use it.
 
     Example:
         >>> from millrace.common.functions.pattern_conditions import condition_of
@@ -143,7 +143,7 @@ class Matcher:
         """Process one event whose only effect is that matches begin with it.
 
         Args:
-            states: what they have come to by it.
+            states: states of the matches after the event.
         """
         found: list[FoundMatch] = []
         for after in states:

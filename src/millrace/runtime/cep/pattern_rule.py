@@ -28,12 +28,12 @@ class PatternRule:
     """A named pattern, and the keys for which it is active. (For users: `millrace.cep.Rule`.)
 
     Args:
-        id: its name.
-        version: from 1 on; a higher one replaces what is there.
-        pattern: what to look for, as ``Pattern`` or as `EventPattern`.
-        key_prefix: how the keys begin that it is for, as text; empty: all.
-        enabled: whether it is looked for.
-        metadata: whatever those who get its matches want to know of it.
+        id: id of the rule.
+        version: version from 1 on. A higher version replaces the existing rule.
+        pattern: the pattern, as ``Pattern`` or as `EventPattern`.
+        key_prefix: prefix of the keys, as text, for which the rule is active. Empty for all keys.
+        enabled: whether the rule is matched.
+        metadata: any data for the consumers of the rule's matches.
 
     Raises:
         JobDefinitionError: an argument is of another type.

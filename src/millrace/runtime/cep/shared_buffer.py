@@ -48,9 +48,9 @@ class SharedBuffer:
     """The partial matches of all keys of a subtask.
 
     Args:
-        automaton_of: the pattern of a rule.
-        version_of: the version that a rule's matches are of.
-        on_read: called with what is read of a key.
+        automaton_of: function that gives the automaton of a rule.
+        version_of: function that gives the version of a rule's matches.
+        on_read: called with the matches of a key after they were read.
     """
 
     def __init__(

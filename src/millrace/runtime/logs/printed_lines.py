@@ -25,9 +25,9 @@ class PrintedLines(io.TextIOBase):
     """Replaces standard output or standard error, and passes on whole lines.
 
     Args:
-        stream: what it stands for.
-        take: is given each line, without its end; called in the thread that prints, or finishes.
-            What it prints itself goes to the stream: it may be a complaint that it cannot take.
+        stream: the replaced stream.
+        take: called with each line, without its end, in the thread that prints or calls `finish`.
+            Text that it prints itself goes to the stream, as that may be an error of its own.
     """
 
     def __init__(self, stream: TextIO, take: Callable[[str], None]) -> None:
@@ -66,7 +66,7 @@ class PrintedLines(io.TextIOBase):
         threads, and lines that have not grown since the last call.
 
         Args:
-            everything: also what other threads have only just begun.
+            everything: whether lines that other threads have only just begun are included.
         """
         own = self._writer()
         for writer, text in list(self._begun.items()):
@@ -138,9 +138,9 @@ def log_printed(handler: logging.Handler | None, name: str, stream: TextIO, line
     """Log a printed line like the records: as a record if the format is JSON, else as the line.
 
     Args:
-        handler: what writes the records; None: there is no log yet.
+        handler: handler of the records. None if there is no log yet.
         name: `STDOUT` or `STDERR`.
-        stream: takes what the log does not.
+        stream: stream for lines that the log does not take.
     """
     if handler is not None and isinstance(handler.formatter, JsonLogFormat):
         handler.handle(printed_record(name, line))

@@ -29,7 +29,7 @@ class AssembledVector(ModelStage):
     """Numbers and vectors concatenated to one vector.
 
     Attributes:
-        keep_missing: whether a missing number stays one (NaN), or is refused.
+        keep_missing: whether a missing number stays NaN. Else it is refused.
     """
 
     inputs: tuple[str, ...]
@@ -55,7 +55,7 @@ class ScaledVector(ModelStage):
     """``(x - shift) * scale + offset``, and a constant for features that cannot be scaled.
 
     Attributes:
-        constants: NaN where there is none.
+        constants: constants for features that cannot be scaled. NaN for the others.
     """
 
     input: str
@@ -106,9 +106,9 @@ class IndexedLabels(ModelStage):
     """Texts as the indices of known labels.
 
     Attributes:
-        labels: of each column.
-        keep_unknown: whether NULL and unknown labels have the number behind the last, or are
-            refused.
+        labels: labels of each column.
+        keep_unknown: whether NULL and unknown labels get the index after the last one. Else they
+            are refused.
     """
 
     inputs: tuple[str, ...]
@@ -163,9 +163,10 @@ class OneHotVectors(ModelStage):
     """Category indices as vectors with a 1 at the category's position.
 
     Attributes:
-        sizes: numbers of the categories of each column.
-        widths: of the vectors: one less where the last category is all zeros.
-        keep_unknown: whether an unknown category has the place behind the last, or is refused.
+        sizes: number of categories of each column.
+        widths: lengths of the vectors: one less than the size if the last category is all zeros.
+        keep_unknown: whether an unknown category gets the position after the last one. Else it is
+            refused.
     """
 
     inputs: tuple[str, ...]
@@ -198,7 +199,7 @@ class Buckets(ModelStage):
     """Numbers of the ranges that values lie in. The last range includes its end.
 
     Attributes:
-        keep_missing: whether NaN and NULL have the number behind the last, or are refused.
+        keep_missing: whether NaN and NULL get the number after the last one. Else they are refused.
     """
 
     inputs: tuple[str, ...]
@@ -233,7 +234,7 @@ class FilledColumns(ModelStage):
     """Columns with replacements for missing values.
 
     Attributes:
-        missing: the value that counts as missing, beside NULL; NaN or a number.
+        missing: value that counts as missing, besides NULL: NaN or a number.
     """
 
     inputs: tuple[str, ...]
@@ -254,8 +255,8 @@ class IndexedCategories(ModelStage):
     """Vectors in which some features are replaced by category indices.
 
     Attributes:
-        values: per such feature its known values, whose places are the numbers.
-        keep_unknown: whether other values have the number behind the last, or are refused.
+        values: known values of each such feature. The position of a value is its index.
+        keep_unknown: whether other values get the index after the last one. Else they are refused.
     """
 
     input: str

@@ -28,8 +28,8 @@ class ClassColumns:
     """Names of the columns that a classifier adds. An empty name adds no column.
 
     Attributes:
-        thresholds: per class; of the classes the one with the largest quotient of probability and
-            threshold is predicted. None: the most probable one.
+        thresholds: threshold per class. The predicted class has the largest quotient of probability
+            and threshold. None for the most probable class.
     """
 
     raw: str
@@ -61,7 +61,7 @@ class LinearNumbers(ModelStage):
     """A linear regression.
 
     Attributes:
-        link: what the sum is passed through: ``identity``, ``exp``, ``logistic``, ``inverse`` or
+        link: function applied to the sum: ``identity``, ``exp``, ``logistic``, ``inverse`` or
             ``square``.
     """
 
@@ -96,9 +96,9 @@ class LinearClasses(ModelStage):
     more.
 
     Attributes:
-        threshold: of two classes: from where on the second is predicted; of the probability, or of
-            the sum if there are no probabilities.
-        has_probability: whether sums become probabilities.
+        threshold: for two classes, the probability from which on the second one is predicted; or
+            the sum, if there are no probabilities.
+        has_probability: whether sums are converted to probabilities.
     """
 
     features: str
@@ -129,11 +129,11 @@ class Forest:
     """Decision trees as arrays of nodes, tree after tree. The root is the first node of each tree.
 
     Attributes:
-        roots: the node with which each tree begins.
-        features: number of the feature that a node asks for; -1: it is a leaf.
-        thresholds: rows with at most this go left; of categorical nodes NaN.
+        roots: first node of each tree.
+        features: number of the feature that a node tests. -1 for a leaf.
+        thresholds: rows with at most this value go left. NaN for categorical nodes.
         categories: per categorical node the categories that go left.
-        values: of each node: a number, or the weights of the classes.
+        values: value of each node: a number, or the weights of the classes.
     """
 
     roots: tuple[int, ...]
@@ -188,9 +188,9 @@ class ForestClasses(ModelStage):
     """A class from trees.
 
     Attributes:
-        boosted: whether the trees' numbers are added up to how much the second of two classes is to
-            be preferred; otherwise trees vote with the shares of classes in their leaves.
-        shares: whether a single tree's weights count as they are, or as shares.
+        boosted: whether the trees' numbers are added up to a score of the second of two classes.
+            Otherwise trees vote with the shares of classes in their leaves.
+        shares: whether a single tree's weights count as shares. Else they count unchanged.
     """
 
     features: str
@@ -222,7 +222,7 @@ class NearestCentre(ModelStage):
     """Index of the nearest cluster centre.
 
     Attributes:
-        cosine: whether nearness is of directions, not of places.
+        cosine: whether the distance is the cosine distance, not the Euclidean one.
     """
 
     features: str

@@ -27,7 +27,7 @@ class Scorer(ABC):
     """A model in a job. It is shipped to the workers with the operator that calls it.
 
     Attributes:
-        version: of the model, as it stands in savepoints.
+        version: version of the model, as stored in savepoints.
     """
 
     version: str
@@ -45,10 +45,10 @@ class StagedScorer(Scorer):
     """NumPy stages, applied one after the other.
 
     Args:
-        stages: of the model.
+        stages: stages of the model.
         input_type: columns, under the names that the stages read.
         output_type: columns, under the names that the stages give them.
-        version: of the model; None: a hash of the stages.
+        version: version of the model. None for a hash of the stages.
 
     Raises:
         JobDefinitionError: the stages do not go with the columns.
@@ -95,13 +95,13 @@ class PredictScorer(Scorer):
     """Any object with a method that takes a batch, such as a model of scikit-learn.
 
     Args:
-        model: the object; it is pickled, by value where its class is of the program.
-        output_type: columns: of one the result is its values, of several a column each: of a
-            frame or a dict by name, of an array by position.
-        method: its name, such as ``predict`` or ``predict_proba``.
-        batch_format: what it gets: ``pandas`` and ``polars``, a DataFrame; ``arrow``, a
+        model: the object. It is pickled, by value if its class belongs to the program.
+        output_type: output columns. A single column holds the result's values. Several columns are
+            taken from a frame or a dict by name, from an array by position.
+        method: name of the method, such as ``predict`` or ``predict_proba``.
+        batch_format: type of the argument: ``pandas`` and ``polars``, a DataFrame; ``arrow``, a
             RecordBatch; ``numpy``, a two-dimensional array of numbers.
-        version: of the model; None: a hash of what is pickled.
+        version: version of the model. None for a hash of the pickled object.
 
     Raises:
         JobDefinitionError: it has no such method, or there is no such format.

@@ -38,8 +38,8 @@ class DynamicCepOperator(PatternOperator):
     """Runs a `PatternProcessFunction` on the matches of rules; see `PatternOperator`.
 
     Args:
-        read: makes a rule of what comes in the stream of rules.
-        rejected_tag: where `RejectedRule` objects go.
+        read: function that makes a rule from a record of the stream of rules.
+        rejected_tag: side output for `RejectedRule` objects.
     """
 
     operator_states = (RULE_STATE,)

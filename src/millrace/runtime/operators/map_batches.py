@@ -152,7 +152,7 @@ def pandas_frame(batch: Any, **options: Any) -> Any:
     make them floats, and change large ones.
 
     Args:
-        options: of pyarrow's `to_pandas`.
+        options: options of pyarrow's `to_pandas`.
     """
     frame = batch.to_pandas(**options)
     for name, column in zip(batch.schema.names, batch.columns, strict=True):

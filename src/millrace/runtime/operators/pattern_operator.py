@@ -70,14 +70,14 @@ class PatternOperator(FunctionOperator):
     """Runs a `PatternProcessFunction` on the matches found.
 
     Args:
-        key_batch: extracts the keys of a batch.
-        comparator: orders events of the same time: negative, zero or positive. In processing time
-            those are the events of an epoch, which then wait for its end.
-        late_tag: where events go that come after the watermark has passed them.
-        event_time: whether events are ordered by their times; otherwise they are taken as they
-            arrive, at the time of the clock.
-        keyed: whether the keys mean something to the user.
-        limit: of the partial matches that a key has; None: there is none.
+        key_batch: function that extracts the keys of a batch.
+        comparator: order of events of the same time: negative, zero or positive. In processing time
+            it orders all events of an epoch, which then wait for the epoch's end.
+        late_tag: side output for events that come after the watermark has passed them.
+        event_time: whether events are ordered by event time. Otherwise they are processed in the
+            order of arrival, at the time of the clock.
+        keyed: whether the keys are the user's own.
+        limit: limit of the partial matches of a key. None if there is none.
     """
 
     def __init__(

@@ -107,9 +107,9 @@ class ProcessBatchOperator(MapBatchesOperator):
 
     Args:
         function: the function.
-        spec: of the batches.
-        fields: of the key.
-        descriptors: of the states.
+        spec: format of the batches.
+        fields: fields of the key.
+        descriptors: descriptors of the states.
     """
 
     method = "process_batch"
