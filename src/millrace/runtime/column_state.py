@@ -1,8 +1,8 @@
 """State of `KeyedStream.process_batch`: columns with one slot per key, aligned with the rows of a
 batch.
 
-Each state is a `SlotTable` of its own, so a program may get another state and keep those it has. A
-key that has nothing has no slot.
+Each state has a `SlotTable` of its own, so a program may add a state and keep the existing ones. A
+key without state has no slot.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Columns in transit between subtasks: one Arrow IPC stream per target and epoch.
 
-The schema goes first and once, a dictionary again only when it has changed, then batch after batch.
-Each payload is what the stream has grown by; a batch of another schema begins another stream. Event
-times and row kinds are columns behind the records' own.
+The schema is sent once at the beginning, a dictionary again only if it has changed, and then batch
+after batch. Each payload is the part by which the stream has grown. A batch of another schema
+begins another stream. Event times and row kinds are columns after the records' own columns.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A subtask driven by the epoch executor: one call per epoch, with all input of the epoch.
 
-The order is always the same: bring the state to where the epoch begins, begin it, take the whole
-input channel by channel (or read the source), end it, write down what changed, answer. The last
-buffer that comes out is the acknowledgement; a failure is one too.
+The order is always the same: bring the state to the version at which the epoch begins, begin the
+epoch, process the whole input channel by channel (or read the source), end the epoch, write the
+changes, acknowledge. The last buffer is the acknowledgement, which also reports failures.
 """
 
 from __future__ import annotations

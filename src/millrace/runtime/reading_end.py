@@ -1,9 +1,9 @@
 """Early end of an epoch's reading, if something waits for the epoch to end.
 
-The driver cannot speak to a task that runs on Spark. So it makes a file whose name the epoch's plan
-has, and source subtasks look for that between two batches. Where the job's directory is in an
-object store, workers on other machines cannot see the file: the driver makes an object, too, for
-which a thread asks at a bounded rate while an epoch takes long.
+The driver cannot send messages to a task that runs on Spark. So it creates a file whose name is in
+the epoch's plan, and source subtasks check for the file between two batches. If the job's directory
+is in an object store, workers on other machines cannot see the file. The driver then creates an
+object as well, for which a thread asks at a bounded rate while an epoch takes long.
 """
 
 from __future__ import annotations

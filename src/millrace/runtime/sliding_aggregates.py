@@ -1,12 +1,12 @@
 """Accumulators of sliding windows, merged from the accumulators of their panes.
 
-A firing costs about four merges per key, however many panes a window has: the panes before a
-boundary are kept merged from a pane up to the boundary, those behind it merged from the boundary
-on (the two-stack technique of sliding aggregation: Tangwongsan et al., "Low-Latency Sliding-Window
-Aggregation", DEBS 2017). What is kept of the panes before the boundary is one in every block of
-them and all of one block, so that it grows with the square root of their number.
+A firing costs about four merges per key, however many panes a window has. Panes before a boundary
+are merged from each pane up to the boundary; panes after it are merged from the boundary on (the
+two-stack technique of sliding aggregation: Tangwongsan et al., "Low-Latency Sliding-Window
+Aggregation", DEBS 2017). Of the panes before the boundary, one in every block is kept, and all of
+one block, so memory grows with the square root of their number.
 
-All of it is derived from the panes: after a restore it is computed again.
+The merged accumulators are derived from the panes, and computed again after a restore.
 """
 
 from __future__ import annotations

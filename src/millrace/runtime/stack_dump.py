@@ -1,9 +1,9 @@
 """Stack dumps of a worker process whose interpreter hangs.
 
-A call into C that keeps Python's global lock, such as a regular expression that backtracks for
-ever, also stops the watchdog's thread. What still runs is a thread in C that Python's faulthandler
-has: it writes all stacks into a file unless it is put off in time. The watchdog puts it off every
-second; so this costs nothing while records are processed.
+A call into C that holds Python's global lock, such as a regular expression with endless
+backtracking, also stops the watchdog's thread. Only a C thread of Python's faulthandler still runs:
+it writes all stacks to a file unless it is postponed in time. The watchdog postpones it every
+second, so dumps cost nothing while records are processed.
 """
 
 from __future__ import annotations

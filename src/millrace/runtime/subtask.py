@@ -1,9 +1,9 @@
 """A subtask: the operators of one stage at one index. An executor calls its methods.
 
-A subtask takes buffers and gives buffers. An executor brings and fetches them, and decides when an
-epoch counts: it calls `begin_epoch`, then `on_buffer`, `on_watermark`, `on_timer`, `read` and
-`flush` in any order, and at last `on_barrier` and `snapshot`. `commit` or `roll_back` says what
-becomes of the epoch. An instance stays in its worker between epochs, with its state.
+A subtask takes buffers and produces buffers. An executor delivers and fetches them, and decides
+whether an epoch counts. It calls `begin_epoch`, then `on_buffer`, `on_watermark`, `on_timer`,
+`read` and `flush` in any order, and at last `on_barrier` and `snapshot`. `commit` or `roll_back`
+then accepts or undoes the epoch. An instance stays in its worker between epochs, with its state.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Watchdog of a worker process: reports subtasks that run for a long time.
 
-A subtask that runs for less than `FIRST` seconds costs a few microseconds. Once one runs longer, a
-thread writes about every second what it is in, with its Python stack, to a file in the job's
-directory; the driver reads these files when somebody wants to know (`engine.running_epoch`). What
-keeps that thread from running, too, is seen by `stack_dump`. Where the job's directory is not
-shared, or not on a disk, nothing is reported. Flink: the "Thread Dump" and "Flame Graph" tabs of
-its web UI.
+A subtask that runs for less than `FIRST` seconds costs a few microseconds. If one runs longer, a
+thread writes a report about every second to a file in the job's directory: the running operator and
+its Python stack. The driver reads these files on request (`engine.running_epoch`). If the whole
+interpreter hangs, so that this thread cannot run, `stack_dump` reports it. If the job's directory
+is not shared, or not on a disk, there are no reports. Flink: the "Thread Dump" and "Flame Graph"
+tabs of its web UI.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`ColumnConversion`: converts batches of any form to columns with exactly the types of a table.
 
-Sources give columns of types near to those declared, or Python objects: rows, dicts, tuples, or
-values of one column. Operators of SQL rely on the types that `arrow_type` tells.
+Sources return columns of types similar to the declared ones, or Python objects: rows, dicts,
+tuples, or values of one column. SQL operators rely on the types that `arrow_type` returns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`FullCache`: all rows of a lookup table, which are reloaded from time to time.
 
-It is filled when the first keys are looked up, and read again by the first look-up of an epoch that
-begins when it is due; until then rows are as they were. Flink: ``LookupFullCache``, with
+The cache is filled at the first lookup. Once a reload is due, the first lookup of an epoch that
+begins after that reloads it; until then the rows stay the same. Flink: ``LookupFullCache``, with
 ``PeriodicCacheReloadTrigger`` and ``TimedCacheReloadTrigger``.
 """
 

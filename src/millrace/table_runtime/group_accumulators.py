@@ -1,8 +1,8 @@
 """`GroupAccumulators`: the aggregates of a query for the groups of a slot table.
 
-An aggregate is a `ColumnAccumulator` with columns of the table. DISTINCT, and MIN and MAX of rows
-that may be taken back, have the values of each group with their counts beside it (`ValueCounts`):
-only a value that comes or goes reaches the accumulator.
+An aggregate is a `ColumnAccumulator` with columns of the table. DISTINCT, and MIN and MAX with
+retractions, also store the values of each group with their counts (`ValueCounts`); their
+accumulators only see values that a group gains or loses.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`GroupAggregateOperator`: GROUP BY over a stream. It emits the net changes of each epoch.
 
-Rows only change accumulators; at the end of an epoch each group that was touched gives its change:
-+I, -U and +U, or -D when its last row was taken back. What it was before is what the table noted
-for an abort, so nothing is kept twice. In batch mode each group is given once, when the input has
-ended. Flink: ``GroupAggregate`` with mini-batch.
+Rows only change accumulators. At the end of an epoch each touched group emits its change: +I, -U
+and +U, or -D if its last row was retracted. Its former values come from the table's undo
+information, which it keeps for an abort, so nothing is stored twice. In batch mode each group is
+emitted once, at the end of the input. Flink: ``GroupAggregate`` with mini-batch.
 """
 
 from __future__ import annotations

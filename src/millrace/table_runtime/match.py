@@ -1,7 +1,7 @@
 """`MatchOperator`: MATCH_RECOGNIZE, built on the pattern matcher of CEP.
 
 Rows wait in columns until the watermark passes them. Then conditions on the row alone are computed
-for all of them at once, and only the rows of keys where a match can begin or has begun become
+for all waiting rows at once. Only the rows of keys in which a match can begin or has begun become
 Python objects. Flink: ``CepOperator`` with ``MatchCodeGenerator``'s functions.
 """
 

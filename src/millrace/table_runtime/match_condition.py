@@ -1,10 +1,10 @@
 """`ConditionCompiler`: compiles the condition of a MATCH_RECOGNIZE variable for the pattern
 matcher.
 
-What looks at the row alone is computed for whole batches and found in the row's bits. So are parts
-that look at one row that was taken: ``LAST(B.price, 1) * 2`` is computed for every row as if it
-were that of B. What is left compares values of several rows, which is done in Python; what Python
-has no operator for is evaluated on a batch of one row.
+Conditions on the row alone are computed for whole batches, and their results are in the row's bits.
+So are parts that read one row taken before: ``LAST(B.price, 1) * 2`` is computed for every row as
+if it were that row of B. The other parts compare values of several rows in Python. If Python has no
+operator for a part, it is evaluated on a batch of one row.
 """
 
 from __future__ import annotations

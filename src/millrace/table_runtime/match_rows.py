@@ -1,8 +1,8 @@
 """`RowColumns`: the values of rows that matches keep, computed for whole batches.
 
-A row that may be part of a match is a tuple: bits that say which conditions it satisfies by itself,
-then values of expressions over it. Values are plain Python objects; those of times are the numbers
-that Arrow has for them, which compare alike and cost nothing to make.
+A row that may be part of a match is a tuple: first the bits of the conditions that it satisfies by
+itself, then values of expressions over it. Values are plain Python objects. Times are the numbers
+that Arrow stores, which compare alike and need no conversion.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """`NonTimeOverAggregateOperator`: OVER functions with an ORDER BY of any columns, over a changelog.
 
-A row that comes or goes changes what the rows behind it have: each epoch gives the net changes.
-Flink: ``NonTimeRangeUnboundedPrecedingFunction``, ``NonTimeRowsUnboundedPrecedingFunction``.
+A row that is added or removed changes the results of later rows in the order. Each epoch emits the
+net changes. Flink: ``NonTimeRangeUnboundedPrecedingFunction``,
+``NonTimeRowsUnboundedPrecedingFunction``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`OverAggregateOperator`: OVER aggregates with an ORDER BY of a time attribute.
 
 Rows wait in a `RowLog` until the watermark passes them. A frame without lower bound has running
-accumulators and keeps no row that was given; a bounded one keeps the rows that frames to come may
-still reach. Flink: ``RowTimeRangeUnboundedPrecedingFunction`` and its kin.
+accumulators and keeps no emitted rows. A bounded frame keeps the rows that later frames may still
+reach. Flink: ``RowTimeRangeUnboundedPrecedingFunction`` and similar classes.
 """
 
 from __future__ import annotations

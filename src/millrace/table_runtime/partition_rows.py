@@ -1,8 +1,8 @@
 """`PartitionRows`: the rows of partitions of a changelog, as they are and as they were before the
 epoch.
 
-What a partition gave before the epoch is computed again from the rows that its log noted for an
-abort, so no result is kept beside the input.
+The former result of a partition is computed again from the rows that its log keeps for an abort, so
+no result is stored beside the input.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """`RankOperator`: Top-N, the first rows of each partition in an order. It emits the net changes of
 each epoch.
 
-Rows of a partition are in a `RowLog`. What was ranked before the epoch is found from the rows that
-the log noted for an abort, so no result is kept beside the input. Of input that is never taken
-back only rows that rank high enough are kept. In batch mode rows are given when the input has
-ended. Flink: ``AppendOnlyTopNFunction``, ``RetractableTopNFunction``, ``WindowRankOperator``;
-deduplication is a rank that ends at 1.
+Rows of a partition are in a `RowLog`. The former ranks are computed again from the rows that the
+log keeps for an abort, so no result is stored beside the input. If the input has no retractions,
+rows beyond the last rank are not kept. In batch mode rows are emitted at the end of the input.
+Flink: ``AppendOnlyTopNFunction``, ``RetractableTopNFunction``, ``WindowRankOperator``.
+Deduplication is a rank that ends at 1.
 """
 
 from __future__ import annotations

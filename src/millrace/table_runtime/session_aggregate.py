@@ -1,7 +1,7 @@
 """`SessionAggregateOperator`: aggregates per session and key, emitted when the session has ended.
 
-State has accumulators per session (`Sessions`), which are merged when a row joins two of them. Rows
-that touch no open session and are late are dropped and counted. Flink: ``WindowAggregate`` over
+The state has accumulators per session (`Sessions`), which are merged when a row joins two sessions.
+Late rows that touch no open session are dropped and counted. Flink: ``WindowAggregate`` over
 SESSION, ``UnsliceWindowAggProcessor``.
 """
 

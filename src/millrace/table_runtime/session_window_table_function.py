@@ -1,8 +1,8 @@
 """`SessionWindowTableFunctionOperator`: emits rows with their session windows when the session has
 ended.
 
-Rows wait in the state until the watermark has passed the end of their session. Rows that touch no
-open session and are late are dropped and counted. Flink: ``UnalignedWindowTableFunctionOperator``.
+Rows wait in the state until the watermark has passed the end of their session. Late rows that touch
+no open session are dropped and counted. Flink: ``UnalignedWindowTableFunctionOperator``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`SortLimitOperator`: all rows in an order, or the first of them, at the end of the input.
 
-Rows of the running epoch are kept as they came, those of epochs before in a `RowLog`: a batch of
-one epoch is sorted without touching state. Flink: ``Sort``, ``SortLimit`` and ``Limit`` of batch
+Rows of the running epoch are kept as they come, rows of earlier epochs in a `RowLog`: a batch job
+of one epoch is sorted without touching state. Flink: ``Sort``, ``SortLimit`` and ``Limit`` of batch
 mode.
 """
 

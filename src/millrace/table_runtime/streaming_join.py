@@ -1,9 +1,9 @@
 """`StreamingJoinOperator`: the regular join, which keeps all rows of both sides as state.
 
-A batch of one side is probed against the rows of the other. Rows of a side whose unmatched rows
-show (outer, semi and anti joins) know how many matches they have, and give a change when that
-becomes or stops being none. Of a batch, whose result is not updated, rows without a match show
-when the input has ended. Flink: ``StreamingJoinOperator``.
+A batch of one side is probed against the rows of the other. In outer, semi and anti joins, rows of
+a side whose unmatched rows are part of the result store their number of matches, and emit a change
+when it becomes 0 or stops being 0. In batch mode, where results are not updated, unmatched rows are
+emitted at the end of the input. Flink: ``StreamingJoinOperator``.
 """
 
 from __future__ import annotations
@@ -208,8 +208,8 @@ class StreamingJoinOperator(EndOfInput):
     def _given(
         self, side: int, rows: Positions, owners: Positions, unknown: Flags
     ) -> tuple[Positions, Positions]:
-        """The pairs that are part of the result. A pair is not if its row had expired and a
-        stored row without matches came later."""
+        """The pairs that are part of the result. The retraction of an expired row has no pair with
+        a stored row without matches, which came after the expiry."""
         never = unknown[owners] & (self._logs[side].column(_MATCHES)[rows] == 0)
         return rows[~never], owners[~never]
 

@@ -1,10 +1,10 @@
 """`TemporalJoinOperator`: joins each left row with the version of the right row that was valid at
 its time.
 
-In event time left rows wait until the watermark passes them. Versions are kept by key and time;
-those that another one replaced before the watermark are freed. A deletion is a version, too:
-without it one that comes late would hold again. In processing time left rows are joined as they
-come, with the last version that has come. Flink: ``TemporalRowTimeJoinOperator``,
+In event time left rows wait until the watermark passes them. Versions are stored by key and time; a
+version that was replaced before the watermark is freed. A deletion is a version, too: without it, a
+late older version would become valid again. In processing time left rows are joined on arrival with
+the last version so far. Flink: ``TemporalRowTimeJoinOperator``,
 ``TemporalProcessTimeJoinOperator``.
 """
 

@@ -1,8 +1,8 @@
 """`TimeIntervalJoinOperator`: joins rows whose times are within an interval of each other.
 
-A row is kept until time has passed all rows that it may match; an unmatched row of an outer or
-anti join is given then. Rows that come late still find what is kept. The watermark is held back by
-as much as results may be behind it. Flink: ``TimeIntervalJoin``.
+A row is kept until time has passed all rows that it may match. An unmatched row of an outer or anti
+join is emitted then. Late rows still find the kept rows. The watermark is delayed by as much as
+results may be behind it. Flink: ``TimeIntervalJoin``.
 """
 
 from __future__ import annotations

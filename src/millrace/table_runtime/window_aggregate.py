@@ -1,9 +1,9 @@
 """`WindowAggregateOperator`: aggregates per window and group, emitted when the window is complete.
 
-State has accumulators per group and slice (`WindowSlices`), or per window where an aggregate cannot
-be put together of slices (DISTINCT) and where windows are attached to the rows already. When time
-passes the end of a window, all windows that are due are made in one go. Rows that all windows have
-passed are dropped and counted. Flink: ``SlicingWindowOperator``.
+The state has accumulators per group and slice (`WindowSlices`). They are per window if an aggregate
+cannot be merged from slices (DISTINCT), or if rows already have window columns. When time passes
+the end of a window, all due windows are computed at once. Rows behind all their windows are dropped
+and counted. Flink: ``SlicingWindowOperator``.
 """
 
 from __future__ import annotations

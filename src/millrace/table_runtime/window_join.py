@@ -1,7 +1,8 @@
 """`WindowJoinOperator`: joins the rows of a window when the window is complete.
 
-Rows of both sides wait until the watermark passes the end of their window; then the window's
-results are given and its rows are freed. Late rows are dropped and counted. Flink: ``WindowJoin``.
+Rows of both sides wait until the watermark passes the end of their window. Then the window's
+results are emitted and its rows are freed. Late rows are dropped and counted. Flink:
+``WindowJoin``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """`WindowSlices`: windows as runs of non-overlapping slices, computed for whole columns of times.
 
-A row belongs to one slice, whatever the number of its windows; a window's result is made of its
-slices when it fires. Slices and windows are known by their ends, in ms. Flink: ``SliceAssigner``.
+A row belongs to one slice, whatever the number of its windows. A window's result is merged from its
+slices when the window fires. Slices and windows are identified by their ends, in ms. Flink:
+``SliceAssigner``.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Partial matches, and the events that they share.
 
-What was taken is a chain of entries from the last one back to the first. Partial matches that have
-the same beginning share it, and so do those that began later but took the same from then on: a
-chain goes further back than the match if one that began earlier has the same end. So what belongs
-to a match is its chain back to the event it began with. Each event is there once, however many of
-them took it. An entry has exactly one before it, so chains need no version numbers (as they do in
-the buffer of J. Agrawal et al., "Efficient Pattern Matching over Event Streams", SIGMOD 2008), and
-what no partial match leads to any more is freed by Python's own reference counts.
+The events of a partial match are a chain of entries, from the last one back to the first. Partial
+matches with the same beginning share their entries. A match that began later also shares the
+entries of an earlier one, if both took the same events from then on; the chain then goes further
+back than the later match. So a match consists of its chain back to its first event. Each event is
+stored once, however many matches took it. An entry has exactly one predecessor, so chains need no
+version numbers (unlike the buffer of J. Agrawal et al., "Efficient Pattern Matching over Event
+Streams", SIGMOD 2008), and Python's reference counts free the entries that no partial match needs
+any more.
 """
 
 from __future__ import annotations

@@ -49,8 +49,8 @@ RULE_STATE = OperatorStateDeclaration(RULES, RedistributionMode.BROADCAST)
 class RuleTable:
     """All rules, and the active ones.
 
-    Each time that a rule comes into force it gets a new number; what partial matches there are is
-    kept under that number, so those of an earlier one cannot be taken for its own.
+    A rule gets a new number each time it is activated. Its partial matches are stored under that
+    number, so they cannot be confused with matches of an earlier activation.
     """
 
     def __init__(

@@ -1,11 +1,11 @@
 """Partial matches and their events in keyed state.
 
-Per key one table holds the entries and what leads to them, another the events, each once. Partial
-matches are kept by the event they began with: where there are many rules, an event begins matches
-of many, and they are one row. The first entry of a chain is not kept for its own sake. While a
-key is worked on its matches are objects that share what they have in common; at the end of an epoch
-what is new is written and what nothing leads to any more is removed, so a checkpoint follows what
-changed.
+For each key, one table holds the entries and the partial matches, and another table holds each
+event once. Partial matches are stored by their first event: with many rules, one event begins
+matches of many rules, and these share a row. The first entry of a chain is not stored separately.
+While a key is processed, its matches are objects that share common parts. At the end of an epoch,
+new parts are written and unused parts are removed, so the size of a checkpoint depends on the
+changes.
 """
 
 from __future__ import annotations

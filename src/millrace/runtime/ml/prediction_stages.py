@@ -190,7 +190,8 @@ class ForestClasses(ModelStage):
     Attributes:
         boosted: whether the trees' numbers are added up to a score of the second of two classes.
             Otherwise trees vote with the shares of classes in their leaves.
-        shares: whether a single tree's weights count as shares. Else they count unchanged.
+        shares: whether the weights in a tree's leaf are divided by their sum. Else they count
+            unchanged.
     """
 
     features: str

@@ -1,9 +1,9 @@
 """Operator of asynchronous I/O: many concurrent requests, which may continue across epochs.
 
-Requests that are in flight when an epoch ends are part of the checkpoint, with the watermarks that
-are queued behind them; a subtask that restores them starts them again. If the parallelism has
-changed, requests are redistributed, and the smallest of the subtasks' last watermarks is queued
-behind all of them.
+Requests that are in flight when an epoch ends are part of the checkpoint, with the watermarks
+queued behind them. A subtask that restores them starts them again. If the parallelism has changed,
+requests are redistributed, and the smallest of the subtasks' last watermarks is queued behind all
+of them.
 
 Semantics: Flink docs, "Asynchronous I/O for External Data Access".
 """

@@ -1,10 +1,11 @@
 """Both ends of a loop: the tail collects the records to feed back, the head emits them in the next
 epoch.
 
-What the tail takes in epoch n is its operator state, so it is part of every checkpoint and is
-redistributed like any state. In epoch n + 1 the head of the same index reads it there: both are in
-one worker process. If they are chained, it goes round within the epoch up to `MAX_ROUNDS` times.
-The end of the input (the maximum watermark) is held at the head until nothing goes round any more.
+The records that the tail takes in epoch n are its operator state, so they are part of every
+checkpoint and are redistributed like any state. In epoch n + 1 the head with the same index reads
+them there; both are in one worker process. If head and tail are chained, records go round within
+the epoch, up to `MAX_ROUNDS` times. The head delays the end of the input (the maximum watermark)
+until no records circulate any more.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Event-time sessions with an incremental aggregate and the default trigger.
 
-The sessions of a key are one small tuple, so a record costs a look-up and an addition. When a key's
-next session ends is looked up lazily: a session that was extended is found not to be due yet and
-put back. Semantics: Flink docs, "Windows" (sessions that overlap or touch are one; a record is late
-when the watermark has passed the end of its session and it joins no other).
+The sessions of a key are one small tuple, so a record costs a lookup and an addition. Ends of
+sessions are checked lazily: if a session was extended, the check finds that it is not due yet and
+schedules the next check. Semantics: Flink docs, "Windows" (sessions that overlap or touch are one;
+a record is late if the watermark has passed the end of its session and it joins no other).
 """
 
 from __future__ import annotations
