@@ -96,7 +96,7 @@ class OperatorChain:
                 if route.node is not None:
                     self.operators[route.node].watermark = operator.watermark
                 elif route.edge is not None:
-                    # who takes the edge's records may have forgotten it: they say it again
+                    # the next stage may have lost it: the exchange sends it again
                     self.exchanges[route.edge].restored_watermark = operator.watermark
 
     def idle_exchanges(self, idle: bool) -> dict[int, bool]:

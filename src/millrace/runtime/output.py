@@ -11,7 +11,7 @@ from millrace.runtime.detached import detached_batch
 class Output(Protocol):
     """Takes batches of records and watermarks, in order.
 
-    A batch that was emitted belongs to nobody: neither side may change it any more.
+    An emitted batch must not be changed any more, neither by the sender nor by the receiver.
     """
 
     def emit(self, batch: Batch) -> None:

@@ -15,7 +15,7 @@ from millrace.common.types.row import Row
 __all__ = ["producing", "records_of"]
 
 _ONE_RECORD = frozenset((str, bytes, bytearray, dict, Row))
-"""Types that can be iterated over, and of which nobody means the parts."""
+"""Iterable types that stand for one record, not for a series of records."""
 _USUAL = frozenset((list, NoneType, GeneratorType))
 
 

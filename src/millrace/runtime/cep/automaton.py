@@ -1,8 +1,7 @@
 """Automaton of a pattern: the states of partial matches, and the outcome of an event in each state.
 
-A state is a position with those of its transitions that are still open. What an event does to a
-state depends only on which of the state's conditions it satisfies, so each outcome is computed
-once.
+A state is a position with its open transitions. The effect of an event on a state depends only on
+which of the state's conditions it satisfies, so each outcome is computed once.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 WORTH_A_CHAIN = 32
-"""So many entries are laid out; fewer are as fast to go through again."""
+"""Minimum number of entries to lay out as columns. Fewer are as fast to traverse again."""
 Order = tuple[int, int]
 """Order of an event: its time (ms since the epoch), and its number among the events of its key."""
 

@@ -1,6 +1,6 @@
 """Pattern rules, which are added and removed while a job runs.
 
-Flink has no such thing in its open-source library; the words are those of ``CEP.dynamic_pattern``.
+Flink's open-source library has no pattern rules. The terms are those of ``CEP.dynamic_pattern``.
 """
 
 from __future__ import annotations

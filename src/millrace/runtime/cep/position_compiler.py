@@ -1,7 +1,7 @@
 """Compiles a pattern to its positions and transitions.
 
-A pattern is compiled from its end: each part gets the transitions that lead on from it, and returns
-those that lead into it (also those past it, if it is optional).
+A pattern is compiled from its end. Each part gets the transitions that lead on from it, and returns
+the transitions that lead into it (also those past it, if it is optional).
 """
 
 from __future__ import annotations

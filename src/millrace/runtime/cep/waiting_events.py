@@ -1,6 +1,7 @@
 """Events that the watermark has not passed yet.
 
-Within an epoch they are kept in lists; what is still there at its end goes to keyed state.
+Within an epoch the events are kept in lists. At its end the remaining ones are written to keyed
+state.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ class _WorkerLog:
         """Send all records and prints to the destination of these settings.
 
         Returns:
-            What is wrong with the job's log, if it goes to standard error instead.
+            The error of the job's log file, if standard error is used instead. None if there is
+            none.
         """
         self.settings = settings
         complaint = None

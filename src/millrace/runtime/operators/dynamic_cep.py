@@ -1,9 +1,9 @@
 """Finds the matches of many patterns in the events of each key. Patterns may be added and removed
 while the job runs.
 
-Input 0 are the events, input 1 the rules; those are broadcast. For a batch of events it is found
-out first which rules' matches may begin with which event. Only keys where one may, or has begun,
-are looked at, and of the rules of a key only those that the event may concern.
+Input 0 has the events, input 1 the rules, which are broadcast. For each batch of events, the
+operator first finds the rules whose matches may begin with each event. Only keys in which a match
+may begin or has begun are processed, and only the rules of the key that the event may affect.
 """
 
 from __future__ import annotations

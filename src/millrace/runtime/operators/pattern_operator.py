@@ -202,7 +202,7 @@ class PatternOperator(FunctionOperator):
         self._late.take(self._late_tag, [0], [value], [time])
         return True
 
-    # -- for those who find matches ----------------------------------------------------------------
+    # -- for subclasses --------------------------------------------------------------------------
 
     def _by_key(self, batch: Batch, hot: set[Any]) -> Iterator[tuple[Any, list[int]]]:
         """Positions of the events of the keys ``hot``, in the order of processing."""

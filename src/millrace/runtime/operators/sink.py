@@ -203,7 +203,7 @@ class SinkOperator(Operator):
 
     def _encoded(self, committable: Any) -> bytes:
         if self._commits_here:
-            # who must commit it is known from the checkpoint alone
+            # the checkpoint alone must tell which subtask commits it
             committable = (self.context.subtask_index, committable)
         try:
             return encode(committable)
