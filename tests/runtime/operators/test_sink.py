@@ -175,6 +175,21 @@ def test_what_was_handed_over_before_is_refused(nested: bool) -> None:
         rig.run("b")
 
 
+class Constant(RecordingWriter):
+    def prepare_commit(self, end_of_input: bool) -> Any:
+        return ("written",)
+
+
+class Same(Recording):
+    def create_writer(self, context: WriterContext, state: Any) -> RecordingWriter:
+        return Constant(self, [])
+
+
+def test_a_committable_that_cannot_change_may_be_the_one_of_the_epoch_before() -> None:
+    rig = Rig(Same())
+    assert [rig.run("a"), rig.run("b")] == [["written"]] * 2
+
+
 @pytest.mark.parametrize(
     ("name", "place"),
     [("attempt", "epoch.attempt"), ("epoch", "epoch.number"), ("now", "now"), ("shared", "close")],
@@ -189,6 +204,17 @@ def test_the_end_of_input_gets_everything_out() -> None:
     assert rig.run("a") == []
     assert rig.run(ended=True) == [["a"]]
     assert rig.run(ended=True) == []
+
+
+def test_a_writer_is_told_once_that_nothing_may_stay_open() -> None:
+    """It may have kept records of an epoch before: Flink, too, flushes at the end of the input."""
+    rig = Rig(Recording())
+    rig.run("a")
+    before = len(rig.sink.events)
+    rig.run()
+    rig.run(ended=True)
+    rig.run(ended=True)
+    assert rig.sink.events[before:] == [("begin", 2, "attempt-2-0", 0), ("flush", True)]
 
 
 def test_a_writer_that_asked_for_it_is_woken_without_records() -> None:

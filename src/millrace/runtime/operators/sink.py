@@ -53,8 +53,10 @@ class SinkOperator(Operator):
         self._kept: bytes | None = None
         """Encoded state of the writer, as known to be in the table."""
         self._committables: list[bytes] = []
-        self._returned: Sequence[Any] = ()
-        """Result of `SinkWriter.prepare_commit` in the epoch before."""
+        self._returned: list[Any] = []
+        """What can change of the committables of the epoch before: their list, and the first."""
+        self._is_flushed = True
+        """Whether the writer, if there is one, was told that nothing may stay open."""
         self._wakeup: int | None = None
         self._asked = False
         self._completed: int | None = None
@@ -171,7 +173,7 @@ class SinkOperator(Operator):
                 with suppress(Exception):
                     part.close()
         self._committing = self._writer = self._writing = None
-        self._returned = ()
+        self._returned, self._is_flushed = [], True
 
     def end_epoch(self, ended: bool) -> None:
         ended = ended or self._epoch.leaves_nothing_open
@@ -184,16 +186,15 @@ class SinkOperator(Operator):
         self._committables = [self._encoded(item) for item in committables]
         self._keep(writer.snapshot_state())
         self._wakeup = writer.next_wakeup()
-        self._writing = None
+        self._writing, self._is_flushed = None, ended
 
     def _require_new(self, committables: Sequence[Any], writer: SinkWriter[Any]) -> None:
         """Refuse committables that were already handed over. A writer that keeps adding to one
         list would have its records committed again in every epoch."""
-        before, self._returned = self._returned, committables
-        if not committables or not before:
-            return
-        first = committables[0]
-        if committables is before or (isinstance(first, list | dict) and first is before[0]):
+        before = self._returned
+        objects = (committables, committables[0]) if committables else ()
+        self._returned = [thing for thing in objects if isinstance(thing, list | dict)]
+        if any(new is old for new in self._returned for old in before):
             raise StateError(
                 f"{type(writer).__name__}.prepare_commit() of sink '{self.context.name}' returned "
                 "an object that it had returned for the epoch before. A writer lives for many "
@@ -229,11 +230,12 @@ class SinkOperator(Operator):
             table.put(self._place, decode(encoded))
 
     def _wanted(self, ended: bool) -> bool:
-        """Whether the writer must run without new records: it is due, the stream ends, or its
-        state was restored and its due time is unknown."""
+        """Whether the writer must run without new records: it is due, nothing may stay open, or
+        its state was restored and its due time is unknown."""
         due = self._wakeup is not None and self._wakeup <= self._epoch.now
         has_state = self._state() is not None
-        return due or (has_state and (ended or not self._asked))
+        unflushed = ended and not self._is_flushed
+        return due or unflushed or (has_state and (ended or not self._asked))
 
     def contribute(self, ack: Ack) -> None:
         if self._committables:
