@@ -115,18 +115,20 @@ class SparkSinkWriter(SinkWriter[Any]):
         return self._file
 
     def write(self, batch: RowBatch[Any]) -> None:
-        self._staged().add(batch.values)
+        if batch.values:
+            self._staged().add(batch.values)
 
     def write_columns(self, batch: ColumnBatch) -> None:
-        self._staged().add_columns(batch)
+        if len(batch):
+            self._staged().add_columns(batch)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
         file = self._file
-        if file is None or not file.rows:
+        if file is None:
             return []
         file.complete()
         self._file = None
-        return [{**self._about, "path": self._location}]
+        return [{**self._about, "path": file.location}]
 
     def close(self) -> None:
         if self._file is not None:
