@@ -68,7 +68,8 @@ class TableWriter(SinkWriter[Any]):
         self._files.add(data)
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:
-        files, self._files = self._files, None
+        files = () if self._files is None else self._files.complete()
+        self._files = None  # what cannot be completed is left to close()
         return [
             {
                 **self._about,
@@ -77,7 +78,7 @@ class TableWriter(SinkWriter[Any]):
                 "rows": file.rows,
                 "partition": file.partition,
             }
-            for file in (files.complete() if files is not None else ())
+            for file in files
         ]
 
     def close(self) -> None:
