@@ -151,12 +151,14 @@ def _counted(limit: ConnectionLimit) -> type[HttpToolsProtocol]:
     from uvicorn.protocols.utils import get_remote_addr
 
     class CountedProtocol(HttpToolsProtocol):
-        """A counted connection whose heads of requests are bounded: neither uvicorn nor httptools
-        bounds them. The callbacks ``on_...`` are those that httptools documents."""
+        """A counted connection whose heads of requests, and trailers of bodies in chunks, are
+        bounded: neither uvicorn nor httptools bounds them. The callbacks ``on_...`` are those that
+        httptools documents."""
 
         is_refused = False
-        in_head = True
         head_size = 0
+        """Bytes since the last piece of a request that was complete: a head, a piece of a body or
+        the end."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             if limit.admit(transport, get_remote_addr(transport)):
@@ -168,21 +170,23 @@ def _counted(limit: ConnectionLimit) -> type[HttpToolsProtocol]:
         def data_received(self, data: bytes) -> None:
             if self.is_refused:
                 return
-            if self.in_head:
-                self.head_size += len(data)
+            self.head_size += len(data)
             super().data_received(data)
-            if self.in_head and self.head_size > MOST_HEAD_BYTES:
+            if self.head_size > MOST_HEAD_BYTES:
                 self.is_refused = True
                 _answer_last(self._counted_as, _LONG)
 
         def on_headers_complete(self) -> None:
-            self.in_head = False
+            self.head_size = 0
             super().on_headers_complete()
 
-        def on_message_complete(self) -> None:
-            super().on_message_complete()
-            self.in_head = True
+        def on_body(self, body: bytes) -> None:
             self.head_size = 0
+            super().on_body(body)
+
+        def on_message_complete(self) -> None:
+            self.head_size = 0
+            super().on_message_complete()
 
         def connection_lost(self, exc: Exception | None) -> None:
             if hasattr(self, "_counted_as"):
