@@ -11,6 +11,7 @@ See docs/decisions for the measurements.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 from pyspark import SparkContext
@@ -20,6 +21,10 @@ from pyspark.serializers import NoOpSerializer
 from millrace.spark.worker_environment import WorkerEnvironment, variable_of_functions
 
 SLOT_VARIABLE = "MILLRACE_SLOT"
+
+_WRAPPING = Lock()
+"""Held while a function is wrapped: jobs of one process share the context whose variables it
+takes."""
 
 JavaObject = Any
 
@@ -98,6 +103,7 @@ class SlottedStage:
     def _wrapped(self, slot: int, function: Callable[..., Any]) -> JavaObject:
         serializer = NoOpSerializer()
         with (
+            _WRAPPING,
             self._environment.of_functions(self._context),
             variable_of_functions(self._context, SLOT_VARIABLE, str(slot)),
         ):
