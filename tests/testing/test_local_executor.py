@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -39,3 +40,11 @@ def test_ctrl_c_inside_of_a_function_interrupts_the_program(tmp_path, capsys) ->
         job.run()
         job.result()
     assert capsys.readouterr().out.split() == [str(value) for value in range(5, 20)]
+
+
+def test_a_job_without_archives_leaves_the_working_directory_alone(monkeypatch) -> None:
+    """It is that of the whole process; other threads may change it meanwhile, or it may be gone."""
+    monkeypatch.setattr(os, "chdir", lambda path: pytest.fail(f"changed to {path}"))
+    with run_local():
+        env = StreamExecutionEnvironment.get_execution_environment()
+        assert list(env.from_collection([1]).execute_and_collect()) == [1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Callable
-from contextlib import chdir
+from contextlib import chdir, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,7 +77,8 @@ class LocalExecutor:
 
     def run_epoch(self, plan: EpochPlan) -> list[Ack]:
         """Run one epoch. Raises ExecutorError when an injected fault loses it."""
-        with paused_collector(), chdir(self._directory or "."):
+        directory = self._directory
+        with paused_collector(), nullcontext() if directory is None else chdir(directory):
             return self._run_epoch(plan)
 
     def _run_epoch(self, plan: EpochPlan) -> list[Ack]:
