@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -89,8 +90,9 @@ def test_not_a_number_and_the_negative_zero_stay() -> None:
 
 
 def test_event_times_that_are_no_whole_numbers_stay() -> None:
-    times: list[Any] = [0.5] * 16
-    assert decode(encode_records([1] * 16, times)) == ([1] * 16, times)
+    for time in (0.5, 1 << 64, None, Decimal("0.5")):
+        times: list[Any] = [time] * 16
+        assert decode(encode_records([1] * 16, times)) == ([1] * 16, times)
 
 
 def test_equal_texts_of_a_column_with_few_are_one_object() -> None:

@@ -50,7 +50,9 @@ def encode_columns(values: list[Any], timestamps: list[int] | None) -> bytes | N
     columns = _columns_of_tuples(values) if type(values[0]) is tuple else _flat_column(values)
     if columns is None:
         return None
-    times = None if timestamps is None else _numbers(timestamps, "q")
+    times = None if timestamps is None else _times(timestamps)
+    if times is None and timestamps is not None:
+        return None
     return marshal.dumps((type(values[0]) is tuple, columns, times), MARSHAL_VERSION)
 
 
@@ -103,8 +105,16 @@ def _column(values: Sequence[Any]) -> _Column | None:
 def _numbers(values: Sequence[int], code: str) -> _Column:
     try:
         return code, array(code, values).tobytes()
-    except (OverflowError, TypeError):  # an event time may be no whole number
+    except OverflowError:
         return _numbers(values, "q") if code == "i" else (_OBJECTS, values)
+
+
+def _times(timestamps: list[int]) -> _Column | None:
+    """The column of event times, which may be no whole numbers; None: some are not plain."""
+    try:
+        return "q", array("q", timestamps).tobytes()
+    except (OverflowError, TypeError):
+        return _column(timestamps)
 
 
 def _texts(values: Sequence[str]) -> _Column:
