@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.spark.class_archive import SWITCH, archive_options, with_archive
+from millrace.spark.class_archive import OWN_OPTIONS, SWITCH, archive_options, with_archive
 
 
 @pytest.fixture
@@ -62,10 +62,10 @@ def test_options_are_split_at_blanks_so_no_path_may_have_one(environment, tmp_pa
 def test_the_users_own_options_stay(environment, monkeypatch) -> None:
     for name, value in {**environment, SWITCH: "on"}.items():
         monkeypatch.setenv(name, value)
-    settings = with_archive({"spark.driver.extraJavaOptions": "-Dmine=1", "spark.app.name": "x"})
+    settings = with_archive({OWN_OPTIONS: "-Dmine=1", "spark.app.name": "x"})
     assert settings["spark.app.name"] == "x"
-    assert settings["spark.driver.extraJavaOptions"].startswith("-XX:ArchiveClassesAtExit=")
-    assert settings["spark.driver.extraJavaOptions"].endswith(" -Dmine=1")
+    assert settings[OWN_OPTIONS].startswith("-XX:ArchiveClassesAtExit=")
+    assert settings[OWN_OPTIONS].endswith(" -Dmine=1")
     monkeypatch.setenv(SWITCH, "off")
     assert with_archive({"spark.app.name": "x"}) == {"spark.app.name": "x"}
 

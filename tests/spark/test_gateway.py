@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from millrace.common.errors import ConfigurationError
+from millrace.spark.class_archive import OWN_OPTIONS
 from millrace.spark.gateway import (
     LEVEL_VARIABLE,
     LOG_VARIABLE,
@@ -18,13 +19,13 @@ from millrace.spark.gateway import (
     with_quiet_log,
 )
 
-OPTIONS = "spark.driver.extraJavaOptions"
-
 
 def test_spark_is_quiet_on_a_terminal(tmp_path: Path) -> None:
     here = {"SPARK_CONF_DIR": str(tmp_path)}
-    option, own = with_quiet_log({OPTIONS: "-Xss4m", "spark.app.name": "a"}, here)[OPTIONS].split()
-    assert own == "-Xss4m"
+    users = {"spark.driver.extraJavaOptions": "-Xss4m", "spark.app.name": "a"}
+    settings = with_quiet_log(users, here)
+    option = settings.pop(OWN_OPTIONS)
+    assert settings == users
     path = Path(option.removeprefix("-Dlog4j2.configurationFile="))
     assert "rootLogger.level = fatal" in path.read_text()
 
@@ -32,7 +33,7 @@ def test_spark_is_quiet_on_a_terminal(tmp_path: Path) -> None:
 def test_spark_has_a_file_of_its_own_beside_the_log(tmp_path: Path) -> None:
     here = {"SPARK_CONF_DIR": str(tmp_path), LOG_VARIABLE: "/logs/a.log"}
     for level in ({}, {LEVEL_VARIABLE: "INFO"}):
-        option = with_quiet_log({}, {**here, **level})[OPTIONS]
+        option = with_quiet_log({}, {**here, **level})[OWN_OPTIONS]
         path = Path(option.removeprefix("-Dlog4j2.configurationFile="))
         assert "fileName = ${env:MILLRACE_SPARK_LOG}.spark\n" in path.read_text()
 
@@ -40,18 +41,20 @@ def test_spark_has_a_file_of_its_own_beside_the_log(tmp_path: Path) -> None:
 def test_who_has_set_up_the_log_gets_it(tmp_path: Path) -> None:
     here = {"SPARK_CONF_DIR": str(tmp_path)}
     assert with_quiet_log({}, {**here, LEVEL_VARIABLE: "WARN"}) == {}
-    own = {OPTIONS: "-Dlog4j2.configurationFile=mine"}
-    assert with_quiet_log(own, here) == own
+    for name in (OWN_OPTIONS, "spark.driver.extraJavaOptions"):
+        own = {name: "-Dlog4j2.configurationFile=mine"}
+        assert with_quiet_log(own, here) == own
     (tmp_path / "log4j2.properties").touch()
     assert with_quiet_log({}, here) == {}
 
 
 def test_options_of_the_user_come_after_the_thresholds_of_the_compiler() -> None:
     own = "-XX:Tier4InvocationThreshold=5000"
-    *ours, last = with_late_optimization({OPTIONS: own, "spark.app.name": "a"})[OPTIONS].split()
+    settings = with_late_optimization({OWN_OPTIONS: own, "spark.app.name": "a"})
+    *ours, last = settings[OWN_OPTIONS].split()
     assert last == own
     assert "-XX:Tier4InvocationThreshold=100000" in ours
-    assert with_late_optimization({})[OPTIONS].split() == ours
+    assert with_late_optimization({})[OWN_OPTIONS].split() == ours
 
 
 DRIVER = """
@@ -63,17 +66,20 @@ input()
 
 
 @pytest.mark.spark
-def test_the_jvm_ends_with_the_driver_and_not_by_its_signals() -> None:
+def test_the_jvm_ends_with_the_driver_and_not_by_its_signals(tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.driver.extraJavaOptions -Dmine=1\n")
     with subprocess.Popen(
         [sys.executable, "-c", DRIVER],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
+        env={**os.environ, "SPARK_CONF_DIR": str(tmp_path)},
     ) as driver:
         assert driver.stdout is not None
         assert driver.stdout.readline() == b"started\n"
         [jvm] = [p for p in psutil.Process(driver.pid).children() if "java" in p.name()]
-        assert "-XX:Tier4InvocationThreshold=100000" in jvm.cmdline()
+        command = jvm.cmdline()
+        assert command.index("-XX:Tier4InvocationThreshold=100000") < command.index("-Dmine=1")
         status = Path(f"/proc/{jvm.pid}/status").read_text()
         ignored = int(status.partition("SigIgn:")[2].split()[0], 16)
         for number in (signal.SIGTERM, signal.SIGINT):

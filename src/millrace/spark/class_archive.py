@@ -19,6 +19,9 @@ import pyspark
 SWITCH = "MILLRACE_CLASS_ARCHIVE"
 """Set to "off", nothing is written or used; set to an absolute path, the archive is in that
 directory instead of the user's cache."""
+OWN_OPTIONS = "spark.driver.defaultJavaOptions"
+"""Setting for Millrace's own options of the JVM, which come before those of the user. Were they in
+``spark.driver.extraJavaOptions``, they would replace what ``spark-defaults.conf`` has there."""
 _QUIET = "-Xlog:cds*=off -Xshare:auto"
 
 
@@ -38,9 +41,8 @@ def archive_options(environment: Mapping[str, str] = os.environ) -> str:
 
 def with_archive(settings: Mapping[str, str]) -> dict[str, str]:
     """Spark settings whose driver JVM uses the archive."""
-    own = settings.get("spark.driver.extraJavaOptions", "")
-    options = " ".join(filter(None, [archive_options(), own]))
-    return {**settings, "spark.driver.extraJavaOptions": options} if options else dict(settings)
+    options = " ".join(filter(None, [archive_options(), settings.get(OWN_OPTIONS, "")]))
+    return {**settings, OWN_OPTIONS: options} if options else dict(settings)
 
 
 def _java(environment: Mapping[str, str]) -> Path | None:

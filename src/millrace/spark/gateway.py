@@ -16,14 +16,14 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 
 from millrace.common.errors import ConfigurationError
-from millrace.spark.class_archive import with_archive
+from millrace.spark.class_archive import OWN_OPTIONS, with_archive
 from millrace.spark.java_version import find_java
 
 LOG_VARIABLE = "MILLRACE_SPARK_LOG"
 """Names the file that takes what the JVM and its Python workers print; unset: the terminal."""
 LEVEL_VARIABLE = "MILLRACE_SPARK_LOG_LEVEL"
 """What Spark is to log, such as WARN; unset: on a terminal hardly anything."""
-_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+_USERS_OPTIONS = "spark.driver.extraJavaOptions"
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _QUIET = os.path.join(_HERE, "quiet_log4j2.properties")
 _BESIDE = os.path.join(_HERE, "spark_log4j2.properties")
@@ -108,17 +108,19 @@ def with_quiet_log(
     """Spark settings for a quiet log. On a terminal the JVM prints no greeting or warnings about
     this machine; beside a log file of millrace it has one of its own, so that output of
     functions does not disappear in it. A user's own log settings stay."""
-    own = settings.get(_JAVA_OPTIONS, "")
+    own = settings.get(OWN_OPTIONS, "")
     home = environment.get("SPARK_CONF_DIR") or os.path.join(
         environment.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf"
     )
-    set_up = "log4j" in own or os.path.exists(os.path.join(home, "log4j2.properties"))
+    set_up = "log4j" in own + settings.get(_USERS_OPTIONS, "") or os.path.exists(
+        os.path.join(home, "log4j2.properties")
+    )
     to_file = LOG_VARIABLE in environment
     wanted = LEVEL_VARIABLE in environment and not to_file
     if set_up or wanted or " " in _HERE:  # options are split at blanks
         return dict(settings)
     chosen = _BESIDE if to_file else _QUIET
-    return {**settings, _JAVA_OPTIONS: f"-Dlog4j2.configurationFile={chosen} {own}".rstrip()}
+    return {**settings, OWN_OPTIONS: f"-Dlog4j2.configurationFile={chosen} {own}".rstrip()}
 
 
 def with_late_optimization(settings: Mapping[str, str]) -> dict[str, str]:
@@ -129,8 +131,8 @@ def with_late_optimization(settings: Mapping[str, str]) -> dict[str, str]:
     while Python workers wait for a core. Loops over the rows of a DataFrame reach these
     thresholds, too, within a fraction of a second. Options of the user come later, and win.
     """
-    own = settings.get(_JAVA_OPTIONS, "")
-    return {**settings, _JAVA_OPTIONS: f"{_LATE_OPTIMIZATION} {own}".rstrip()}
+    own = settings.get(OWN_OPTIONS, "")
+    return {**settings, OWN_OPTIONS: f"{_LATE_OPTIMIZATION} {own}".rstrip()}
 
 
 @contextmanager
