@@ -8,7 +8,7 @@ from millrace.formats import StreamFormat
 
 
 def run(directory: Path) -> None:
-    """What cron starts: read the files that have come since the last run, and end."""
+    """Read the files that have come since the last run, and end. Cron starts this."""
     settings = Configuration(
         {
             "execution.checkpointing.dir": str(directory / "checkpoints"),
