@@ -212,6 +212,23 @@ def test_accumulators_tell_the_value_of_no_rows(
         assert _answers(t_env, query) == Counter([(1, of_two), (2, of_none)]), value
 
 
+def test_a_limit_keeps_the_row_of_nothing(settings: EnvironmentSettings, cluster: None) -> None:
+    t_env = TableEnvironment.create(settings)
+    _declare(t_env, {"o": [(1, 0, 1), (2, 9, 0)], "t": [(0, 4)], "u": [(0, 0)]})
+    query = "(SELECT COUNT(*) FROM t WHERE t.k = o.k LIMIT 1)"
+    expected = {
+        f"EXISTS {query}": {1, 2},
+        f"NOT EXISTS {query}": set(),
+        f"NOT EXISTS {query.replace('LIMIT 1', 'LIMIT 1 OFFSET 1')}": {1, 2},
+        f"x IN {query}": {1, 2},
+        f"x NOT IN {query}": set(),
+        f"x + 1 > ALL {query}": {1, 2},
+    }
+    for condition, ids in expected.items():
+        found = _answers(t_env, f"SELECT id FROM o WHERE {condition}")
+        assert {row[0] for row in found} == ids, condition
+
+
 def test_aggregates_of_no_row_at_all(cluster: None) -> None:
     t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
     _declare(t_env, {"o": [(1, 0, 1)], "t": [(0, 4)], "u": [(0, 0)]})

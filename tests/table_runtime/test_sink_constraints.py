@@ -47,6 +47,13 @@ NULLS: list[tuple[str, list[Any], str, str, list[Any]]] = [
         [{"a": 1}, None, {}],
     ),
     (
+        "MULTISET<STRING NOT NULL>",
+        [{"a": 1}, {"a": 1, "b": 2}, None],
+        "ROWS_AND_COLLECTIONS",
+        "",
+        [{"a": 1}, {"a": 1, "b": 2}, None],
+    ),
+    (
         "MAP<STRING, ROW<x INT NOT NULL>>",
         [{"a": (1,)}, {"a": (None,)}, {"b": None}],
         "ROWS_AND_COLLECTIONS",
@@ -134,6 +141,14 @@ def test_lengths_are_those_of_the_column(
     expected = batch_of(row, [(1, each) for each in cut] + [None])
     assert below.data.column(0).equals(expected.data.column(0))
     assert constraints(row, lengths="TRIM_PAD").enforced(rows) is rows
+
+
+def test_elements_of_a_multiset_have_the_length_of_their_type() -> None:
+    strict = constraints("MULTISET<VARCHAR(2)>", lengths="ERROR", nested="ROWS_AND_COLLECTIONS")
+    fitting = batch_of("MULTISET<VARCHAR(2)>", [{"ab": 3}, None, {}])
+    assert strict.enforced(fitting) is fitting
+    with pytest.raises(MillraceError, match=r"Column 'c\[element\]' of table 't' is VARCHAR.2"):
+        strict.enforced(batch_of("MULTISET<VARCHAR(2)>", [{"ab": 3}, {"abc": 1}]))
 
 
 def insert(path: Path, column: str, value: str, **settings: str) -> list[str]:

@@ -20,6 +20,7 @@ from millrace.common.types.logical.logical_type import (
     CharType,
     LogicalType,
     MapType,
+    MultisetType,
     RowType,
     VarBinaryType,
     VarCharType,
@@ -59,9 +60,9 @@ class SinkConstraints:
         Raises:
             JobExecutionError: it has others, and they are not to be left out or cut.
         """
-        given, columns, bad = batch.data.columns, list[Any](), None
+        given, columns, bad, written = batch.data.columns, list[Any](), None, _written(batch)
         for column, field in zip(given, self.row_type.fields, strict=True):
-            there = None if field.name in self.keys else _written(batch)
+            there = None if field.name in self.keys else written
             made, missing = self._checked(column, field.type, field.name, there)
             columns.append(made)
             bad = _either(bad, missing)
@@ -139,15 +140,21 @@ class SinkConstraints:
 def _elements(column: Any, kind: LogicalType) -> Iterator[tuple[Any, Any, LogicalType, str]]:
     """Elements of a column of collections, the row of each element, the element type, and its
     place in messages."""
-    if isinstance(kind, ArrayType):
+    if isinstance(kind, MultisetType):
+        yield *_entries(column, column.keys), kind.element_type, "[element]"
+    elif isinstance(kind, ArrayType):
         owners = pc.list_parent_indices(column)
         yield pc.list_flatten(column), owners, kind.element_type, "[element]"
     elif isinstance(kind, MapType):
-        offsets = column.offsets.to_numpy()
-        owners = pa.array(np.repeat(np.arange(len(column)), np.diff(offsets)))
-        start, count = offsets[0], offsets[-1] - offsets[0]
-        yield column.keys.slice(start, count), owners, kind.key_type, "[key]"
-        yield column.items.slice(start, count), owners, kind.value_type, "[value]"
+        yield *_entries(column, column.keys), kind.key_type, "[key]"
+        yield *_entries(column, column.items), kind.value_type, "[value]"
+
+
+def _entries(column: Any, values: Any) -> tuple[Any, Any]:
+    """Keys or items of a column of maps, and the row of each."""
+    offsets = column.offsets.to_numpy()
+    owners = pa.array(np.repeat(np.arange(len(column)), np.diff(offsets)))
+    return values.slice(offsets[0], offsets[-1] - offsets[0]), owners
 
 
 def _of_owners(missing: Any, owners: Any, count: int) -> Any:

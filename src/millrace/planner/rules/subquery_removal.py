@@ -335,6 +335,10 @@ def _null_unless(rows: RelNode, condition: ResolvedExpression, left: int) -> Rel
 
 
 def _one_row(rows: RelNode) -> bool:
-    while isinstance(rows, Project):
+    """Whether the query returns exactly one row: an aggregate without keys, perhaps under a
+    LIMIT that keeps its row."""
+    while isinstance(rows, Project) or (
+        isinstance(rows, Sort) and not rows.offset and rows.fetch != 0
+    ):
         rows = rows.input
     return isinstance(rows, Aggregate) and not rows.groups
