@@ -203,7 +203,7 @@ def _whole_reader(bits: int) -> Read:
     most = 2 ** (bits - 1)
 
     def read(value: Any) -> int:
-        if type(value) is str:
+        if isinstance(value, str):
             try:
                 number = int(value)
             except ValueError:
