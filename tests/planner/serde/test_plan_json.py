@@ -95,6 +95,16 @@ def test_shared_nodes_stay_shared() -> None:
     assert one.inputs[0] is two.inputs[0]
 
 
+def test_table_functions_of_older_plans_are_those_of_today() -> None:
+    """The uids of what follows depend on them."""
+    node = optimized(bound("SELECT a FROM t EXCEPT ALL SELECT a FROM t"))
+    written = json.dumps(written_plan([node], NamedObjects()))
+    older = written.replace('"payload": false', '"payload": null')
+    assert older != written
+    made = plan_of(json.loads(older), NamedObjects())
+    assert json.dumps(written_plan(made, NamedObjects())) == written
+
+
 @pytest.mark.parametrize("text", ["{}", '{"nodes": [{"id": 1, "@": "System"}], "roots": [1]}',
     '{"nodes": [{"id": 1, "@": "Filter", "input": 3}], "roots": [1]}',
     '{"nodes": [{"id": 1, "@": "Values", "rows": {"@": "os"}}], "roots": [1]}'])  # fmt: skip

@@ -260,7 +260,7 @@ class _Reader:
             given |= kinds
         elif of is TableFunctionScan:
             given["function"] = TableFunctionKind(given["function"])
-            given["ordinality"] = given.pop("payload")
+            given["ordinality"] = bool(given.pop("payload"))  # null in older plans
         return of(**given)
 
     def value(self, written: Any) -> Any:
