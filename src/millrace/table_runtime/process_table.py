@@ -425,7 +425,7 @@ class ProcessTableOperator(Operator):
         kinds = [result[3] for result in results]
         if not any(kinds):
             return None
-        given = set(map(RowKind, kinds)) - self._spec.signature.changes
+        given = set(map(RowKind, set(kinds))) - self._spec.signature.changes
         if given:
             said = ", ".join(sorted(map(str, self._spec.signature.changes)))
             raise JobExecutionError(
