@@ -341,6 +341,8 @@ WITHOUT_STATE = {
     "SortLimitOperator": "only in batches",
     "CalcOperator": "a row at a time",
     "CorrelateOperator": "a row at a time",
+    "FromChangelogOperator": "a row at a time",
+    "ToChangelogOperator": "a row at a time",
     "ExpandOperator": "a row at a time",
     "UnionOperator": "a row at a time",
     "WindowTableFunctionOperator": "a row at a time",

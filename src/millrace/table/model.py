@@ -29,10 +29,10 @@ class Model:
         ...         return batch["x"] * 2
         >>> def columns(name):
         ...     return Schema.new_builder().column(name, "DOUBLE").build()
-        >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
         >>> described = ModelDescriptor.for_model(Doubling()).input_schema(columns("x"))
-        >>> model = t_env.from_model(described.output_schema(columns("twice")).build())
         >>> with run_local():
+        ...     t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        ...     model = t_env.from_model(described.output_schema(columns("twice")).build())
         ...     model.predict(t_env.from_elements([(1.5,)], ["n"]), ["n"]).to_arrow().to_pylist()
         [{'n': 1.5, 'twice': 3.0}]
     """

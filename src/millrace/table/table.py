@@ -57,15 +57,11 @@ class Table(TableFrames, TablePicture, TableVersions):
     Example:
         >>> from millrace.table import EnvironmentSettings, TableEnvironment
         >>> from millrace.table.expressions import col
-        >>> t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
-        >>> orders = t_env.from_elements([("a", 2), ("b", 5), ("a", 4)], ["who", "amount"])
-        >>> totals = orders.group_by(col("who")).select(col("who"), col("amount").sum.alias("sum"))
-        >>> totals.get_schema()
-        root
-         |-- who: STRING
-         |-- sum: BIGINT
         >>> from millrace.testing import run_local
         >>> with run_local():
+        ...     t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+        ...     orders = t_env.from_elements([("a", 2), ("b", 5), ("a", 4)], ["who", "amount"])
+        ...     totals = orders.group_by(col("who")).select(col("who"), col("amount").sum)
         ...     sorted(tuple(row) for row in totals.execute().collect())
         [('a', 6), ('b', 5)]
     """

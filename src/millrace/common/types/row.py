@@ -7,7 +7,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["ALL_ROW_KINDS", "INSERT_ONLY", "UPSERTS", "Row", "RowKind"]
+__all__ = ["ALL_ROW_KINDS", "INSERT_ONLY", "Row", "RowKind", "UPSERTS"]
 
 
 class RowKind(Enum):
