@@ -212,7 +212,9 @@ def test_accumulators_tell_the_value_of_no_rows(
         assert _answers(t_env, query) == Counter([(1, of_two), (2, of_none)]), value
 
 
-def test_a_limit_keeps_the_row_of_nothing(settings: EnvironmentSettings, cluster: None) -> None:
+def test_limit_and_order_keep_the_row_of_nothing(
+    settings: EnvironmentSettings, cluster: None
+) -> None:
     t_env = TableEnvironment.create(settings)
     _declare(t_env, {"o": [(1, 0, 1), (2, 9, 0)], "t": [(0, 4)], "u": [(0, 0)]})
     query = "(SELECT COUNT(*) FROM t WHERE t.k = o.k LIMIT 1)"
@@ -220,7 +222,10 @@ def test_a_limit_keeps_the_row_of_nothing(settings: EnvironmentSettings, cluster
         f"EXISTS {query}": {1, 2},
         f"NOT EXISTS {query}": set(),
         f"NOT EXISTS {query.replace('LIMIT 1', 'LIMIT 1 OFFSET 1')}": {1, 2},
+        f"{query.replace('LIMIT 1', 'ORDER BY 1')} = x": {1, 2},
+        f"NOT EXISTS {query.replace('LIMIT 1', 'ORDER BY 1')}": set(),
         f"x IN {query}": {1, 2},
+        "x IN (SELECT k + 1 FROM t WHERE t.k = o.k ORDER BY v)": {1},
         f"x NOT IN {query}": set(),
         f"x + 1 > ALL {query}": {1, 2},
     }

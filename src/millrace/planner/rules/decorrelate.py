@@ -105,6 +105,8 @@ def decorrelated(rows: RelNode, around: RelNode | None = None) -> Decorrelated:
         return _over(rows, around)
     if isinstance(rows, Sort) and rows.fetch is not None:
         return _top(rows, around)
+    if isinstance(rows, Sort) and not rows.offset:
+        return decorrelated(rows.input, around)  # the order of a subquery's rows means nothing
     if isinstance(rows, Join) and rows.kind in _KINDS and not rows.lateral:
         return _join(rows, around)
     raise rows.refusal(

@@ -269,11 +269,11 @@ def _scalar(rows: RelNode, query: Subquery) -> tuple[RelNode, ResolvedExpression
 
 def _single(rows: RelNode) -> RelNode:
     """A query of at most one row; a second row fails the job (Flink's SINGLE_VALUE)."""
+    if _one_row(rows):
+        return rows
     inner = rows
     while isinstance(inner, Project):
         inner = inner.input
-    if isinstance(inner, Aggregate) and not inner.groups:
-        return rows
     if isinstance(inner, Sort) and inner.fetch == 1:
         return rows
     if isinstance(inner, Values) and len(inner.rows) == 1:
