@@ -56,6 +56,7 @@ quick-lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python scripts/check_house.py
+	$(BIN)/python scripts/check_english.py
 	$(BIN)/python scripts/gen_configuration.py --check
 	$(BIN)/python scripts/gen_sql_functions.py --check
 

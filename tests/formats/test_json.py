@@ -94,3 +94,13 @@ def test_nan_can_be_written_as_null() -> None:
 def test_values_that_python_cannot_write_are_refused(value: object) -> None:
     with pytest.raises(SerializationError, match="no form in JSON"):
         JsonLinesEncoder().encode(value)
+
+
+@pytest.mark.parametrize("nan_as_null", [False, True])
+def test_a_record_that_is_nested_too_deeply_is_refused(nan_as_null) -> None:
+    deep: list = []
+    for _ in range(100_000):
+        deep = [deep]
+    encoder = JsonLinesEncoder(nan_as_null=nan_as_null)
+    with pytest.raises(SerializationError, match="nested too deeply"):
+        encoder.encode_all([{"ok": 1}, deep])

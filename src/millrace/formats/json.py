@@ -96,8 +96,10 @@ class JsonLinesEncoder(Encoder[Any]):
         """JSON lines of values that include a NaN or a value that cannot be written."""
         lines = []
         for element in elements:
+            replaced = element
             try:
-                replaced = _without_nan(element) if self._nan_as_null else element
+                if self._nan_as_null:
+                    replaced = _without_nan(element)
                 lines.append(_encoded([replaced]))
             except Exception as error:
                 raise SerializationError(_refusal(element, replaced, error)) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ from millrace.common import SimpleStringSchema
 from millrace.common.errors import JobDefinitionError
 from millrace.common.sink import DeliveryGuarantee
 from millrace.connectors.pulsar import PulsarError, PulsarSource, StartCursor, StopCursor
-from millrace.connectors.pulsar.client import create_client
+from millrace.connectors.pulsar.client import PulsarProperties, _authentication, create_client
 from millrace.connectors.pulsar.message_position import MessagePosition
 from millrace.connectors.pulsar.topic_names import full_name
 from millrace.datastream.connectors import pulsar
@@ -100,3 +101,25 @@ def test_positions_are_in_the_order_of_messages() -> None:
     assert MessagePosition(3, 4).whole_entry() == MessagePosition(3, 4)
     assert MessagePosition(3, 4, 9).whole_entry() == MessagePosition(3, 3)
     assert MessagePosition(3, 0, 9).whole_entry() is None
+
+
+@pytest.mark.parametrize(
+    ("plugin", "params", "message"),
+    [
+        ("AuthenticationTls", "tlsCertFile:/c.pem", "tlsCertFile:PATH,tlsKeyFile:PATH"),
+        ("AuthenticationTls", "", "tlsCertFile:PATH,tlsKeyFile:PATH"),
+        ("AuthenticationBasic", "user:secret", '{"userId": "...", "password": "..."}'),
+        ("AuthenticationBasic", '{"userId": "secret"}', '{"userId": "...", "password": "..."}'),
+    ],
+)
+def test_wrong_authentication_is_explained_without_the_secret(plugin, params, message) -> None:
+    properties = PulsarProperties(
+        {
+            "pulsar.client.serviceUrl": "pulsar://localhost:1",
+            "pulsar.client.authPluginClassName": f"org.apache.pulsar.client.impl.auth.{plugin}",
+            "pulsar.client.authParams": params,
+        }
+    )
+    with pytest.raises(PulsarError, match=re.escape(message)) as caught:
+        _authentication(None, properties)
+    assert "secret" not in str(caught.value)

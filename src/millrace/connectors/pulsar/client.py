@@ -178,17 +178,34 @@ def _authentication(pulsar: Any, properties: PulsarProperties) -> Any:
     if plugin == "AuthenticationToken":
         return pulsar.AuthenticationToken(token_of(properties))
     if plugin == "AuthenticationTls":
-        parts = dict(part.split(":", 1) for part in params.split(","))
-        return pulsar.AuthenticationTLS(parts["tlsCertFile"], parts["tlsKeyFile"])
+        return pulsar.AuthenticationTLS(*_tls_files(params))
     if plugin == "AuthenticationBasic":
-        parts = json.loads(params)
-        return pulsar.AuthenticationBasic(parts["userId"], parts["password"])
+        return pulsar.AuthenticationBasic(*_user_and_password(params))
     if plugin == "AuthenticationOAuth2":
         return pulsar.AuthenticationOauth2(params)
     raise PulsarError(
         f"{PLUGIN} is AuthenticationToken, AuthenticationTls, AuthenticationBasic or "
         f"AuthenticationOAuth2, not {plugin!r}"
     )
+
+
+def _tls_files(params: str) -> tuple[str, str]:
+    """Paths of the certificate and the key in ``tlsCertFile:PATH,tlsKeyFile:PATH``."""
+    paths = dict(part.partition(":")[::2] for part in params.split(","))
+    if not paths.get("tlsCertFile") or not paths.get("tlsKeyFile"):
+        raise PulsarError(f"{PARAMS} of AuthenticationTls is tlsCertFile:PATH,tlsKeyFile:PATH")
+    return paths["tlsCertFile"], paths["tlsKeyFile"]
+
+
+def _user_and_password(params: str) -> tuple[str, str]:
+    """User and password in ``{"userId": ..., "password": ...}``; errors do not show them."""
+    try:
+        values = json.loads(params)
+        return values["userId"], values["password"]
+    except (ValueError, KeyError, TypeError):
+        raise PulsarError(
+            f'{PARAMS} of AuthenticationBasic is {{"userId": "...", "password": "..."}}'
+        ) from None
 
 
 def explained(error: Exception, topic: str, doing: str) -> PulsarError:
