@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -121,5 +122,5 @@ def test_wrong_authentication_is_explained_without_the_secret(plugin, params, me
         }
     )
     with pytest.raises(PulsarError, match=re.escape(message)) as caught:
-        _authentication(None, properties)
+        _authentication(Mock(), properties)
     assert "secret" not in str(caught.value)
