@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from millrace.common.errors import MillraceError
 from millrace.common.types.row import Row
 from millrace.table import (
     AggregateFunction,
@@ -232,6 +233,21 @@ def test_limit_and_order_keep_the_row_of_nothing(
     for condition, ids in expected.items():
         found = _answers(t_env, f"SELECT id FROM o WHERE {condition}")
         assert {row[0] for row in found} == ids, condition
+
+
+@pytest.mark.parametrize(
+    ("query", "clause"),
+    [
+        ("SELECT v FROM t WHERE t.k = o.k UNION ALL SELECT w FROM u", "UNION"),
+        ("SELECT v FROM t WHERE t.k = o.k EXCEPT SELECT w FROM u", "EXCEPT"),
+        ("SELECT v FROM t WHERE t.k = o.k OFFSET 1", "OFFSET without LIMIT"),
+    ],
+)
+def test_a_refusal_names_the_clause(query: str, clause: str) -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    _declare(t_env, {"o": [(1, 0, 1)], "t": [(0, 4)], "u": [(0, 0)]})
+    with pytest.raises(MillraceError, match=f"cannot have {clause} over rows that depend"):
+        t_env.explain_sql(f"SELECT id FROM o WHERE x IN ({query})")
 
 
 def test_aggregates_of_no_row_at_all(cluster: None) -> None:

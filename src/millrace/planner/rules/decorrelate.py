@@ -39,6 +39,7 @@ from millrace.planner.relational.rel_node import (
     JoinKind,
     Project,
     RelNode,
+    SetOperation,
     Sort,
 )
 from millrace.planner.relational.rewriting import (
@@ -110,9 +111,16 @@ def decorrelated(rows: RelNode, around: RelNode | None = None) -> Decorrelated:
     if isinstance(rows, Join) and rows.kind in _KINDS and not rows.lateral:
         return _join(rows, around)
     raise rows.refusal(
-        f"a correlated subquery with {type(rows).__name__} over the correlation is not supported: "
-        "write it as a join"
+        f"a subquery cannot have {_words(rows)} over rows that depend on the outer row: write "
+        "it as a join"
     )
+
+
+def _words(rows: RelNode) -> str:
+    """The clause of a query that a node stands for."""
+    if isinstance(rows, SetOperation):
+        return rows.kind.name
+    return "OFFSET without LIMIT" if isinstance(rows, Sort) else type(rows).__name__
 
 
 def is_outer(expression: ResolvedExpression) -> bool:
