@@ -61,7 +61,7 @@ class Terminal:
                 self._live = False
 
     def note_output(self, text: str) -> None:
-        """Make way for other output to the same screen."""
+        """Remove the live line, because ``text`` is about to be printed on the same screen."""
         with self._lock:
             self.clear()
             self._mid_line = bool(text) and not text.endswith("\n")

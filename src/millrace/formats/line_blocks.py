@@ -140,5 +140,5 @@ _MANY = 1 << 62
 
 
 def is_cut(line: bytes) -> bool:
-    """Whether the line is an incomplete piece of `bounded_lines`."""
+    """Whether the line is only a piece of a longer line, which `bounded_lines` has cut."""
     return len(line) >= MAX_RECORD_BYTES and not line.endswith(b"\n")

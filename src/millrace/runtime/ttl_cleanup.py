@@ -102,8 +102,8 @@ class Cleanup:
             self._compact()
 
     def _compact(self) -> None:
-        """Continue through the table, about as far as the incremental compaction of the state
-        does."""
+        """Delete the expired values in the next part of the table: as many entries as the epoch
+        changed, but at least `MINIMUM_ENTRIES`. Does nothing if the epoch changed none."""
         changed = self._table.change_count()
         left = max(MINIMUM_ENTRIES, changed) if changed else 0
         deadline = self.lifetime.deadline()

@@ -35,5 +35,6 @@ class ChangelogMode:
 
     @staticmethod
     def all() -> ChangelogMode:
-        """All kinds: updates are a row before and a row after."""
+        """Changelog mode with all row kinds: an update is a row with the old values and a row
+        with the new ones."""
         return ChangelogMode(ALL_ROW_KINDS)

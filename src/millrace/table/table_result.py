@@ -69,7 +69,8 @@ class RowIterator:
             self._rows = iter(python_rows(data, kinds, self._row_type))
 
     def batches(self) -> Iterator[tuple[Any, Any]]:
-        """The remaining rows in columns: record batches, and the numbers of the kinds."""
+        """The remaining rows in columns: record batches, each with the row kinds of its rows as
+        numbers."""
         rows = list(self._rows)
         if rows:
             columns = ColumnConversion(self._row_type)(RowBatch(rows))

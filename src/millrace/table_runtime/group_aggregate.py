@@ -150,9 +150,9 @@ class GroupAggregateOperator(EndOfInput):
     def _lasting(
         self, data: pa.RecordBatch, signs: npt.NDArray[np.int8], known: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.bool_]:
-        """Flags of the rows that count. A retraction does not count if it comes before any row
-        of its group: that row was in the group before the group expired. Flink skips them as
-        well."""
+        """Flags of the rows that count. If a group has no state, retractions before its first
+        insertion do not count: their rows belong to an earlier state of the group, which has
+        expired. Flink skips such retractions as well."""
         groups = SlotTable()
         groups.bind(ColumnsOf(tuple(key.type for key in self._keys(data))))
         slots = groups.slots_of(self._keys(data), create=True, count=signs.size)

@@ -326,8 +326,9 @@ class OverAggregateOperator(Operator):
 
 
 def _marked(spec: OverAggregateSpec) -> tuple[tuple[AggregateCall, ...], RowType]:
-    """The aggregate calls and the columns of their rows. Over bounded frames, a DISTINCT call
-    gets a column for the mark that `once` makes, since each frame is aggregated by itself."""
+    """The aggregate calls, and the type of the rows that they read. In a bounded frame, a
+    DISTINCT call filters by an additional column: whether a row is the first of the frame with
+    its value (`once`)."""
     if spec.preceding is None:
         return spec.calls, spec.input_type
     fields, calls = list(spec.input_type.fields), []

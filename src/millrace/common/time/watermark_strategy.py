@@ -55,7 +55,8 @@ class WatermarkAlignment:
 
 @dataclass(frozen=True, slots=True)
 class ClockLimit:
-    """Limit (ms) of timestamps ahead of the clock, and whether later timestamps are set to it."""
+    """Maximum lead (ms) of timestamps over the clock, and whether greater timestamps are lowered
+    to it."""
 
     max_ahead: int
     cap: bool

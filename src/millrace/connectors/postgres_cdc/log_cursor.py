@@ -136,8 +136,9 @@ class LogCursor:
         return found
 
     def _advance(self, lsn: int) -> None:
-        """Move the position to ``lsn``, before which all transactions are read. A value below a
-        transaction that was partly read is ignored."""
+        """Move the position to ``lsn``, before which all transactions are read. A value is
+        ignored if it is not after the current position, or not after the commit of a partly read
+        transaction."""
         if lsn > max(self.position.lsn, self.position.commit_lsn):
             self.position = StreamPosition(lsn if self._end is None else min(lsn, self._end))
 

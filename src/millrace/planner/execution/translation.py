@@ -175,7 +175,7 @@ class Translator:
         return Input(self.translate(node), partitioning=partitioning, number=number)
 
     def provenance(self, rows: Input) -> Provenance:
-        """Meaning of an input's rows and columns."""
+        """Digests of the origin of an input's rows and columns."""
         return self._provenance[rows.transformation]
 
     def stateless(

@@ -563,7 +563,8 @@ def outer_fields(expression: ResolvedExpression) -> ResolvedExpression:
 
 
 def nearer(rows: RelNode) -> RelNode:
-    """A query that has become part of the outer one, with its outer references one level nearer."""
+    """A subquery after its merge into the outer query: references to outer queries beyond that
+    one have a level lower by one."""
     for level in (2, 3):
         if has_outer(rows, level):
             rows = map_outer(rows, level, lambda each: replace(each, level=each.level - 1))

@@ -137,7 +137,8 @@ def _gives_one_row(query: Subquery) -> bool:
 
 
 def _of_one_row(query: Subquery) -> ResolvedExpression:
-    """Value of a condition on a query that always returns a row, also where it finds nothing."""
+    """A condition on a query that always returns one row, as an expression: TRUE for EXISTS, and
+    otherwise comparisons with scalar queries."""
     if query.kind is SubqueryKind.EXISTS:
         return ValueLiteral(True, BooleanType(nullable=False))
     columns = [

@@ -61,8 +61,8 @@ class ShippedLog(logging.Handler):
         return taken
 
     def printed(self, name: str, line: str) -> None:
-        """Keep a printed line; a long line is kept in pieces. A line that another handler prints
-        of a record kept here is dropped."""
+        """Keep a printed line, in pieces if it is long. A line is dropped if another log handler
+        printed it and this handler keeps its log record."""
         if self._keeps_record_of(sys._getframe(1)):
             return
         created, place = time.time(), log_place()

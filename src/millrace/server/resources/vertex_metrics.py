@@ -40,7 +40,8 @@ class VertexRates(msgspec.Struct, frozen=True):
 
 
 def io_metrics(vertex: ObservedVertex) -> IOMetrics:
-    """Records and bytes through a vertex since the newest run began."""
+    """Records through a vertex since the newest run began, and bytes since then or since the
+    last rescaling."""
     details = vertex.details
     if details is None:
         return IOMetrics()

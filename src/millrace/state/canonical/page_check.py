@@ -41,8 +41,8 @@ class BombError(ValueError):
 
 
 def few_enough(length: int, parts: int) -> bool:
-    """Whether ``parts`` values in a column, or structures in untyped values, are plausible for a
-    file of ``length`` bytes. Without compression, each takes at least one byte."""
+    """Whether a file of ``length`` bytes can plausibly hold ``parts`` parts: values of a column,
+    or lists and maps within untyped values. A part takes at least one byte without compression."""
     return parts <= _FREE_PARTS + _PARTS_PER_BYTE * length
 
 

@@ -150,7 +150,8 @@ class HashIndex:
         return (mixed >> np.uint64(64 - self._bits)).view(np.int64)
 
     def _place(self, places: Positions, positions: npt.NDArray[np.int32]) -> None:
-        """Put each position into the first free place from its entry in ``places`` on."""
+        """Put each position into the first free place of the table. The search begins at the
+        position's entry in ``places``."""
         table, mask = self._table, self._table.size - 1
         while positions.size:
             free = table.take(places)

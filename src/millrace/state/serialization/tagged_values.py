@@ -219,7 +219,8 @@ def _data_parts(value: Any) -> list[Any]:
 
 
 def _is_ours(kind: type) -> bool:
-    """Whether ``kind`` is a class of millrace whose values consist of fields."""
+    """Whether ``kind`` is a named tuple, enum or dataclass of the packages in `MODULES`, at the
+    top level of its module."""
     if not kind.__module__.startswith(MODULES) or "." in kind.__qualname__:
         return False
     named = issubclass(kind, tuple) and hasattr(kind, "_fields")
