@@ -119,7 +119,7 @@ def _in_order(nodes: Sequence[LineageNode]) -> Iterator[LineageNode]:
 
 
 def _merged(columns: list[str], id: str) -> Iterator[str]:
-    """Lead all lines to ``id`` into the first of them."""
+    """Lines of the drawing that merge all columns of ``id`` into the first of these columns."""
     while columns.count(id) > 1:
         first = columns.index(id)
         last = len(columns) - 1 - columns[::-1].index(id)

@@ -125,7 +125,8 @@ def packed_program(job: Path, py_files: Sequence[Path], directory: Path) -> Path
 
 
 def _follow(client: ServerClient, job: ServedJob, terminal: Terminal) -> int:
-    """Show the job's output until it has ended, and return the exit code."""
+    """Show the job's output until the job has ended, and return the exit code. A failed job
+    raises JobControlError."""
     from millrace.cli.printing import printable
 
     offset, waits = 0, ""

@@ -137,7 +137,8 @@ class _DeepDocument:
                 found, value = self._put(value)
 
     def _begun(self) -> tuple[bool, Any]:
-        """Whether the next value has been read completely, and the value."""
+        """Begin to read the next value: (True, value) if the value is complete, else (False,
+        None)."""
         opening = self._next()
         if opening not in ("[", "{"):
             value, self._place = self._decoder.raw_decode(self._text, self._place)

@@ -164,8 +164,8 @@ def resolve_call(
 def with_nested_json(
     arguments: tuple[ResolvedExpression, ...], options: CallOptions | None
 ) -> CallOptions | None:
-    """The clauses of a JSON function, with the positions of arguments that are JSON, which must
-    not be quoted again."""
+    """The clauses of a JSON function. If arguments are JSON already, a clause with their
+    positions is added, so that they are not quoted again."""
     nested = tuple(
         index
         for index, each in enumerate(arguments)

@@ -56,8 +56,8 @@ def _names_of(row_type: RowTypeInfo | RowType) -> tuple[str, ...]:
 
 
 def with_missing_columns(batch: Any, names: Sequence[str]) -> Any:
-    """A record batch with these columns; missing columns are null, for files older than a
-    column. Flink: ``ParquetVectorizedInputFormat``, ``OrcColumnarRowInputFormat``."""
+    """A record batch with exactly these columns. Columns that an older file lacks are NULL.
+    Flink: ``ParquetVectorizedInputFormat``, ``OrcColumnarRowInputFormat``."""
     import pyarrow as pa
 
     known = batch.schema.names

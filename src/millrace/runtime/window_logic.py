@@ -55,7 +55,8 @@ class WindowLogic:
         return [f for f in (self.aggregate, self.reduce, self.window_function) if f is not None]
 
     def accumulate_functions(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """Functions (value, accumulator) -> accumulator and first value -> accumulator."""
+        """Two functions: the first adds a value to an accumulator, the second makes an
+        accumulator of the first value."""
         aggregate = self.aggregate
         if aggregate is not None:
             add, create = aggregate.add, aggregate.create_accumulator

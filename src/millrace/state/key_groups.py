@@ -249,7 +249,7 @@ def _canonical_other(key: Any) -> bytes:
 
 
 def _plain_number(key: Any) -> Any:
-    """Plain Python number with the value and hash of a numpy scalar."""
+    """Plain Python number with the value and hash of a numpy scalar; None for any other key."""
     is_numpy_bool = type(key).__module__ == "numpy" and type(key).__name__ in ("bool", "bool_")
     if not (isinstance(key, Number) or is_numpy_bool) or not hasattr(key, "item"):
         return None

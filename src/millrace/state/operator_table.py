@@ -15,8 +15,8 @@ class OperatorTable(FlatTable):
         super().apply(table_delta)
 
     def split(self, subtask: int, parallelism: int) -> None:
-        """Keep the elements of a list that ``subtask`` gets; the places of elements are
-        (subtask, number)."""
+        """Keep one subtask's share of a list: every ``parallelism``-th element, from number
+        ``subtask`` on. Each key of the list is (former subtask, number)."""
         self._keep(sorted(self.data)[subtask::parallelism], subtask)
 
     def renumber(self, subtask: int) -> None:

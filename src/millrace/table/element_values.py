@@ -61,7 +61,7 @@ def _verify_times(name: str, kind: LogicalType, values: Sequence[Any]) -> None:
 
 
 def _verify(kind: LogicalType, column: Any, where: str) -> None:
-    """Check the values of a column without NULL."""
+    """Check that the values of a column without NULL fit the column's type."""
     import pyarrow.compute as pc
 
     if isinstance(kind, (*_TEXTS, *_BYTES)):

@@ -469,7 +469,7 @@ def _name(node: exp.Expr) -> str:
 
 
 def _with_count_windows(rows: RelNode, size: int, slide: int) -> RelNode:
-    """The tree with its first aggregate over windows of rows."""
+    """The tree, with the topmost aggregate computed over count windows."""
     if isinstance(rows, Aggregate):
         return CountWindowAggregate(rows.input, rows.groups, rows.calls, size, slide)
     (below,) = rows.inputs

@@ -161,8 +161,8 @@ def replicate_rows(
 def unnest(
     arguments: list[pa.Array], types: tuple[LogicalType, ...], ordinality: bool
 ) -> tuple[Places, list[Any]]:
-    """One row per element of the arguments. Shorter arguments are padded with NULL. If there is
-    only one argument, a NULL among its rows gives no row.
+    """One row per element of the arrays, maps or multisets. Shorter arguments are padded with NULL.
+    If there is only one argument, and its elements are rows, NULL elements are left out.
 
     With ordinality a column more, of the number of the element from 1 on.
     """

@@ -239,7 +239,7 @@ class GroupAccumulators:
     def _first_rows(
         aggregate: _Aggregate, slots: Positions, batch: pa.RecordBatch
     ) -> npt.NDArray[np.bool_]:
-        """Flags of the rows with a value that their slot did not have yet."""
+        """Flags of the rows whose value is new in their slot."""
         assert aggregate.values is not None
         arguments = [batch.column(index) for index in aggregate.call.arguments]
         mask = _mask(batch, aggregate.call, [] if aggregate.accumulator.takes_nulls else arguments)

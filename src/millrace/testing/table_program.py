@@ -31,7 +31,7 @@ _VALUES: tuple[Any, ...] = (0, 1, "x", None, 2.5, (1, "y"), [1, 2], {"k": [3]}, 
 
 
 class TableProgram:
-    """Program of random operations, as operators make them."""
+    """Applies random operations to a table and to its model, as operators would."""
 
     def __init__(self, chance: random.Random) -> None:
         self._random = chance

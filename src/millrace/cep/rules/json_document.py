@@ -99,7 +99,7 @@ def check_text(text: str, at: str) -> str:
 
 
 def check_constant(value: Any, at: str) -> Any:
-    """The value, unless it is a number that cannot be compared."""
+    """The value itself. NaN, infinities and integers with too many digits are refused."""
     if type(value) is float and not math.isfinite(value):
         refuse(at, f"{value} is no number that can be compared")
     if type(value) is int and abs(value) >= 10**MOST_DIGITS:

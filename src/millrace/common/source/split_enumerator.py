@@ -104,7 +104,8 @@ class SplitEnumerator(ABC):
         """Handle the end of a split: it is completely read, as of the next checkpoint."""
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Handle the completion of the checkpoint with the last `snapshot_state`."""
+        """Handle the completion of the checkpoint that contains the result of the last
+        `snapshot_state`."""
 
     def add_splits_back(
         self, splits: Sequence[AssignedSplit], subtask: int

@@ -83,7 +83,7 @@ class AppendingState(State, Generic[IN, OUT]):
 
 
 class MergingState(AppendingState[IN, OUT]):
-    """State whose instances can be merged, as merging windows need it."""
+    """State whose values can be merged when their windows are merged."""
 
 
 class ReducingState(MergingState[T, T]):

@@ -1,4 +1,4 @@
-"""Types that are another name of a type inside, with the same values."""
+"""`ExternalTypeInfo`: another name of a type, with the same values."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _SLOWEST_BYTES_PER_S = 500_000
 
 
 def marks_topic(transactional_id: str) -> str:
-    """Name of the topic for a sink's commit marks."""
+    """Name of the topic in which a sink records its committed epochs."""
     return f"{transactional_id}-commits"
 
 

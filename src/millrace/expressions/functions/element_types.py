@@ -1,4 +1,5 @@
-"""Types of arrays that functions of elements accept, and the types they are cast to."""
+"""Parameter types of array functions: the arrays they accept, and the types of the cast
+arguments."""
 
 from __future__ import annotations
 

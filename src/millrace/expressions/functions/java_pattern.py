@@ -31,7 +31,8 @@ class JavaPattern:
 
     @property
     def replaces(self) -> bool:
-        """Whether RE2 replaces the same matches: `linear` has no ``$``, and no match is empty."""
+        """Whether RE2 can replace the matches: its groups are the same, `linear` has no final
+        ``$``, and an empty text does not match."""
         return self.same_groups and not self.ends and not self.search("")
 
     def search(self, text: str) -> re.Match[str] | None:

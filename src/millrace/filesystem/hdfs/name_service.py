@@ -111,7 +111,7 @@ class NameService:
             return False
 
     def make_directory(self, path: str, permission: int) -> None:
-        """Make a directory and its parents, all with a permission."""
+        """Make a directory and its missing parents, all with the same permission."""
         missing = []
         while path not in ("", "/") and self.info(path) is None:
             missing.append(path)

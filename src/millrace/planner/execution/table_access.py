@@ -98,8 +98,8 @@ class TableAccess(Protocol):
     """Sources, look-ups and sinks of one table."""
 
     def create_source(self, request: ScanRequest) -> Source[Any]:
-        """A source of column batches, or of rows, dicts or tuples with the columns' names or in
-        their order.
+        """A source of column batches, rows, dicts or tuples. Their fields match the columns by name
+        or by position.
 
         Raises:
             JobDefinitionError: the table cannot be read, or an option is wrong.

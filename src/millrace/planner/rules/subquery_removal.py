@@ -78,7 +78,8 @@ def _removed(node: RelNode) -> RelNode:
 
 
 def _join(node: Join) -> RelNode:
-    """The join with queries in ON evaluated over the joined rows."""
+    """The inner join, with those conditions of ON that contain queries as a filter above the
+    join."""
     if node.kind is not JoinKind.INNER:
         raise node.refusal(
             "a query in ON of an outer join is not supported: join to its result first"

@@ -12,8 +12,8 @@ from millrace.runtime.operator import Operator
 
 
 class TimelessOperator(Operator):
-    """Passes on records without event times. It is always idle, so that no operator waits for its
-    watermark.
+    """Removes the event times of records. The operator is always idle, so that no other operator
+    waits for its watermark.
 
     Only its end counts (see Flink docs, "Generating Watermarks", Dealing With Idle Sources).
     """

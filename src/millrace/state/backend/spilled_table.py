@@ -133,7 +133,7 @@ class SpilledTable(Table):
 
 
 def spread(entries: dict[Any, Any], most: int) -> list[Any]:
-    """At most ``most`` of the entries in memory, evenly spread over all of them."""
+    """Sample of at most ``most`` entries in memory, at equal distances."""
     step = -(-dict.__len__(entries) // most)
     return list(islice(dict.items(entries), randrange(step), None, step)) if step else []
 

@@ -212,7 +212,8 @@ def _nested_converter(kind: LogicalType) -> Convert | None:
 
 
 def _whole(value: Any) -> Any:
-    """An integer inside another value; Arrow would cut fraction digits off.
+    """An integer that is part of another value. A number with a fraction is refused, because Arrow
+    would cut the fraction off.
 
     Raises:
         ValueError: it is none.
