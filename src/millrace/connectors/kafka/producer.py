@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from millrace.connectors.kafka.client import KafkaError, create_producer, import_confluent_kafka
@@ -98,6 +99,22 @@ class BatchProducer:
         """
         self._serve(self._wait)
         self.check()
+
+    def close(self, patience: float = 0.0) -> None:
+        """End the client and its threads. What it has not sent by then is dropped: later, it would
+        follow the records of a restarted job.
+
+        Args:
+            patience: seconds in which it may send what waits.
+        """
+        # the client refers to this object as well, and a worker's cycles are never collected
+        client, self.client = self.client, None
+        if client is None:
+            return
+        with suppress(Exception):  # a fatal error was raised before, or concerns nobody any more
+            client.flush(patience)
+            client.purge()
+            client.flush(0)  # reports what was purged, for which the client keeps this object
 
     def _wait(self) -> None:
         until = time.monotonic() + _MOMENTS_S

@@ -64,7 +64,8 @@ class KafkaTransactionCommitter(Committer):
         self._logger = context.logger
         self._producer: BatchProducer | None = None
         self._marker: CommitMarker | None = None
-        BatchProducer(self._producer_config)  # refuses properties before a record is staged
+        # refuses properties before a record is staged
+        BatchProducer(self._producer_config).close()
 
     def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
         try:

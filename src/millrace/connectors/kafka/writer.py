@@ -13,6 +13,9 @@ from millrace.connectors.kafka.topic_partitions import TopicPartitions
 
 __all__ = ["KafkaWriter"]
 
+_LAST_SECONDS = 1.0
+"""Seconds that a writer without a guarantee has to send its last records."""
+
 
 class KafkaWriter(SinkWriter[Any]):
     """Sends records as they are written.
@@ -42,3 +45,6 @@ class KafkaWriter(SinkWriter[Any]):
     def flush(self, end_of_input: bool) -> None:
         if self._waits or end_of_input:
             self._producer.flush()
+
+    def close(self) -> None:
+        self._producer.close(0.0 if self._waits else _LAST_SECONDS)
