@@ -1,4 +1,4 @@
-"""The graph of a program as text and as a picture (SVG), as it was built."""
+"""The graph of a program as text and as a picture (SVG), before operators are chained."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def graph_lines(ends: Sequence[Transformation]) -> str:
 
 
 def graph_svg(ends: Sequence[Transformation]) -> str:
-    """Picture of the graph: one box per operator, from left to right. Lines name the
-    partitioning of records that leave their subtask."""
+    """Picture of the graph: one box per operator, from left to right, and one line per input. If
+    records go to other subtasks, the label of the line says how they are partitioned."""
     nodes = inputs_first(ends)
     columns: dict[Transformation, int] = {}
     rows: dict[Transformation, int] = {}

@@ -95,7 +95,7 @@ class _Builder:
         )
 
     def _place(self, transformation: Transformation) -> None:
-        """Append to the chain of its only input, or start a chain."""
+        """Append a transformation to the chain of its only input, or start a chain with it."""
         inputs = transformation.inputs
         if len(inputs) == 1 and self._can_chain(inputs[0], transformation):
             upstream = inputs[0].transformation

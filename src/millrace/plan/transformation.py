@@ -30,29 +30,29 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Partitioning:
-    """Route of records from one transformation to the next; by default they are forwarded where
-    possible."""
+    """Distribution of records from one transformation to the next. Without a partitioning, they
+    are forwarded where possible."""
 
     exchange: Exchange
     key_selector: Callable[[Any], Any] | None = None
     key_batch: Callable[[list[Any]], list[Any]] | None = None
     partitioner: Partitioner | Callable[[Any, int], int] | None = None
     key_type: TypeInformation[Any] | None = None
-    """Of the keys, if the program says so."""
+    """Type of the keys; None if the program does not declare it."""
     sql_keys: bool = False
-    """Whether keys are values of SQL: NaN is one, and so are rows, arrays and maps."""
+    """Whether keys are values of SQL, which may also be NaN, rows, arrays and maps."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """One input of a transformation: another transformation, or its side output, and the
-    partitioning."""
+    """One input of a transformation: the other transformation, the tag if records come from its
+    side output, and the partitioning."""
 
     transformation: Transformation
     tag: OutputTag[Any] | None = None
     partitioning: Partitioning | None = None
     number: int = 0
-    """Which input of the operator it is: 0, or 1 for the second stream of connected ones."""
+    """Number of the input: 0, or 1 for the second of two connected streams."""
 
 
 @dataclass(eq=False)

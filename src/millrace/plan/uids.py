@@ -34,8 +34,8 @@ def assign_uids(ordered: Iterable[Transformation]) -> dict[Transformation, str]:
 
 
 def _of_loop(transformation: Transformation, uids: dict[Transformation, str]) -> str | None:
-    """Uid of a loop's end, derived from its beginning, which users can name: feedback is
-    restored even if the loop's body has changed."""
+    """Uid of a loop's end, derived from the uid of the loop's beginning. Users can name the
+    beginning, so feedback is restored even if the loop's body has changed."""
     if transformation.role is not Role.FEEDBACK:
         return None
     heads = (uid for other, uid in uids.items() if other.loop == transformation.loop)

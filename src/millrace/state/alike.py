@@ -57,8 +57,8 @@ def _alike(old: Any, new: Any) -> bool:
 
 
 def _same_class(one: type, other: type) -> bool:
-    """Whether two classes have the same module and name. Each program that reads a class written
-    by value creates it again."""
+    """Whether two classes have the same module and name. They may be two objects: each program
+    that unpickles a class by value creates the class anew."""
     return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
 
 

@@ -27,7 +27,7 @@ class Budget:
 
 
 def in_parts(items: Collection[T], budget: Budget) -> Iterator[Collection[T]]:
-    """``items`` in collections whose lengths are the present value of the budget."""
+    """Split ``items`` into collections with as many items as the budget allows at the time."""
     if len(items) <= budget.entries:
         yield items
         return

@@ -345,7 +345,8 @@ def _tuples(parts: tuple[KeyColumns, ...]) -> _Encoded:
 
 
 def _four_bytes(numbers: Lengths, following: int) -> Crcs:
-    """Contributions of numbers in four bytes that ``following`` bytes follow."""
+    """Contributions to the CRC of numbers that are encoded in four bytes, with ``following``
+    bytes after them."""
     if int(numbers.max(initial=0)) < _MAX_COUNTED_LENGTH:
         several = np.arange(int(numbers.max(initial=0)) + 1)
         return _four_bytes_each(several, following).take(numbers)

@@ -31,7 +31,7 @@ def _last_byte_table() -> Crcs:
 
 @lru_cache(maxsize=512)
 def _shift_tables(count: int) -> npt.NDArray[np.uint32]:
-    """Tables for the bytes of a CRC that ``count`` zero bytes follow."""
+    """Tables, one per byte of a CRC, for its value after ``count`` more zero bytes."""
     if count > 1:
         half = _shift_tables(count // 2)
         twice = np.stack([_looked_up(half, row) for row in half])
@@ -49,31 +49,33 @@ def _looked_up(tables: npt.NDArray[np.uint32], crcs: Crcs) -> Crcs:
 
 
 def shifted(crcs: Crcs, count: int) -> Crcs:
-    """Contributions of CRCs to the CRCs of longer strings, in which ``count`` more bytes follow.
-    XOR with the CRC of the following bytes gives the CRC of the whole string."""
+    """Contributions of CRCs to the CRCs of longer strings, which have ``count`` more bytes at
+    the end. XOR with the CRC of these bytes gives the CRC of the longer string."""
     return _looked_up(_shift_tables(count), crcs) if count else crcs
 
 
 @lru_cache(maxsize=256)
 def byte_table(following: int) -> Crcs:
-    """Table of the contribution of a byte that ``following`` bytes follow."""
+    """Table of the contribution of each byte to the CRC, with ``following`` bytes after it."""
     return shifted(_last_byte_table(), following)
 
 
 @lru_cache(maxsize=32)
 def pair_table(following: int) -> Crcs:
-    """Table of the contribution of two bytes, indexed by their number in little-endian order."""
+    """Table of the contribution of two bytes to the CRC, with ``following`` bytes after them.
+    The index is the two bytes as a little-endian number."""
     first, second = byte_table(following + 1), byte_table(following)
     return (first[None, :] ^ second[:, None]).reshape(-1)
 
 
 @lru_cache(maxsize=4)
 def hexadecimal_table(following: int) -> Crcs:
-    """Table of the contribution of 16 bits as hexadecimal digits that ``following`` digits follow.
+    """Table of the contribution to the CRC of 16 bits that are written as hexadecimal digits, with
+    ``following`` digits after them.
 
-    In the first quarter they are the leading ones of a number: it begins with "i" and has no zeros
-    in front; in the second one of a negative number, "i-". There the CRC's constant is put in too.
-    In the other two quarters more digits come before them.
+    The first quarter of the table is for the leading digits of a number, which begins with "i" and
+    has no leading zeros; the second quarter, for the leading digits of a negative number ("i-").
+    Both include the CRC's constant. The other two quarters are for digits that follow others.
     """
     bits = np.arange(_CHUNK)
     plain, minus, inner = (np.zeros(_CHUNK, _U32) for _ in range(3))

@@ -52,7 +52,8 @@ HEAD_BYTES = _HEAD.size
 
 
 class PayloadEntry(NamedTuple):
-    """Table delta for a payload, with its table and part; not encoded yet."""
+    """Table delta that is to be encoded into a payload, with its table and the part of the
+    payload that it belongs to."""
 
     part: str
     table: TableId
@@ -260,7 +261,7 @@ def table_deltas_of(stored: Stored, groups: range | None = None) -> Iterator[Tab
 
 
 def native_payload(files: SubtaskFiles) -> bytes:
-    """Payload, in native format, with the content of a subtask's files."""
+    """The content of a subtask's files, converted to a payload in native format."""
     found = (
         PayloadEntry(
             "compaction",

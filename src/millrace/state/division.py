@@ -24,8 +24,8 @@ class Division:
         self._max_parallelism = max_parallelism
 
     def divide(self, kind: TableKind, table_delta: TableDelta) -> list[TableDelta]:
-        """Part of each subtask in ``table_delta``, which belongs to a table of that kind and
-        removes nothing."""
+        """Divide a table delta among the subtasks: one table delta for each. ``kind`` is the
+        kind of the table; the table delta must not remove entries."""
         if not kind.is_keyed:
             return [table_delta] * self.parallelism
         if kind.columnar is not None and table_delta["put"]:

@@ -96,7 +96,8 @@ def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> ran
 
 
 class KeyMemo(dict[Any, Any]):
-    """Maps each distinct key to ``resolve(key group)``, which is computed once per key; bounded."""
+    """Cache of limited size: maps each distinct key to ``resolve(key group)``, which is computed
+    once per cached key."""
 
     __slots__ = ("_limit", "_max_parallelism", "_resolve")
 

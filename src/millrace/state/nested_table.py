@@ -31,8 +31,8 @@ class InnerChunk(NamedTuple):
 
 class NestedTable(MemoryTable):
     """Table with a dict per outer key: map state (key, then map key), window panes (window, then
-    key) and timers (timestamp, then key). To drop a whole inner dict costs no more than one
-    entry.
+    key) and timers (timestamp, then key). The removal of a whole inner dict costs no more than
+    the removal of one entry.
     """
 
     def __init__(self, inner_key: Callable[[Any, Any], Any]) -> None:

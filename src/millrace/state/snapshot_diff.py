@@ -180,8 +180,8 @@ class _DiffSide:
         return key_group_range(subtask, self.parallelism, self.max_parallelism)
 
     def state(self, subtask: int) -> SubtaskState | None:
-        """State of a subtask; only the last one used is kept. None if it cannot be read all at
-        once."""
+        """State of a subtask; None if it cannot be read all at once. Only the state of the last
+        subtask is kept in memory."""
         if subtask != self._at:
             self._state = None  # the one before may go before this one comes
             with suppress(SerializationError):
@@ -199,7 +199,7 @@ class _DiffSide:
 
 
 class _Part(NamedTuple):
-    """Parts of both snapshots that hold the same keys."""
+    """Subtasks of both snapshots that together hold the same keys."""
 
     a: _DiffSide
     a_subtasks: list[int]
@@ -210,7 +210,8 @@ class _Part(NamedTuple):
 
 
 def _parts(a: _DiffSide, b: _DiffSide) -> Iterator[_Part]:
-    """Parts, as small as possible, of both snapshots. Parts known to be equal are left out."""
+    """Yield the parts that are to be compared, as small as possible. Parts that are known to be
+    equal are left out."""
     if a.parallelism == b.parallelism and a.max_parallelism == b.max_parallelism:
         for subtask, versions in enumerate(zip(a.versions, b.versions, strict=True)):
             if versions[0] is None or versions[0] != versions[1]:

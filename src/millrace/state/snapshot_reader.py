@@ -46,7 +46,7 @@ class StateInfo:
 
     @property
     def uid(self) -> str:
-        """Uid of the operator; empty for state that belongs to no single one."""
+        """Uid of the operator; empty if the state does not belong to a single operator."""
         return self.table.uid
 
     @property
@@ -121,7 +121,8 @@ class SnapshotReader:
         return list(self._states)
 
     def state(self, uid: str, name: str) -> StateInfo:
-        """State ``name`` of an operator. ``uid`` may be the operator's name if only one has it.
+        """State ``name`` of an operator. ``uid`` may also be the operator's name, if no other
+        operator has this name.
 
         Raises:
             StateError: there is none; the message lists what there is.

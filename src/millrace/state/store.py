@@ -155,11 +155,10 @@ class SubtaskState:
         return self._forms[name].schema_of(self.tables[name])
 
     def leave_out(self, name: TableId, part: Callable[[TableDelta], TableDelta]) -> None:
-        """Exclude from later copies of the table called ``name`` the entries that ``part`` leaves
-        out.
+        """Use ``part`` on later copies of the table called ``name``, to leave out entries.
 
-        Changes are still written completely, so a restore must not need the entries that are left
-        out.
+        ``part`` returns a table delta without these entries. Changes are still written completely,
+        so a restore must not need the entries that are left out.
         """
         self._left_out[name] = part
 
@@ -173,7 +172,7 @@ class SubtaskState:
         """Bring the tables to version ``wanted``; True if no deltas had to be replayed.
 
         ``recent`` are the last deltas that lead to ``wanted``, oldest first.
-        Raises StateMissError when they do not reach back to what this store holds.
+        Raises StateMissError if they do not begin at the version of this store or before.
         """
         if self.settle(wanted, {delta.version for delta in recent}):
             return True
@@ -225,7 +224,7 @@ class SubtaskState:
         return contents(delta, load)
 
     def _replay(self, found: Iterable[Content], wanted: str) -> None:
-        """Apply the contents of deltas, which lead to version ``wanted``."""
+        """Apply the contents of deltas in order. The state is then at version ``wanted``."""
         with self._replaying(wanted):
             for content in found:
                 self._apply(content)
@@ -253,8 +252,8 @@ class SubtaskState:
         self.version = wanted
 
     def split_lists(self, subtask: int, parallelism: int, names: Iterable[TableId]) -> None:
-        """Keep one subtask's elements of the lists called ``names``, which hold the elements of
-        all former subtasks."""
+        """Keep only this subtask's share of the lists called ``names``, which hold the elements
+        of all former subtasks."""
         for name in names:
             table = self.tables[name]
             assert isinstance(table, OperatorTable)
@@ -294,10 +293,10 @@ class SubtaskState:
         self._is_committed = False
 
     def snapshot(self, epoch: int, version: str, place: Place = joined) -> StateDelta | None:
-        """Delta of the open epoch, which stays open until a plan names ``version``.
+        """Delta of the open epoch. The epoch stays open until a plan names ``version``.
 
-        None when the epoch changed nothing: the version stays what it is. ``place`` is given the
-        pieces of the payload, made one by one, and returns where it put them.
+        None if the epoch changed nothing; the version then stays the same. ``place`` receives the
+        pieces of the payload, which are made one by one, and returns their place.
         """
         dirty = sum(table.change_count() for table in self.tables.values())
         # deltas of one chain must not differ in the types of an entry
@@ -418,8 +417,9 @@ class SubtaskState:
         self._drift = 0
 
     def settle(self, wanted: str, known: Container[str] = ()) -> bool:
-        """Seal the open epoch if it leads to version ``wanted``, or to a version in ``known``
-        before it; else roll it back. Returns whether the tables are at version ``wanted`` now."""
+        """Seal the open epoch if it leads to version ``wanted``, or to an earlier version in
+        ``known``; otherwise roll it back. Returns whether the tables are then at version
+        ``wanted``."""
         is_committed, self._is_committed = self._is_committed, False
         if self._pending is None:
             if not is_committed:

@@ -73,8 +73,9 @@ class KeyValueStore(ABC):
         self.write(together)
 
     def begin_load(self) -> None:
-        """Begin a bulk load. Until `end_load`, writes need not be atomic, and other processes
-        cannot use the store. Reads see all writes nevertheless. If a load has begun, it goes on."""
+        """Begin a bulk load, or continue the load that has begun. Until `end_load`, writes need
+        not be atomic, and other processes cannot use the store. Reads see all writes
+        nevertheless."""
 
     def end_load(self) -> None:
         """Finish the load, if one has begun. Background work on the new rows may wait until

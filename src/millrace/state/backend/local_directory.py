@@ -97,9 +97,9 @@ class LocalDirectory:
 def stale(
     root: Path, label: str, older_than: float = 0.0, spared: tuple[str, ...] = ()
 ) -> Iterator[LocalDirectory]:
-    """Adopt directories of dead owners whose names begin with ``label``, the newest first. Each
-    was last made or touched more than ``older_than`` seconds ago. Names that begin with one of
-    ``spared`` are left out."""
+    """Adopt and yield directories of dead owners, the newest first: directories whose names
+    begin with ``label`` and that were last used more than ``older_than`` seconds ago. Names that
+    begin with one of ``spared`` are left out."""
     latest = time.time() - older_than
     with contextlib.suppress(OSError):
         found = (path for path in root.iterdir() if path.name.startswith(label))

@@ -184,7 +184,7 @@ class _Databases:
             left.remove()
 
     def marked(self) -> None:
-        """Note that another process can go on with the present database."""
+        """Note that the database holds a marker, so that another process can recover from it."""
         if self._directory is not None:
             self._directory.touch()
 

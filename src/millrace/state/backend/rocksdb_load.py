@@ -64,8 +64,8 @@ class RocksDBLoad:
             self.settle()
 
     def settle(self) -> None:
-        """Hand over the gathered rows and deletions. If this fails, the next call writes them
-        again; the deletion of a marker, for example, is not lost."""
+        """Write the gathered rows and deletions to the database. If this fails, they stay
+        gathered, and the next call writes them again."""
         rows, few = self._rows, self._bytes < LEAST_BYTES
         if rows and (few or self._deletes):
             rows = self._batched(dict(rows), few)

@@ -144,8 +144,8 @@ class RocksDBStore(KeyValueStore):
 
 
 def _bounded(rows: Iterable[StoredRow], bound: Any) -> Iterator[StoredRow]:
-    """Yield the rows, and keep the options ``bound`` alive: the iterator points to the bound in
-    them."""
+    """Yield the rows, and keep the read options ``bound`` alive meanwhile: the native iterator
+    uses a pointer to the upper bound in the options."""
     yield from rows
 
 

@@ -113,7 +113,8 @@ def row_keys(keys: list[Any], prefix: bytes = b"") -> list[bytes]:
 
 
 def rows_of(keys: list[Any], values: list[Any], outer: tuple[Any, ...] = ()) -> list[bytes]:
-    """Encoded rows of ``keys``, which lie below the keys in ``outer``."""
+    """Encoded rows for the entries with these ``keys`` and ``values``. For entries of a nested
+    table, ``outer`` has the outer keys."""
     flag = 0 if set(map(type, outer)) <= _REVERSIBLE else _OUTER_KEY_IN_ITS_ROW
     if set(map(type, keys)) <= _REVERSIBLE:
         return _encoded(values, flag)

@@ -41,7 +41,7 @@ class SavedTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SavedMarker:
-    """Version of the complete content of the store."""
+    """Marker of a store that completely holds one version of the state."""
 
     version: str
     tables: dict[TableId, SavedTable]
@@ -56,7 +56,8 @@ class SavedMarker:
         in_memory: Mapping[TableId, tuple[TableKind, Table]],
         schemas: dict[TableId, Any],
     ) -> SavedMarker | None:
-        """The marker; None if the tables in memory are too big for it."""
+        """The marker for a version; None if it would be too big, because it contains the tables
+        that are only in memory."""
         if sum(table.entry_count() for _, table in in_memory.values()) > MOST_IN_MEMORY:
             return None
         contents = {
@@ -81,11 +82,11 @@ class SavedMarker:
 
     @staticmethod
     def read(store: KeyValueStore) -> SavedMarker | None:
-        """The marker of a store; None if the store holds no single version, or if another program
-        wrote it.
+        """The marker of a store; None if the store has no marker, or if another program wrote the
+        marker.
 
         Raises:
-            Exception: of any kind, for what is damaged.
+            Exception: of any kind, if the marker is damaged.
         """
         row = store.get(MARKER)
         if row is None:

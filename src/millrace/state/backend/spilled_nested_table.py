@@ -186,7 +186,8 @@ class SpilledNestedTable(SpilledTable, NestedTable):
                 yield entry
 
     def has_stored(self, entries: SpilledInner) -> bool:
-        """Whether the store has a current row below an outer key that has no entries in memory.
+        """Whether the store has a current row below an outer key. Called for outer keys that have
+        no entries in memory.
 
         Removal entry by entry calls this after each entry, so the scan must not begin at the
         removed rows again.
@@ -224,8 +225,8 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         return super().drop(outer)
 
     def _freeze_mutable(self, entries: dict[Any, Any], undo: dict[Any, Any]) -> None:
-        """Note copies of mutable values that come from rows, because their receiver may change
-        them."""
+        """Note copies of mutable values that come from rows, because the code that receives the
+        values may change them."""
         for inner, value in dict.items(entries):
             if inner not in undo and not is_immutable(value):
                 undo[inner] = Frozen(dump_pickle(value))
@@ -514,5 +515,6 @@ class SpilledInner(SpilledDict):
 
 
 def count_in_memory(entries: Any) -> int:
-    """Number of a `SpilledInner`'s entries in memory and of its keys known to be absent."""
+    """Number of keys that a `SpilledInner` keeps in memory: keys with entries, and keys known to
+    be absent."""
     return dict.__len__(entries) + len(entries.absent)

@@ -39,8 +39,8 @@ class StoreSource(Protocol):
         before."""
 
     def marked(self) -> None:
-        """Note that the created or adopted store holds exactly one version, and a marker with
-        it."""
+        """Note that the store holds exactly one version of the state, and the marker of this
+        version."""
 
     def remove(self) -> None:
         """Delete the files of the created or adopted store, which is closed."""
@@ -143,7 +143,8 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         return self._seals >= SEALS or unsaved > UNSAVED * self._cache_bytes
 
     def flush(self, version: str = "", schemas: Schemas | None = None) -> None:
-        """Write all unsaved entries; with recovery, also the version of the result."""
+        """Write all unsaved entries. If the backend supports recovery, also write a marker with
+        the version that the store then holds."""
         store = self._store
         if store is None:
             return

@@ -1,5 +1,5 @@
-"""Counts the structures that msgpack bytes may hold before they are decoded: one byte may be a
-whole list."""
+"""Counts the structures in msgpack bytes before they are decoded, because a single byte may
+encode a whole list."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _BEGINS[0xDC:0xE0] = True
 
 
 def structures_in(data: np.ndarray[Any, np.dtype[np.uint8]]) -> int:
-    """Upper bound for the number of lists and maps in msgpack bytes; bytes of texts may count as
-    well.
+    """Upper bound for the number of lists and maps in msgpack bytes. The bytes of texts may be
+    counted, too, so the bound can be too high.
 
     >>> structures_in(np.frombuffer(bytes([0x92, 0x90, 0x90]), np.uint8))
     3

@@ -44,7 +44,8 @@ _NONE = type(None)
 
 
 class StateColumn(ABC):
-    """Writes plain data of one type to Arrow arrays and reads it back. None is always null."""
+    """Writes plain data of one type to Arrow arrays and reads it back. The value None is written
+    as null."""
 
     arrow: pa.DataType
 

@@ -73,7 +73,8 @@ def write_states(
 
 
 def _directories(paths: list[str]) -> set[str]:
-    """The directories of tables, of operators, and of all states."""
+    """All directories above the files in ``paths``: one per table, one per operator, and the
+    directory of all states."""
     tables = {os.path.dirname(file) for file in paths}
     operators = set(map(os.path.dirname, tables))
     return tables | operators | set(map(os.path.dirname, operators))

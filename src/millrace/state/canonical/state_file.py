@@ -79,7 +79,8 @@ def to_arrow(
 
 
 def _written(column: StateColumn, array: pa.Array, is_any: bool, typed: bool) -> list[pa.Array]:
-    """Typed and untyped columns of a column whose values are an Arrow array already."""
+    """Arrays to write for values that are an Arrow array already: the typed column and the
+    untyped column."""
     if is_any:
         return [array]
     if typed:
@@ -90,11 +91,12 @@ def _written(column: StateColumn, array: pa.Array, is_any: bool, typed: bool) ->
 def write_rows(
     path: str, rows: Columns, columns: dict[str, Schema], groups: Any | None
 ) -> tuple[int, str, int]:
-    """Write a file, without flushing it to the disk. The file is compressed, unless its reader
-    would then take it for a bomb. Returns its length, its SHA-256 and the number of pickled values.
+    """Write a file, without flushing it to the disk; returns its length, its SHA-256 and the number
+    of pickled values. The file is compressed, unless readers would then refuse it as a
+    decompression bomb.
 
     Raises:
-        CheckpointError: it would look like a bomb anyhow.
+        CheckpointError: readers would refuse the file in every form.
     """
     for compression, typed in (("zstd", True), ("none", True), ("none", False)):
         if compression == "zstd" or not typed:  # what is not typed has no runs of empty lists

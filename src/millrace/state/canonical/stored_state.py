@@ -54,12 +54,12 @@ class StoredState:
 
 @dataclass(frozen=True, slots=True)
 class SubtaskFiles:
-    """Files with all the state of one subtask; they stand in a delta in place of its bytes."""
+    """Files with all the state of one subtask. A delta refers to them instead of to bytes."""
 
     directory: str
     """Directory of the savepoint."""
     states: tuple[StoredState, ...]
-    """With the files of this subtask only."""
+    """The states, each with the files of this subtask only."""
     pickle_allowed: bool
 
     @property

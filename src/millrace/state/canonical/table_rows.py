@@ -1,4 +1,5 @@
-"""Conversion between the entries of a table and rows: a list per column of its kind."""
+"""Conversion between the entries of a table and rows. Rows are given as one list of values per
+column."""
 
 from __future__ import annotations
 

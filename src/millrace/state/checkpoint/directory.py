@@ -60,9 +60,9 @@ def checkpoint_numbers(job_dir: StrPath) -> list[int]:
 
 
 def is_complete(job_dir: StrPath, number: int) -> bool:
-    """Whether the checkpoint with that number is complete. Without locks, only conditional
-    creation keeps two drivers apart: there, an empty ``_metadata`` means that a new driver has
-    taken the number from a former one (see `CheckpointStorage`)."""
+    """Whether the checkpoint with that number is complete. In file systems without locks, an
+    empty ``_metadata`` does not count: a new driver creates it to take the number from a former
+    driver (see `CheckpointStorage`)."""
     files = file_system_of(job_dir)
     found = files.status(metadata_path(job_dir, number))
     return found is not None and (found.length > 0 or files.has_locks)

@@ -45,8 +45,8 @@ class Packer:
         self._error: Exception | None = None
 
     def offer(self, deltas: DeltaSet, added: int) -> None:
-        """Note that a checkpoint has added ``added`` bytes, and copy the next part, unless one
-        is being copied."""
+        """Note that a checkpoint has added ``added`` bytes, and start to copy the next part of
+        the files. If a copy is still running, no other is started."""
         self._owed += added
         if self._is_running() or self._must_pause():
             return

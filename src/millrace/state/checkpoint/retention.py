@@ -1,4 +1,4 @@
-"""Retention: which checkpoints stay, and which files are deleted with the others.
+"""Retention: decides which checkpoints stay, and deletes the other checkpoints with their files.
 
 Files are deleted after the manifests that name them, so a crash in between leaves garbage, never
 a checkpoint with holes. Garbage is found again as an orphan: a file that nothing refers to. Those
@@ -82,10 +82,10 @@ class Retention:
         keep: Held | None = None,
         abandoned: Iterable[int] = (),
     ) -> None:
-        """Take over the checkpoints of earlier runs. ``keep`` stays during this run: it is the
-        newest checkpoint of a history that this run does not continue. The ``abandoned`` are
-        newer than the checkpoint to which this run has gone back; the next checkpoint deletes
-        them."""
+        """Take over the checkpoints of earlier runs. The checkpoint ``keep``, the newest of a
+        history that this run does not continue, stays during this run. The next checkpoint
+        deletes the ``abandoned``, which are newer than the checkpoint from which this run
+        continues."""
         self._abandoned = set(abandoned)
         self._kept = keep
         self._usable = sorted(usable)
@@ -93,7 +93,8 @@ class Retention:
         self._condemned.clear()
 
     def condemn(self, paths: Iterable[str], number: int) -> None:
-        """Mark files for deletion to which checkpoint ``number`` and later ones do not refer."""
+        """Mark files for deletion, because checkpoint ``number`` and later ones do not refer to
+        them."""
         self._condemned += [(number, path) for path in paths]
 
     def hold(self, held: Held) -> None:
@@ -138,8 +139,8 @@ class Retention:
             self._sweep_orphans((), {path for one in held for path in one.paths}, -math.inf)
 
     def _all_held(self) -> set[Held]:
-        """The checkpoints that are held at this time. If one is released meanwhile, the next
-        deletion includes it, manifest first."""
+        """The checkpoints that are held at this time. If a checkpoint is released meanwhile, it
+        stays until the next deletion."""
         held = self._held.copy()
         return held if self._kept is None else {*held, self._kept}
 

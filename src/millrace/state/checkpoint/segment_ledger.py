@@ -37,7 +37,8 @@ class SegmentLedger:
         return dead
 
     def remove(self, paths: Collection[str]) -> list[str]:
-        """Forget segments that have no live delta any more; returns those that the ledger had."""
+        """Remove segments without live deltas from the ledger; returns the paths that were in
+        the ledger."""
         found: list[str] = []
         for key, segments in list(self._segments.items()) if paths else []:
             found += [path for _, path in segments if path in paths]

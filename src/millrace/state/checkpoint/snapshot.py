@@ -59,7 +59,7 @@ class Snapshot:
 
     @property
     def is_canonical(self) -> bool:
-        """Whether the snapshot has the canonical format, and not the native one of its job."""
+        """Whether the snapshot has the canonical format rather than the native format."""
         return self.manifest.format_type == CANONICAL
 
     def require_trust(self) -> None:
@@ -95,12 +95,13 @@ def is_savepoint_name(name: str) -> bool:
 
 
 def snapshot_metadata(path: StrPath) -> str:
-    """Path of the ``_metadata`` file that ``path`` means. ``path`` is a savepoint, a ``chk-<n>``
-    directory, a ``_metadata`` file, or the directory of a job, which means its newest checkpoint.
+    """Path of the ``_metadata`` file of a snapshot. ``path`` is a savepoint, a ``chk-<n>``
+    directory, a ``_metadata`` file, or the directory of a job, which stands for its newest
+    checkpoint.
 
     Raises:
-        CheckpointError: there is none.
-        UnsupportedFileSystemSchemeError: it belongs to a file system that is not supported.
+        CheckpointError: there is no snapshot.
+        UnsupportedFileSystemSchemeError: its file system is not supported.
     """
     given = resolved(path)
     with reading(given):
@@ -126,11 +127,12 @@ def _metadata_at(given: str) -> str:
 
 
 def read_snapshot_manifest(path: StrPath) -> Snapshot:
-    """The snapshot that ``path`` means, with an empty set of deltas: only its ``_metadata`` is
-    read.
+    """The snapshot at ``path`` (see `snapshot_metadata`), with an empty set of deltas: only its
+    ``_metadata`` is read.
 
     Raises:
-        CheckpointError: there is none, it is of a later format, or cannot be read.
+        CheckpointError: there is no snapshot, its format is newer than this version, or it cannot
+            be read.
         CheckpointCorruptError: it is damaged.
     """
     metadata = snapshot_metadata(path)
@@ -141,14 +143,15 @@ def read_snapshot_manifest(path: StrPath) -> Snapshot:
 
 
 def open_snapshot(path: StrPath, trusted: bool = False) -> Snapshot:
-    """The snapshot that ``path`` means (see `snapshot_metadata`), with its deltas.
+    """The snapshot at ``path`` (see `snapshot_metadata`), with its deltas.
 
     Args:
         trusted: whether reading its state may run code of its author. Without trust, a native
             snapshot cannot be read; a canonical one can, except for pickled values.
 
     Raises:
-        CheckpointError: there is none, it is of a later format, or cannot be read.
+        CheckpointError: there is no snapshot, its format is newer than this version, or it cannot
+            be read.
         CheckpointCorruptError: it is damaged, or a file of it is missing.
     """
     found = read_snapshot_manifest(path)

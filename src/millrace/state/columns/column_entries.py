@@ -59,7 +59,8 @@ class _Columns:
         return list(zip(*columns, strict=True)) if columns else [()] * len(self)
 
     def entry_keys(self) -> list[Any]:
-        """Key of each entry: the key of the stream, or a pair of it and the entry's own key."""
+        """Key of each entry: the key of the stream, or a pair of the stream's key and the
+        entry's own key."""
         keys = self.stream_keys()
         if not self.inner:
             return keys

@@ -303,7 +303,8 @@ def _key_arrays(keys: list[Any], columns: ColumnsOf) -> list[pa.Array]:
 
 
 def _split(keys: list[Any], kinds: tuple[pa.DataType, ...]) -> list[pa.Array]:
-    """Columns of the parts of keys; a key of one part is that part itself."""
+    """One column per part of the keys. If there is only one part, each key is this part rather
+    than a tuple."""
     if len(kinds) == 1:
         return [pa.array(keys, kinds[0])]
     return [pa.array([key[number] for key in keys], kind) for number, kind in enumerate(kinds)]

@@ -1,4 +1,4 @@
-"""Words for the keys in Arrow columns, for a `HashIndex`.
+"""Conversion of the keys in Arrow columns to 64-bit words, for a `HashIndex`.
 
 A single column of numbers, dates or timestamps is its own word, exactly. All other keys (texts,
 decimals, rows, several columns) have two 64-bit fingerprints, seeded per table so that nobody can
@@ -104,7 +104,8 @@ def _hashes(column: pa.Array) -> list[Hashes]:
 
 
 def _places(column: pa.DictionaryArray) -> npt.NDArray[np.int64]:
-    """Index of each value in a dictionary that has the nulls, too."""
+    """Index into the dictionary for each value of a column whose nulls are entries of the
+    dictionary, too."""
     found: npt.NDArray[np.int64] = column.indices.to_numpy(zero_copy_only=False)
     return found
 
@@ -115,8 +116,8 @@ def _decimals(column: pa.Array) -> list[Hashes]:
 
 
 def _as_binary(column: pa.Array) -> pa.Array:
-    """Binary values for a column: texts and bytes are unchanged, and each distinct Python value
-    of another type is its text."""
+    """The values of a column as binary values. Texts and bytes keep their bytes; values of other
+    types become texts, equal for equal values."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind):
         return column.cast(pa.large_binary())

@@ -102,7 +102,8 @@ class RowLog(ColumnarTable):
         return (rows, owners) if live.all() else (rows[live], owners[live])
 
     def former_rows_of(self, slots: Positions) -> tuple[Positions, Positions]:
-        """Result that `rows_of` had before the open epoch; `take` still has the rows."""
+        """The rows of slots before the open epoch, in the form of `rows_of`. `take` can still
+        read rows that the epoch has removed."""
         rows = self._index.rows(slots)
         owners = np.repeat(np.arange(slots.size), self._index.counts(slots))
         former = self.space.former()

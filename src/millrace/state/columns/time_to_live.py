@@ -1,4 +1,4 @@
-"""`TimeToLive`: the entries of a columnar table that have not been written for too long.
+"""`TimeToLive`: finds the entries of a columnar table that have expired.
 
 One of the table's numeric columns has the time of each entry's last write. The column is written
 even if entries do not expire, so that a query can get a time to live later and keep its state.
@@ -24,12 +24,12 @@ much comes in one."""
 
 
 class TimeToLive:
-    """Expired entries of a table.
+    """Finds the expired entries of a table.
 
     Args:
         table: the table.
         column: the number of its `LAST_USED` column.
-        millis: after so many ms without a write entries expire; 0: never.
+        millis: milliseconds without a write until an entry expires; 0 if entries never expire.
     """
 
     def __init__(self, table: ColumnarTable, column: int, millis: int) -> None:
@@ -58,11 +58,12 @@ class TimeToLive:
         return self.alive_at(self._table.space.values[self._column].take(positions))
 
     def alive_at(self, last_used: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Mask of the times of last use whose entries have not expired."""
+        """Mask of the entries that have not expired, given the time of last use of each."""
         return last_used > self._now - self._millis
 
     def swept(self) -> Positions:
-        """Some of the expired entries; over several epochs, all of them."""
+        """The expired entries in the next part of the table. Over several epochs, the calls
+        cover the whole table."""
         space = self._table.space
         if not self._millis or not space.end:
             return np.zeros(0, np.int64)

@@ -86,7 +86,7 @@ class KeyPlace:
     """Place of the stream's key within an entry's own key."""
 
     inner: bool = False
-    """Whether in the inner key of a nested table."""
+    """Whether the stream's key is in the inner key of a nested table."""
     index: int | None = None
     """Index within the pair; None for the whole key."""
 

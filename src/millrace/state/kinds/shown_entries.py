@@ -75,8 +75,8 @@ def pane_elements(put: Put, _: Put) -> Iterator[Entry]:
 
 
 def numbered_elements(put: Put, _: Put) -> Iterator[Entry]:
-    """Yield the elements per pane and key, for a table in which each element has its place in
-    the epoch."""
+    """Yield the elements per pane and key, for a table in which each element has a number within
+    its epoch."""
     return _elements(put, numbered=True)
 
 

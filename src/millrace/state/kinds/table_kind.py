@@ -157,7 +157,7 @@ class TableKind:
         return self.shape.is_per_key
 
     def shown(self, found: Any) -> Any:
-        """The user's view of a key's value; `MISSING` for `MISSING`."""
+        """The user's view of a key's value, without time stamps; `MISSING` for `MISSING`."""
         return found if self.stamps is None or found is MISSING else self.stamps.values(found)
 
     def alive(self, found: Any, deadline: int) -> Any:

@@ -85,8 +85,8 @@ def _migration(written: LogicalType, present: TypeInformation[Any], at: str) -> 
 
 
 def key_migration(written: Schema, present: TypeInformation[Any], at: str) -> None:
-    """Check that keys stay equal under the new type, because their subtask and place depend on
-    them.
+    """Check that keys stay equal under the new type: the key determines the subtask and the place
+    of an entry.
 
     Raises:
         TypeChangeError: the type changed by more than the width of whole numbers.
@@ -240,8 +240,8 @@ def _variadic(written: LogicalType, present: TypeInformation[Any], at: str) -> _
 
 
 def _whole(kind: type, convert: Convert) -> Convert:
-    """Conversion of values of the class ``kind``. Values that were not of the declared type were
-    stored separately, and stay unchanged."""
+    """Conversion that applies ``convert`` to values of exactly the class ``kind``. Other values
+    stay unchanged, because they were not of the declared type."""
     return lambda plain: convert(plain) if type(plain) is kind else plain
 
 
@@ -286,7 +286,7 @@ def _has_kind(kind: LogicalType) -> bool:
 
 
 def _is_same(written: LogicalType, present: RowTypeInfo | ClassTypeInfo) -> bool:
-    """Whether the fields have the same places and forms."""
+    """Whether the fields have the same order and the same encoding in both types."""
     if _has_kind(written) != isinstance(present, RowTypeInfo):
         return False
     pairs = zip(_row_of(written).children(), present.types, strict=True)

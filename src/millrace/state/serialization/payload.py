@@ -210,8 +210,8 @@ class _Finder(_ByValue):
 
 
 def dump_code(value: Any, what: Callable[[], str]) -> bytes:
-    """Pickle a part of the program by value. On failure, the error names the captured object
-    (``what`` says where)."""
+    """Pickle a part of the program by value. On failure, the error names the captured object;
+    ``what`` returns the name of the part for the error."""
     file = io.BytesIO()
     finder = _Finder(file)
     try:

@@ -110,7 +110,8 @@ def _numbers(values: Sequence[int], code: str) -> _Column:
 
 
 def _times(timestamps: list[int]) -> _Column | None:
-    """The column of event times, which may be no whole numbers; None: some are not plain."""
+    """The column of event times, which may be other than whole numbers; None if some of them are
+    not plain."""
     try:
         return "q", array("q", timestamps).tobytes()
     except (OverflowError, TypeError):

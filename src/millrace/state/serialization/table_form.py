@@ -148,7 +148,7 @@ class TableForm:
         return self.admit(with_keys, _Written(inner, value))
 
     def admit(self, table_delta: TableDelta, written: tuple[Schema, Schema]) -> TableDelta:
-        """Table delta converted to the table's form, if its keys have that form already.
+        """Convert a table delta, whose keys already have the table's form, to this form.
         ``written`` has the schemas of the values' plain data (see `written`)."""
         late = _Written(*written)
         if self._as_written and self._types is None and late != UNTYPED:
@@ -169,8 +169,8 @@ class TableForm:
 
     @property
     def written(self) -> tuple[Schema, Schema]:
-        """Schemas of the plain data that the values have in memory. `UNTYPED` if they have their
-        real types."""
+        """Schemas of the plain data in memory, for keys of maps and for values; `UNTYPED` if
+        values have their real types in memory."""
         return UNTYPED if self._types is not None else self._written or UNTYPED
 
     def outgoing(self, table_delta: TableDelta) -> TableDelta:
@@ -204,8 +204,8 @@ class TableForm:
         return all(change.changes_nothing for change in self._out)
 
     def recovered(self, schema: TableSchema) -> bool:
-        """Note that the table holds entries that were written in plain form with this schema.
-        False if this is impossible, because its keys have another type now."""
+        """Note that another process left the table's entries, written in plain form with this
+        schema. False if they cannot be used, because the type of the keys has changed."""
         version, key, inner, value = schema or (SCHEMA_VERSION, ANY, ANY, ANY)
         self._written = _Written(inner, value)
         return version == SCHEMA_VERSION and key == self._key()

@@ -294,8 +294,8 @@ def _items(parts: Any) -> list[Any]:
 
 
 def _keys(keys: list[Any]) -> list[Any]:
-    """Keys of a set or a dict, after a check of their hashes. With equal hashes, the time would
-    be proportional to the square of their number."""
+    """Keys of a set or a dict, after a check of their hashes. Many keys with equal hashes are
+    refused, because lookups would take time proportional to the square of the number of keys."""
     if len(keys) > MANY:
         hashes = sorted(map(hash, keys))
         if any(a == b for a, b in zip(hashes, hashes[MAX_ALIKE:], strict=False)):
