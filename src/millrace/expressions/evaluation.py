@@ -284,8 +284,8 @@ def _kernel_runner(
 
 
 def _placed(run: Callable[[Frame], Datum], expression: Call | Cast) -> Callable[[Frame], Datum]:
-    """The node with errors that show the position of the innermost expression that has one.
-    Errors raised by user functions stay unchanged."""
+    """The evaluation of a node, where errors show the position of the innermost subexpression
+    with a known position. Errors raised by user functions stay unchanged."""
     place = expression.place
     caught = () if calls_users(expression) else (ArithmeticError, ValueError)
 

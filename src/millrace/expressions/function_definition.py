@@ -66,8 +66,8 @@ class CallContext:
 
 @dataclass(frozen=True, slots=True)
 class FunctionDefinition:
-    """Definition of a function that calls refer to: a built-in function, one object each, or a user
-    function.
+    """Definition of a built-in or user function, to which calls refer; each built-in function is a
+    single object.
 
     Attributes:
         name: upper case, or the symbol of an operator.

@@ -153,8 +153,8 @@ class _DeepDocument:
         return False, None
 
     def _put(self, value: Any) -> tuple[bool, Any]:
-        """Add a value to the innermost open object or array; return whether this is complete
-        now, and its value."""
+        """Add a value to the innermost open object or array. Return (True, its value) if the
+        object or array is complete, else (False, None)."""
         closing, items = self._open[-1]
         items.append(value)
         found = self._next()

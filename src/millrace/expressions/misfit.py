@@ -1,4 +1,5 @@
-"""`misfit_of`: finds the value returned by a function that does not have its type, for an error."""
+"""`misfit_of`: describes, for an error, a returned value that does not have the function's
+result type."""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ _SHOWN = 200
 
 
 def misfit_of(values: Sequence[Any], kind: LogicalType, error: Exception) -> str:
-    """Text of the first value that does not have the type; for arrays and rows, of the part that
-    does not.
+    """Description of the first value that does not have the type; in an array or row, of the wrong
+    element or field.
 
     Args:
         error: of the conversion of all values.

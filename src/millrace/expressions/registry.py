@@ -180,7 +180,7 @@ def with_nested_json(
 def resolve_cast(
     operand: ResolvedExpression, target: LogicalType, safe: bool = False
 ) -> ResolvedExpression:
-    """CAST or TRY_CAST of an expression; as in Flink, its nullability is the operand's.
+    """CAST or TRY_CAST of an expression; as in Flink, a cast of a nullable operand is nullable.
 
     Raises:
         FunctionResolutionError: there is no cast between the two types.

@@ -126,7 +126,8 @@ class Adjustment:
 
 
 class _Kernel:
-    """Calls the function, which its operator opens, or else the first call."""
+    """Kernel that calls the user's function. The operator opens the function; otherwise the
+    first call does."""
 
     def __init__(
         self, name: str, function: Any, kind: LogicalType, call: Body, declared: str

@@ -57,7 +57,8 @@ def decimal_of(operator: str, left: LogicalType, right: LogicalType) -> DecimalT
 
 
 def common_type(kinds: tuple[LogicalType, ...]) -> LogicalType | None:
-    """Type to which all of these are cast if they meet in one column; None if there is none.
+    """The type to which values of the given types are cast if they meet in one column; None if
+    there is none.
 
     >>> common_type((logical.IntType(nullable=False), DecimalType(3, 2)))
     DECIMAL(12, 2)

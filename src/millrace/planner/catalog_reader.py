@@ -211,8 +211,8 @@ class CatalogReader(Protocol):
         ...
 
     def resolve_function(self, name: Sequence[str]) -> FunctionDefinition | None:
-        """Definition of a user function of a catalog, temporary ones included, or None: the
-        registry of system functions is searched then."""
+        """Definition of a user function of a catalog, temporary ones included; None if there is
+        none, so that system functions are searched next."""
         ...
 
     def resolve_model(self, name: Sequence[str]) -> ResolvedModel | None:

@@ -124,9 +124,9 @@ def known_columns(stream: DataStream[Any]) -> list[tuple[str, LogicalType]]:
 
 
 def schema_of_fields(stream: DataStream[Any], fields: Sequence[Any]) -> Schema:
-    """The schema for a list of fields: ``col("a"), col("b").alias("c")`` by name or, if there are
-    no such names, by position; ``col("t").rowtime`` is the event time of the records and
-    ``col("p").proctime`` the processing time.
+    """The schema for a list of fields: columns by name, or by position if some names are unknown.
+    ``col("t").rowtime`` is the event time of the records, and ``col("p").proctime`` the processing
+    time.
 
     Raises:
         JobDefinitionError: there is no such column.

@@ -1,4 +1,5 @@
-"""Values that a column can hold although its type says no, such as a text that is too long."""
+"""Checks of values that Arrow accepts but the column's type forbids, such as a text that is too
+long."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class ElementError(JobExecutionError, TypeError, ValueError):
 
 
 def verify_values(row_type: RowType, elements: Sequence[Any], data: Any) -> None:
-    """Refuse values that Arrow takes and their types do not.
+    """Raise for values that Arrow accepts but the column's type forbids.
 
     Args:
         elements: the values as the program has them.

@@ -154,5 +154,5 @@ def _type_of(name: str, values: Sequence[Any]) -> LogicalType:
 
 
 def _item(value: Any) -> Any:
-    """A Python number for one of NumPy."""
+    """The value, converted to a Python number if it is a NumPy number."""
     return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value

@@ -304,7 +304,8 @@ class OperationTreeBuilder:
         return self._with_names(changed)
 
     def with_added_columns(self, fields: Fields, replace: bool) -> RelNode:
-        """All columns and others; with ``replace``, others replace columns of the same name."""
+        """All columns and the given ones; with ``replace``, a given column replaces the column
+        of the same name."""
         added = {_name(item): item for item in self._items(fields)}
         columns = self._rows.row_type.names
         twice = [name for name in added if name in columns]

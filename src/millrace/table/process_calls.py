@@ -114,5 +114,6 @@ class PartitionedTable:
         return self.process("TO_CHANGELOG", *arguments)
 
     def from_changelog(self, *arguments: Any) -> Any:
-        """As `Table.from_changelog`; updates may come without the row before, by the partition."""
+        """As `Table.from_changelog`; the partition columns are the key of updates, which may
+        come without UPDATE_BEFORE rows."""
         return self.process("FROM_CHANGELOG", *arguments)

@@ -164,7 +164,8 @@ class ProgramTables:
         return self._of_columns(row_type, schema or Schema(), access, "dataframe", not streaming)
 
     def _of_expressions(self, rows: list[Expression], schema: Declared) -> Table:
-        """One row per expression, which is a row itself, cast to the row type if there is one."""
+        """A table with one row per expression; each expression is a row, and is cast to the row
+        type if one is declared."""
         row_type, data, kinds = elements_table([(True,)], ["_"])
         one = self._of_batch(row_type, data, kinds)
         if isinstance(schema, LogicalType):

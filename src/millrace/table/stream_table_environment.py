@@ -59,7 +59,7 @@ class StreamTableEnvironment(TableEnvironment):
         return StreamTableEnvironment(TableSession(settings, stream_execution_environment))
 
     def from_data_stream(self, data_stream: DataStream[Any], *fields_or_schema: Any) -> Table:
-        """A table of a stream's records, all inserted.
+        """A table of a stream's records; each record is an inserted row.
 
         Args:
             fields_or_schema: a `Schema`: its columns by name, computed ones, the records' event
@@ -193,7 +193,7 @@ class StreamTableEnvironment(TableEnvironment):
 
 
 def _target_columns(table: Table, schema: Schema) -> list[Expression]:
-    """What `Table.select` takes for the columns that the rows of a stream have."""
+    """Arguments for `Table.select` that make the columns of the stream's rows."""
     targets = [each for each in schema.columns if _is_written(each)]
     names = table.get_schema().get_field_names()
     if {each.name for each in targets} <= set(names):
@@ -222,7 +222,8 @@ def _is_no_former_row(row: Row) -> bool:
 
 
 def _made_of(type_info: TypeInformation[Any]) -> Callable[[Row], Any]:
-    """Converter from rows to the values of a type: tuples, or rows with its names."""
+    """Converter from rows to values of a record type: to tuples, or to rows with the type's
+    field names."""
     if isinstance(type_info, TupleTypeInfo):
         return tuple
     names = getattr(type_info, "get_field_names", lambda: None)()

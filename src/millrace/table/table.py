@@ -125,8 +125,8 @@ class Table(TableFrames, TablePicture, TableVersions):
         return self._made(self._operations.with_added_columns(fields, replace=False))
 
     def add_or_replace_columns(self, *fields: Expression) -> Table:
-        """All columns, where others replace columns of the same name or follow the existing
-        ones."""
+        """All columns and the given ones; a given column replaces a column of the same name, or
+        is appended."""
         return self._made(self._operations.with_added_columns(fields, replace=True))
 
     def rename_columns(self, *fields: Expression) -> Table:
@@ -284,7 +284,7 @@ class Table(TableFrames, TablePicture, TableVersions):
         return self._combined(right, exp.Except, every=False)
 
     def minus_all(self, right: Table) -> Table:
-        """The rows of this table, each equal row of the other table removing one."""
+        """The rows of this table, where each row of the other table removes one equal row."""
         return self._combined(right, exp.Except, every=True)
 
     # -- results -----------------------------------------------------------------------
@@ -375,8 +375,8 @@ class Table(TableFrames, TablePicture, TableVersions):
         return self.process("TO_CHANGELOG", *arguments)
 
     def from_changelog(self, *arguments: Expression) -> Table:
-        """The changes that the rows of this table, which are only inserted, tell of by their column
-        ``op``; it is not in the result.
+        """The changelog that the rows of this insert-only table describe; the column ``op`` has
+        each row's kind, and is not in the result.
 
         Args:
             arguments: those of ``FROM_CHANGELOG`` by name, such as
@@ -483,7 +483,8 @@ class GroupWindowedTable:
         self._window, self._called = window, called
 
     def group_by(self, *fields: Expression) -> WindowGroupedTable:
-        """Rows grouped by the window, which must be among the columns, and others."""
+        """Rows grouped by the window and optionally by columns, for ``select()`` with
+        aggregates."""
         return WindowGroupedTable(self._operations, self._made, fields, self._called, self._window)
 
 
@@ -521,7 +522,8 @@ class OverWindowedTable:
         self._operations, self._made, self._windows = operations, made, windows
 
     def select(self, *fields: Expression) -> Table:
-        """One row per row, with its columns and aggregates ``col("a").sum.over(col("w"))``."""
+        """The same number of rows, with columns and aggregates over a row's window:
+        ``col("a").sum.over(col("w"))``."""
         return self._made(self._operations.windowed(self._windows, fields))
 
 

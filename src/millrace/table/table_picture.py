@@ -12,7 +12,8 @@ __all__ = ["TablePicture", "ends"]
 
 
 class TablePicture:
-    """A query with a display. A bounded query runs for it, for its first rows only."""
+    """A query that a notebook displays: the first rows of a bounded query, which runs for this,
+    or a note for a stream."""
 
     _session: TableSession
     node: RelNode

@@ -206,7 +206,8 @@ class TableSession:
     def translated(
         self, nodes: Sequence[RelNode], planned: bool = False
     ) -> tuple[Translator, list[Transformation]]:
-        """`transformations`, with the knowledge of their changelog modes."""
+        """Like `transformations`, together with the translator, which knows the changelog mode
+        of each transformation."""
         # operators of streams do not say when they are done: a job has one mode
         self.env.set_runtime_mode(self._mode())
         roots = nodes if planned else self.optimized(nodes)

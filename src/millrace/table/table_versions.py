@@ -1,4 +1,5 @@
-"""`TableVersions`: a table as a history, for joins with the row that was valid at a time."""
+"""`TableVersions`: tables with several versions of a row, for joins with the version valid at a
+time."""
 
 from __future__ import annotations
 

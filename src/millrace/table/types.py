@@ -117,7 +117,7 @@ for _kind in (
 
 
 def to_arrow_type(data_type: DataType) -> pyarrow.DataType:
-    """The Arrow type of a type.
+    """The Arrow type for a column type.
 
     Example:
         >>> to_arrow_type(DataTypes.ARRAY(DataTypes.INT()))
@@ -127,7 +127,7 @@ def to_arrow_type(data_type: DataType) -> pyarrow.DataType:
 
 
 def from_arrow_type(arrow_type: pyarrow.DataType, nullable: bool = True) -> DataType:
-    """The type of an Arrow type.
+    """The column type for an Arrow type.
 
     Raises:
         JobDefinitionError: there is none.

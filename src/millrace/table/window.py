@@ -119,7 +119,7 @@ class TumbleWithSizeOnTime:
 
 
 class Slide:
-    """Overlapping windows of one length, one per slide."""
+    """Windows of one length that overlap; a new window starts after each slide."""
 
     @classmethod
     def over(cls, size: Expression) -> SlideWithSize:
@@ -219,7 +219,7 @@ class Over:
 
     @classmethod
     def order_by(cls, order_by: Expression) -> OverWindowPartitionedOrdered:
-        """Window over all rows, in an order: in a stream, by a time attribute."""
+        """Window over all rows, sorted by an expression: in a stream, by a time attribute."""
         return OverWindowPartitionedOrdered((), order_by)
 
     @classmethod

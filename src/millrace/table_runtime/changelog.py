@@ -25,7 +25,7 @@ _DELETE = 3
 
 
 class ToChangelogOperator(Operator):
-    """Makes an insert with a code of each change.
+    """Turns each change into an inserted row with an operation code.
 
     Args:
         row_type: columns of the result.
@@ -82,7 +82,7 @@ def _blanked(column: Any, where: Any) -> Any:
 
 
 class FromChangelogOperator(Operator):
-    """Makes a change of each insert, by its code.
+    """Turns each inserted row into a change of the kind that its operation code names.
 
     Args:
         row_type: columns of the result.

@@ -33,7 +33,7 @@ _INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
 
 @dataclass(frozen=True)
 class _Given:
-    """Numbers of rows in the log, and the function values of these rows."""
+    """Row numbers in the log, and the function values of these rows."""
 
     rows: Positions
     values: list[pa.Array]

@@ -186,7 +186,7 @@ class OverAggregateOperator(Operator):
     # -- time to live ------------------------------------------------------------------
 
     def _forget_expired(self, keys: list[pa.Array], count: int) -> None:
-        """Forget the partitions of new rows that have had no row for too long."""
+        """Forget the expired state of partitions before new rows of these partitions are added."""
         slots = np.unique(self._log.slots_of(keys, create=False, count=count))
         self._forget_rows(slots[slots >= 0])
         if self._spec.preceding is None:

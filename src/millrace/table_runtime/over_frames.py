@@ -88,8 +88,9 @@ class OverFrames:
         return first, np.maximum(last, first - 1)
 
     def _found(self, order: pa.Array | None, ascending: bool, distance: int, side: str) -> Numbers:
-        """For each row, the position in its partition of the row's value plus a distance. Rows
-        without a value get the positions of the rows without a value."""
+        """For each row, the sorted position at which its order value plus ``distance`` would be
+        inserted into its partition. A row with NULL gets the start or end of the partition's
+        NULL rows."""
         values, valid = _numbers(order)
         values = values if ascending else -values
         # in one line of numbers: by partition, and within it those with a value apart

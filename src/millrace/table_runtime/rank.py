@@ -199,7 +199,8 @@ class RankOperator(EndOfInput, WindowingOperator):
     def _ranked(
         self, rows: Positions, owners: Positions, slots: Positions, start: int | None = None
     ) -> _Ranked:
-        """Rows from a rank on, by partition and in order."""
+        """The rows with ranks from ``start`` on and within the result's range, sorted by
+        partition and rank."""
         if not rows.size:
             return _Ranked(rows, owners)
         spec, data = self._spec, self._log.take(rows)
@@ -263,7 +264,8 @@ class RankOperator(EndOfInput, WindowingOperator):
 
 
 def _among(ones: list[Positions], others: list[Positions]) -> npt.NDArray[np.bool_]:
-    """Flags of the distinct tuples of numbers that are among other tuples."""
+    """Flags of the tuples of numbers that also occur in a second list; the tuples of each list
+    are distinct."""
     if not ones[0].size or not others[0].size:
         return np.zeros(ones[0].size, np.bool_)
     if len(ones) == 1:

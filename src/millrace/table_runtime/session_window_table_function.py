@@ -135,5 +135,5 @@ class SessionWindowTableFunctionOperator(WindowingOperator):
 
 
 def _nothing_else(_into: Positions, _merged: Positions) -> None:
-    """Does nothing when sessions merge: rows are found by their times, in whichever session they
-    are."""
+    """Handler for merged sessions that does nothing, since the rows of a session are found by
+    their times."""

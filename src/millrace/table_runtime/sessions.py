@@ -175,7 +175,8 @@ class Sessions:
         return rows.take(np.argsort(ends, kind="stable"))
 
     def earliest_end(self, default: int) -> int:
-        """Last time of the session that ends first, or a time before that."""
+        """A lower bound for the last time of the session that ends first; ``default`` if there
+        are no sessions."""
         earliest = self._queue.earliest()
         return default if earliest is None else earliest
 

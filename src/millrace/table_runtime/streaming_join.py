@@ -208,8 +208,8 @@ class StreamingJoinOperator(EndOfInput):
     def _given(
         self, side: int, rows: Positions, owners: Positions, unknown: Flags
     ) -> tuple[Positions, Positions]:
-        """The pairs that are part of the result. The retraction of an expired row has no pair with
-        a stored row without matches, which came after the expiry."""
+        """The pairs that are part of the result: an expired row's retraction is not paired with
+        stored rows that have no matches."""
         never = unknown[owners] & (self._logs[side].column(_MATCHES)[rows] == 0)
         return rows[~never], owners[~never]
 

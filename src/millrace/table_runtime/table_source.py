@@ -96,9 +96,8 @@ def strategy_of_watermarks(watermark: bool, idle_timeout: int | None) -> Waterma
 
 
 def watermark_times(times: Any) -> Any:
-    """Event times for the strategy of ascending timestamps, so that it emits the watermarks of
-    an expression. Its watermark is 1 ms behind the highest time, while the expression's
-    watermarks are inclusive, as in Flink. NULL has no effect."""
+    """Event times plus 1 ms: the ascending-timestamps strategy then emits exactly the watermarks
+    of the table's expression."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

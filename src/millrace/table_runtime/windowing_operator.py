@@ -63,7 +63,7 @@ class WindowingOperator(Operator):
         raise NotImplementedError
 
     def earliest_end(self) -> int:
-        """Last wall clock time of the first waiting window, or a time before that. MAX_WATERMARK
+        """A lower bound for the last wall clock time of the first waiting window; MAX_WATERMARK
         if no window waits."""
         raise NotImplementedError
 

@@ -64,7 +64,7 @@ class ElementCodec:
         return objects
 
     def array(self, objects: Iterable[Any]) -> pa.Array:
-        """The array of such objects, as the reverse of `objects`."""
+        """The array made from objects that `objects` returned."""
         if not self._numbers:
             return pa.array(objects, self.arrow)
         return values_of_integers(pa.array(objects, pa.int64()), self.arrow)

@@ -77,7 +77,8 @@ class HeldValueAccumulator(ColumnAccumulator):
     def _running(
         self, raw: NDArray[Any], valid: NDArray[np.bool_], begins: Slots, carry: Columns
     ) -> NDArray[Any] | None:
-        """The value held after each row, undefined where there is none; None as in `running`."""
+        """The value held after each row, undefined where there is none; None if the accumulator
+        does not support `running`."""
         return None
 
     def value(self, slots: Slots, columns: Columns) -> pa.Array:
@@ -105,7 +106,7 @@ def integers_of(values: pa.Array) -> Any:
 
 
 def values_of_integers(values: pa.Array, arrow: pa.DataType) -> pa.Array:
-    """The values of such integers, as the reverse of `integers_of`."""
+    """Times, booleans and integers made from 64-bit integers, as the reverse of `integers_of`."""
     if pa.types.is_boolean(arrow):
         return values.cast(pa.int8()).cast(arrow)
     if pa.types.is_date32(arrow) or pa.types.is_time32(arrow):

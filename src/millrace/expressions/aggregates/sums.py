@@ -219,7 +219,8 @@ def _negated(low: Any, high: Any, rows: NDArray[np.bool_]) -> tuple[Any, Any]:
 
 
 def _add_limbs(columns: Columns, slots: Slots, low: Any, middle: Any, top: Any) -> None:
-    """Add numbers of 64 (unsigned), 32 (unsigned) and 64 bits to slots, which may repeat.
+    """Add numbers, each in three parts, to slots, which may repeat. The parts are the low 64 bits
+    (unsigned), the next 32 bits (unsigned) and the top 64 bits.
 
     Sums of 32 bits never overflow within a batch; what is over goes up.
     """

@@ -168,8 +168,8 @@ def _from_text(target: LogicalType, arrow: Any, session: SessionSettings, safe: 
 
 
 def _integers(datum: Datum, arrow: Any, parsed: Callable[[str], Any]) -> Datum:
-    """Integers of texts, by Arrow's parser if all texts are plain numbers; it would also accept
-    hexadecimal ones."""
+    """Integers of texts. Arrow's parser is used unless a text looks hexadecimal, which Arrow
+    would accept."""
     try:
         hexadecimal = pc.match_substring(datum, "x", ignore_case=True)
         if (hexadecimal if is_scalar(hexadecimal) else pc.any(hexadecimal)).as_py():

@@ -240,7 +240,8 @@ def _makers(site: CallSite) -> list[Callable[[Any], Any]]:
 
 
 def _object(site: CallSite, *datums: Datum) -> Datum:
-    """JSON objects of alternating keys and values; the clause NULL is NULL (or ABSENT)."""
+    """JSON objects of alternating keys and values. NULL values become null, unless the call says
+    ABSENT ON NULL."""
     makers, absent = _makers(site), _absent(site, JsonChoice.NULL)
 
     def made(*values: Any) -> str:
@@ -259,7 +260,7 @@ def _member(key: Any) -> str:
 
 
 def _array(site: CallSite, *datums: Datum) -> Datum:
-    """JSON arrays of the arguments; the clause NULL is ABSENT (or NULL)."""
+    """JSON arrays of the arguments. NULLs are left out, unless the call says NULL ON NULL."""
     makers, absent = _makers(site), _absent(site, JsonChoice.ABSENT)
 
     def made(*values: Any) -> str:

@@ -87,8 +87,8 @@ class Aggregation:
         return kind.with_nullable(True) if missing else kind
 
     def _value_type(self, each: AggregatePlaceholder | GroupingPlaceholder) -> LogicalType:
-        """Type of an aggregate's value: nullable without GROUP BY, since the input may have no
-        rows, but a group always has one."""
+        """Type of an aggregate's value. Without GROUP BY it is nullable, since there may be no
+        rows; with GROUP BY it may be NOT NULL, since each group has rows."""
         kind = each.output_type
         if isinstance(each, GroupingPlaceholder):
             return kind

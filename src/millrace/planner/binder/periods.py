@@ -1,4 +1,4 @@
-"""Predicates of periods: ``(begin, end) OVERLAPS (begin, length)``, ``PRECEDES`` and their kin."""
+"""Predicates of periods, such as ``(begin, end) OVERLAPS (begin, length)`` and ``PRECEDES``."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class RowPattern:
         return (name,) if name in self.names else self.subsets.get(name)
 
     def occurs(self, names: tuple[str, ...]) -> bool:
-        """Whether every match has a row of one of these variables; with no names: of any
+        """Whether every match has a row of one of these variables or, without names, of any
         variable."""
         return any(each.least for each in self.variables if not names or each.name in names)
 
@@ -127,7 +127,8 @@ def _check(
 
 
 def _is_greedy(variable: QuantifiedVariable) -> bool:
-    """Whether a variable takes as many rows as possible and the number of rows depends on them."""
+    """Whether a variable has a greedy quantifier with a variable number of rows, other than
+    ``?``."""
     bounds = (variable.least, variable.most)
     return not variable.reluctant and bounds != (0, 1) and variable.least != variable.most
 

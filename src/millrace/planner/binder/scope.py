@@ -65,7 +65,8 @@ class ScopeTable:
 
 @dataclass(frozen=True, slots=True)
 class FoundColumn:
-    """Result of resolving a name: a column, and the nested fields that the name goes on with."""
+    """Result of resolving a name: a column, and the rest of the name, which refers to its nested
+    fields."""
 
     expression: ResolvedExpression
     fields: tuple[str, ...]

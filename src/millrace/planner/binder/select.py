@@ -60,7 +60,8 @@ class BoundSelect:
     names: tuple[str, ...]
 
     def shown(self, rows: RelNode) -> RelNode:
-        """The given rows, after a LIMIT or not, without the columns that are not shown."""
+        """The given rows with only the columns of SELECT, without helper columns such as sort
+        keys."""
         width = len(self.names)
         if width == len(rows.row_type):
             return rows

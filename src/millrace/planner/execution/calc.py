@@ -141,9 +141,9 @@ def _translated(node: RelNode, translator: Translator) -> Transformation:
 
 
 def _gives(calc: FusedCalc, rows: Provenance, insert_only: bool) -> Provenance:
-    """Meaning of the result. A filter on inserted rows may change between two runs; column
-    values may not, nor may a filter on updates, since rows it let through could not be
-    retracted."""
+    """Meaning of the result, which decides the uids of later operators. A new version of the
+    query may change a filter on inserted rows, but not the column values. It may not change a
+    filter on updates either, since rows that the old filter let through could not be retracted."""
     columns = [rows.column(each) for each in calc.projections]
     if calc.condition is None:
         return rows.with_columns(columns)

@@ -69,8 +69,8 @@ def translate_join(node: Join, translator: Translator) -> Transformation:
 
 
 def _lateral(node: Join, translator: Translator) -> Transformation:
-    """A join with a table as of a time of the left row: event time needs versions, processing
-    time the current rows; a temporal table function determines which."""
+    """The operator of a temporal or look-up join. A time attribute in event time needs versions
+    of the right rows; processing time needs their current state."""
     found = snapshot_side(node)
     if found is None:
         raise node.refusal(

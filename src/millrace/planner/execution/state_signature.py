@@ -42,7 +42,7 @@ class Provenance:
         return tuple(self.columns[index] for index in positions)
 
     def column(self, expression: ResolvedExpression) -> str:
-        """Digest of an expression over the rows: the meaning of a column with its values."""
+        """Digest of an expression over the rows, which identifies the values of a column."""
         return expression_digest(expression, self.columns, self.session)
 
     def expression(self, expression: ResolvedExpression | None) -> str | None:
@@ -77,7 +77,7 @@ class Provenance:
         return replace(self, rows=origin, columns=tuple(columns))
 
     def filtered(self, condition: ResolvedExpression) -> Provenance:
-        """Meaning of those rows, all of them inserts, for which a condition is TRUE."""
+        """Meaning of the rows for which a condition is TRUE; all rows must be inserts."""
         return replace(self, filters=(*self.filters, self.column(condition)))
 
     def beside(self, right: Provenance) -> Provenance:

@@ -154,7 +154,8 @@ def versions_of(node: Join, side: SnapshotSide) -> tuple[SnapshotSide, tuple[int
 def _again(
     side: SnapshotSide, equal: dict[int, ResolvedExpression], keys: tuple[int, ...], width: int
 ) -> list[ResolvedExpression]:
-    """Conditions for equal columns that are not part of the primary key."""
+    """Equalities of the join that concern columns outside the primary key, as conditions to
+    check for each pair."""
     places = {
         column.index: width + place
         for place, column in enumerate(side.columns)

@@ -64,7 +64,7 @@ def equal_sides(
     part: ResolvedExpression, width: int
 ) -> tuple[ResolvedExpression, ResolvedExpression] | None:
     """The left and right expressions of an equality, both over the joined row; None if the
-    condition is no equality, or not one of values that are `equal_by_bytes`."""
+    condition is not such an equality, or if the types are not `equal_by_bytes`."""
     if not isinstance(part, Call) or part.function is not built_in.EQUALS:
         return None
     one, two = part.arguments
@@ -77,6 +77,7 @@ def equal_sides(
 
 
 def equal_by_bytes(one: LogicalType, two: LogicalType) -> bool:
-    """Whether values are equal exactly if they are equal in Arrow's columns. Joins compare
-    floating point numbers this way, as Flink does: NaN matches NaN, and -0.0 does not match 0.0."""
+    """Whether values of two types can be compared by their bytes in Arrow's columns. Joins
+    compare floating point numbers this way, as Flink does: NaN matches NaN, and -0.0 does not
+    match 0.0."""
     return bool(arrow_type(one) == arrow_type(two))

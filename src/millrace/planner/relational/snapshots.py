@@ -29,7 +29,8 @@ class SnapshotSide:
     conditions: tuple[ResolvedExpression, ...]
 
     def below(self) -> SnapshotSide | None:
-        """The same side over the input of a projection or filter; None if its rows are neither."""
+        """The same side over the input of its projection or filter; None if its top node is
+        neither of them."""
         rows = self.rows
         if isinstance(rows, Project):
             expressions = rows.expressions
@@ -59,8 +60,8 @@ class SnapshotSide:
         return side
 
     def computed_by(self, keys: tuple[int, ...]) -> SnapshotSide:
-        """The same side, where columns that repeat a key's expression refer to the key: a view
-        of the last row per expression has it in SELECT and in PARTITION BY."""
+        """The same side, where a column that repeats a key's expression refers to the key.
+        Example: a view that has the expression in SELECT and in PARTITION BY."""
         rows = self.rows
         if not isinstance(rows, Project):
             return self

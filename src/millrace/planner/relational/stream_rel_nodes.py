@@ -248,8 +248,8 @@ class Deduplicate(SingleRel):
 
 @dataclass(frozen=True)
 class VersionColumns:
-    """Arguments of a temporal table function: the positions of a table's time attribute and of
-    the key whose versions its rows are."""
+    """Arguments of a temporal table function: the positions of the time attribute and of the
+    key; rows with equal keys are versions of each other."""
 
     time: int
     key: int

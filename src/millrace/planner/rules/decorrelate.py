@@ -259,8 +259,8 @@ def _asking(
 def _beside(
     inner: Decorrelated, around: RelNode | None, also: Iterable[int] = ()
 ) -> tuple[Decorrelated, dict[int, int]]:
-    """The query joined to each distinct row of the outer columns it reads, which become its keys
-    whatever the predicates are; and the position of each outer column in the result."""
+    """The query joined with each distinct row of the outer columns that it reads, and the
+    position of each outer column in the result. The outer columns become the query's keys."""
     if inner.empty is not None:
         return _beside_each(inner, around, also)
     asking, read = _asking(inner, around, also)
@@ -439,8 +439,8 @@ def _aggregate(rows: Aggregate, around: RelNode | None) -> Decorrelated:
 def _aggregate_of_each(
     rows: Aggregate, inner: Decorrelated, around: RelNode | None
 ) -> Decorrelated:
-    """An aggregate whose value over no rows only its accumulators know. It groups by the outer
-    columns; the row that stands for no rows is not counted."""
+    """An aggregate per row of the outer columns, for aggregate functions whose value over no
+    rows only an accumulator knows. A placeholder row stands for no rows, and is not counted."""
     width = len(inner.rows.row_type)
     marked = (*map(inner.rows.field, range(width)), _TRUE)
     names = unique_names((*inner.rows.row_type.names, "$found"))
@@ -552,8 +552,8 @@ def joined_condition(
 
 
 def outer_fields(expression: ResolvedExpression) -> ResolvedExpression:
-    """The expression with references to the outer row as fields, and references further out one
-    level nearer."""
+    """The expression with references to the outer row replaced by fields; the levels of
+    references to queries further out decrease by one."""
     if isinstance(expression, OuterReference):
         if expression.level == 1:
             return FieldReference(expression.index, expression.type, expression.name)
@@ -563,8 +563,8 @@ def outer_fields(expression: ResolvedExpression) -> ResolvedExpression:
 
 
 def nearer(rows: RelNode) -> RelNode:
-    """A subquery after its merge into the outer query: references to outer queries beyond that
-    one have a level lower by one."""
+    """The rows of a subquery that has been merged into its outer query: the levels of references
+    to queries further out decrease by one."""
     for level in (2, 3):
         if has_outer(rows, level):
             rows = map_outer(rows, level, lambda each: replace(each, level=each.level - 1))

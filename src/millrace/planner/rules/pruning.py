@@ -102,8 +102,8 @@ def _model_predict(node: ModelPredict, columns: list[int]) -> Pruned:
 
 
 def _rank(node: Rank, columns: list[int]) -> Pruned:
-    """The node without its rank column if nobody reads it: then a row that only changes its rank
-    does not change."""
+    """The node without its rank column if no node above reads the column. Then a row whose rank
+    changes is not emitted again."""
     number = len(node.input.row_type)
     read = [*columns, *node.partition, *(key.index for key in node.order), *(node.window or ())]
     inner, places = _pruned(node.input, [index for index in read if index != number])

@@ -259,7 +259,8 @@ class FrameBound(exp.Expression):
 
 
 class NamedWindow(exp.Expression):
-    """``w AS (...)`` of a WINDOW clause: Identifier and WindowSpecification."""
+    """``w AS (...)`` of a WINDOW clause: ``this`` is an Identifier, ``expression`` a
+    WindowSpecification."""
 
     arg_types: ClassVar[_Arguments] = {"this": True, "expression": True}
 
@@ -281,7 +282,7 @@ class Hint(exp.Expression):
 
 
 class HintOption(exp.Expression):
-    """``'key'='value'`` in a hint: Literals."""
+    """``'key'='value'`` in a hint: ``this`` and ``expression`` are Literals."""
 
     arg_types: ClassVar[_Arguments] = {"this": True, "expression": True}
 
@@ -410,7 +411,8 @@ class PatternQuantifier(exp.Expression):
 
 
 class PatternSubset(exp.Expression):
-    """``AB = (A, B)``: Identifier and Identifiers."""
+    """``AB = (A, B)``: ``this`` is an Identifier, ``expressions`` are the Identifiers in
+    brackets."""
 
     arg_types: ClassVar[_Arguments] = {"this": True, "expressions": True}
 

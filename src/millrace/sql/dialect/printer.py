@@ -131,8 +131,8 @@ def _binary(sign: str) -> _Printer:
 
 
 def _right(node: exp.Expr) -> str:
-    """Text of a right operand, with ``NOT`` in front: ``a IS NOT NULL`` behind an operator would
-    take the whole left side as its operand."""
+    """Text of an operand on the right of an operator. A negation is printed with ``NOT`` in
+    front, because the parser would read ``x = a IS NOT NULL`` as ``(x = a) IS NOT NULL``."""
     return f"NOT {to_sql(node.this)}" if isinstance(node, exp.Not) else to_sql(node)
 
 
@@ -164,7 +164,8 @@ _NEGATED: dict[type[exp.Expr], tuple[str, str]] = {
 
 
 def _not(node: exp.Not) -> str:
-    """Text of a negation: ``a IS NOT NULL`` binds as strongly as the predicate itself."""
+    """Text of a negation, with ``NOT`` inside predicates (``a IS NOT NULL``), where it binds as
+    strongly as the predicate."""
     predicate = node.this
     inner = predicate.this if isinstance(predicate, exp.Escape) else predicate
     words = _NEGATED.get(type(inner))

@@ -37,8 +37,8 @@ class CallBuilder:
 
 
 def given(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments before the first that is None; ``==`` of expressions would make a new
-    expression."""
+    """The arguments before the first None. (Compared by identity: ``==`` on an expression would
+    build a new expression.)"""
     return tuple(takewhile(lambda each: each is not None, arguments))
 
 

@@ -31,7 +31,7 @@ _CALL = 8
 
 
 def _operand(node: exp.Expr, kind: type[exp.Expr], right: bool = False) -> exp.Expr:
-    """An operand, in brackets where they matter."""
+    """The operand of an operator, in brackets if the precedence of the operators requires them."""
     inner, outer = _PRECEDENCE.get(type(node), _CALL), _PRECEDENCE[kind]
     chained = type(node) is kind and issubclass(kind, exp.Connector)
     loose = inner < outer or (inner == outer and not chained and (right or outer in (4, 7)))

@@ -40,7 +40,7 @@ class TemporalFunctions(CallBuilder):
         return self._made(cast_node(self.node, TimestampType(3)))
 
     def extract(self, time_interval_unit: Any) -> Self:
-        """A part of a time: ``TimeIntervalUnit.DAY``."""
+        """A part of a time, such as the day for ``TimeIntervalUnit.DAY``."""
         unit = unit_node(time_interval_unit.name)
         return self._made(call_node("EXTRACT", [unit, self.node]))
 
@@ -61,12 +61,12 @@ class TemporalFunctions(CallBuilder):
 
     @property
     def start(self) -> Self:
-        """Start of a window, which is part of it."""
+        """Start of a window, inclusive."""
         return self._property("START")
 
     @property
     def end(self) -> Self:
-        """End of a window, which is part of the next one."""
+        """End of a window, exclusive: the end is part of the next window."""
         return self._property("END")
 
     @property

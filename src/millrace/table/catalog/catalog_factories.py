@@ -38,7 +38,7 @@ class CatalogFactory(ABC):
 
     @abstractmethod
     def create(self, name: str, default_database: str, options: Mapping[str, str]) -> Catalog:
-        """The catalog; all the required options are there."""
+        """Create the catalog; the caller has checked that ``options`` has all required options."""
 
 
 class _InMemory(CatalogFactory):
@@ -77,7 +77,7 @@ CATALOGS: Plugins[CatalogFactory] = Plugins(
 
 
 def catalog_of(name: str, options: Mapping[str, str]) -> Catalog:
-    """The catalog with these options.
+    """The catalog that these options of CREATE CATALOG describe.
 
     Raises:
         JobDefinitionError: the option ``type`` is missing, or names none.

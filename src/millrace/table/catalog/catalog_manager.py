@@ -229,7 +229,8 @@ class CatalogManager:
     # -- functions ---------------------------------------------------------------------
 
     def function(self, path: Sequence[str]) -> CatalogFunction | None:
-        """A user's function: a temporary one, or one of a catalog."""
+        """The user's function with a name: a system function, a temporary function or one of a
+        catalog; None if there is none."""
         if len(path) == 1 and path[0].lower() in self.system_functions:
             return self.system_functions[path[0].lower()]
         name = self.qualified(path)

@@ -303,7 +303,8 @@ class CatalogView(CatalogBaseTable):
         return {}
 
     def get_unresolved_schema(self) -> Schema:
-        """Columns of a view of a `Table`; those of a text are known when the view is used.
+        """Columns of a view made from a `Table`; columns of a view made from SQL text become known
+        when the view is used.
 
         Raises:
             JobDefinitionError: it is of a text.

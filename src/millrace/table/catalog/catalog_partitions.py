@@ -65,7 +65,8 @@ class CatalogPartitions(ABC):
     def get_partition(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> CatalogPartition:
-        """A partition; one that only the connector knows has no properties.
+        """A partition with its properties, which are empty for a partition that the catalog does
+        not store and the connector has found.
 
         Raises:
             CatalogError: there is no such table or partition.

@@ -66,7 +66,8 @@ def name_hint(name: str, names: Iterable[str]) -> str:
 
 
 def plugin_hint(name: str, plugins: Plugins[Any]) -> str:
-    """`name_hint` for what installed packages may add to."""
+    """`name_hint` for names of plugins, with the entry point group under which installed
+    packages add more."""
     hint = name_hint(name, plugins)
     if hint.endswith("?"):
         return hint
@@ -88,7 +89,8 @@ def _last(name: object) -> str:
 def missing_option(
     owner: str, key: str, options: Iterable[str], values: Iterable[str]
 ) -> CatalogError:
-    """Error for a missing required option, with a misspelt one that may stand for it.
+    """Error for a missing required option; if a given option has a similar name, the error suggests
+    a misspelling.
 
     >>> str(missing_option("a table", "connector", ["conector"], ["kafka", "print"]))
     "a table needs the option 'connector'; did you mean it by 'conector'?"

@@ -45,7 +45,7 @@ class FileCatalog(GenericInMemoryCatalog):
         self._read_file()
 
     def _read_file(self) -> None:
-        """Replace the content by that of the file."""
+        """Replace this catalog's content by the content of the file."""
         super().__init__(self.name, self.default_database)
         self._loading = True
         self._seen = self._text()

@@ -1,4 +1,5 @@
-"""Functions of catalogs, made by `udf`: registered, or imported by name."""
+"""Python functions of catalogs: either a registered function object, or one imported by its
+name."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ __all__ = ["function_of", "made_function"]
 
 
 def function_of(function: CatalogFunction) -> UserDefinedFunctionWrapper:
-    """The function with a name in a catalog.
+    """The Python function of a catalog function, imported if the catalog stores only its name.
 
     Raises:
         CatalogError: there is no such module or attribute, or it was not made by `udf` or `udtf`.

@@ -1,4 +1,4 @@
-"""`scorer_of`: models of their providers: Python objects, and Spark ML models."""
+"""`scorer_of`: Python functions that call models, for the providers ``python`` and ``spark``."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def _needed(name: str, options: Mapping[str, str], key: str) -> str:
 
 
 def _imported(name: str, path: str, method: str) -> Any:
-    """The object in a module, or the result of a function or class in it; models may be
-    callable."""
+    """The model object that a path ``module:name`` names; a function or class without the
+    model's method is called to create the model."""
     module, _, attribute = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), attribute)

@@ -47,7 +47,8 @@ class ObjectPath(NamedTuple):
         return f"{self.database}.{self.name}"
 
     def compare_to(self, other: ObjectPath) -> int:
-        """-1, 0 or 1: whether it sorts before, with or after another path by full name."""
+        """-1, 0 or 1, if this path's full name sorts before, is equal to, or sorts after another
+        path's."""
         mine, its = self.get_full_name(), other.get_full_name()
         return (mine > its) - (mine < its)
 

@@ -244,7 +244,8 @@ class Constraint(ABC):
         """The constraint as a schema prints it."""
 
     def is_enforced(self) -> bool:
-        """Whether rows are checked: never, because the owner of the data guarantees it."""
+        """Whether rows are checked against the constraint: always False, since the owner of the
+        data guarantees the constraint."""
         return False
 
 

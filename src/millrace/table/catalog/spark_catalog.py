@@ -1,4 +1,4 @@
-"""A catalog over Spark's: its tables and views are bounded tables here."""
+"""`SparkCatalog`: makes the tables and views of Spark's catalog available as bounded tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class SparkCatalog(Catalog):
 
 
 def _spark() -> Any:
-    """The module that asks Spark, imported on demand because it imports pyspark."""
+    """The module that queries Spark's catalog; imported only on use, because it imports pyspark."""
     from millrace.spark import session_catalog
 
     return session_catalog

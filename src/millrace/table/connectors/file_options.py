@@ -66,7 +66,8 @@ def bulk_sink(
     options: OptionValues,
     ordinal: int = 0,
 ) -> Sink[Any]:
-    """Sink of files that end with each checkpoint, unless files of several are joined.
+    """Sink of files that are finished at each checkpoint; with compaction, files of several
+    checkpoints are joined.
 
     Args:
         ordinal: of the sink in its job.
@@ -85,7 +86,8 @@ def row_sink(
     options: OptionValues,
     ordinal: int = 0,
 ) -> Sink[Any]:
-    """Sink of files of lines, which end with each checkpoint unless options differ.
+    """Sink of files of lines; each file is finished at a checkpoint, unless the options set sizes
+    or times for this.
 
     Args:
         ordinal: of the sink in its job.

@@ -107,7 +107,8 @@ def _name(table: ResolvedTable, options: OptionValues) -> str:
 
 
 def _catalog(options: OptionValues) -> dict[str, str]:
-    """Properties for pyiceberg; its own configuration has the rest."""
+    """Catalog properties for pyiceberg from the table's options; pyiceberg takes other
+    properties from its own configuration."""
     given = {"name": options.get(CATALOG), "type": options.get(TYPE)}
     given |= {"uri": options.get(URI), "warehouse": options.get(WAREHOUSE)}
     given |= {

@@ -1,4 +1,4 @@
-"""Marks of written partitions: a file in the directory once its rows are visible.
+"""Success files of partitions: an empty file in a directory says that new rows are visible there.
 
 Flink docs: "FileSystem SQL Connector", Partition Commit: policy ``success-file``.
 """

@@ -17,7 +17,8 @@ __all__ = ["partitions_of_files", "replaced_files"]
 def replaced_files(
     path: str, table: ResolvedTable, partition: tuple[tuple[str, str], ...]
 ) -> Callable[[], None]:
-    """Action that deletes the current files, in the partitions that then have new ones.
+    """Action for the end of an INSERT OVERWRITE: deletes the old files of each partition that has
+    got new files.
 
     A table without partitions, and a partition whose columns are all given, is replaced by what
     there is then, if there is nothing, too.

@@ -16,7 +16,8 @@ __all__ = ["table_of_query"]
 
 
 def table_of_query(session: TableSession, statement: CreateTable) -> tuple[CatalogTable, RelNode]:
-    """The table with the columns of a statement and those of its query, and the query.
+    """The table of CREATE TABLE ... AS, with the statement's and the query's columns; and the
+    query.
 
     Columns that the statement declares come first; one of the name of a column of the query has
     the declared type, to which the query's values are cast.

@@ -106,8 +106,8 @@ def execute_statement(session: TableSession, statement: Statement) -> TableResul
 
 
 def _position(statement: Statement, name: str) -> TextPosition | None:
-    """Position of a name: as the statement's object, or as the last such word, because a column
-    is declared before a key or a watermark names it; or as an option."""
+    """Position of a name in a statement, for an error: the statement's object, or else the last
+    equal word, or else the last equal option."""
     at = statement.position
     written = "" if at is None else statement.text[at.start : at.end].replace("`", "")
     if written.rpartition(".")[2].strip().lower() == name:

@@ -45,7 +45,7 @@ LEGACY = ConfigOptions.key("avro.timestamp_mapping.legacy").boolean_type().defau
 
 
 class AvroMessageFormat(MessageFormat):
-    """Records without a schema of their own: it follows from the table's columns."""
+    """Avro records without a schema in the message: the schema follows from the table's columns."""
 
     options = (ENCODING, LEGACY)
     text = False
@@ -86,7 +86,7 @@ _CLIENT = (
 
 
 class RegistryFormat(MessageFormat):
-    """Records after the id of their schema in a registry.
+    """Avro records with a schema in a registry; each message begins with the id of its schema.
 
     Attributes:
         identifier: the value of the option ``format``.

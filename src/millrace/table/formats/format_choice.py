@@ -50,7 +50,7 @@ def format_options(
     keys: Iterable[str],
     known: Mapping[str, Sequence[ConfigOption[Any]]] | None = None,
 ) -> list[ConfigOption[Any]]:
-    """The options of a table's formats, with the prefixes of their keys.
+    """The options of all formats that a table names; their keys begin with the format's prefix.
 
     Args:
         keys: the options that name formats: ``format``, ``key.format``, ``value.format``.
@@ -107,7 +107,7 @@ class FormatChoice:
         return self.format.metadata_reader(key, self._read)
 
     def deserializer(self, physical: RowType, wanted: Sequence[str]) -> DeserializationSchema[Any]:
-        """Deserializer to rows with the wanted ones of the physical columns."""
+        """Deserializer of messages to rows that contain only the wanted physical columns."""
         return self.format.deserializer(physical, wanted, self._read)
 
     def has_empty_messages(self, physical: RowType) -> bool:

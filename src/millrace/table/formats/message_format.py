@@ -78,7 +78,7 @@ class MessageFormat(ABC):
     def deserializer(
         self, physical: RowType, wanted: Sequence[str], read: Read
     ) -> DeserializationSchema[Any]:
-        """Deserializer to rows with the wanted ones of the physical columns."""
+        """Deserializer of messages to rows that contain only the wanted physical columns."""
 
     @abstractmethod
     def serializer(self, columns: RowType, read: Read) -> SerializationSchema[Any]:

@@ -173,8 +173,8 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         self.is_table_aggregate = is_table_aggregate
 
     def _own_result_type(self, func: Any, is_table_aggregate: bool) -> Declared:
-        """The result of ``get_result_type()``, or the type of the type hints, which also give
-        the argument types."""
+        """The result type from ``get_result_type()`` or, without this method, from type hints;
+        hints also set the argument types if none are declared."""
         own = getattr(type(func), "get_result_type", None)
         if own is not None and not getattr(own, "is_refusal", False):
             declared: Declared = func.get_result_type()
@@ -218,7 +218,7 @@ def udaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make an aggregate function callable in statements; a decorator, or a call.
+    """Make an aggregate function callable in statements; usable as a decorator or as a function.
 
     Args:
         f: an `AggregateFunction`; or, unless ``func_type`` is ``general``, a function of columns.
@@ -254,7 +254,8 @@ def udtaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make a table aggregate function callable by `Table.flat_aggregate`.
+    """Make a table aggregate function callable by `Table.flat_aggregate`; usable as a decorator or
+    as a function.
 
     Args:
         f: a `TableAggregateFunction`; None: what is returned is a decorator.

@@ -183,7 +183,7 @@ def udptf(
     deterministic: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Make a process table function callable in statements; a decorator, or a call.
+    """Make a process table function callable in statements; usable as a decorator or as a function.
 
     Args:
         f: a `ProcessTableFunction`, or a function, which has no timers; None: what is returned is a

@@ -125,7 +125,7 @@ def udf(
     func_type: str = "general",
     udf_type: str | None = None,
 ) -> Any:
-    """Make a function callable in statements; a decorator, or a call.
+    """Make a function callable in statements; usable as a decorator or as a function.
 
     Args:
         f: a function, perhaps a coroutine (``async def``), a `ScalarFunction` or an

@@ -90,7 +90,7 @@ def udtf(
     deterministic: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Make a table function callable in statements; a decorator, or a call.
+    """Make a table function callable in statements; usable as a decorator or as a function.
 
     Args:
         f: a function or a `TableFunction`, which yields rows, or gives a list of them; None: what
