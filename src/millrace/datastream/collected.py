@@ -110,7 +110,8 @@ class JobBuilder(Protocol):
 def collect(
     env: JobBuilder, transformation: Transformation, name: str | None
 ) -> CloseableIterator[Any]:
-    """Run the job that ends (also) in ``transformation`` and iterate over its records."""
+    """Run the job, with ``transformation`` as an additional sink, and iterate over the records
+    of this sink."""
     iterator: CloseableIterator[Any] = CloseableIterator()
     env.add_result_handler(transformation, iterator)
     env.add_sink_transformation(transformation)

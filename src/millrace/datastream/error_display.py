@@ -37,8 +37,8 @@ def _show(kind: type[BaseException], error: BaseException, trace: TracebackType 
 
 
 def _without_ours(error: MillraceError) -> str:
-    """Text of the error, and of its causes only the user's part; the rest would be screens of
-    py4j's and Java's frames."""
+    """Text of the error and of its causes in the user's code, without the many frames of
+    millrace, py4j and Java."""
     report = traceback.TracebackException.from_exception(error)
     part = report
     while True:

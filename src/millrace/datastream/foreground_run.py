@@ -43,8 +43,8 @@ def run_beside(client: EmbeddedJobClient) -> JobExecutionResult:
 
 @contextmanager
 def _pythons_own_interrupt() -> Iterator[None]:
-    """Context with Python's own handling of Ctrl-C: PySpark's handler would cancel all Spark
-    jobs before the reason is known. A handler of the user's stays."""
+    """Context in which Python's own handler of Ctrl-C replaces PySpark's, which would cancel all
+    Spark jobs before the reason is known. A handler of the user stays."""
     before = signal.getsignal(signal.SIGINT)
     of_spark = str(getattr(before, "__module__", "")).startswith("pyspark.")
     if not of_spark or current_thread() is not main_thread():

@@ -211,7 +211,8 @@ class JobLauncher:
         return EmbeddedJobClient(manager)
 
     def _require_place(self) -> None:
-        """Refuse to run on Spark what is run where jobs are to run without it."""
+        """Raise JobDefinitionError if a job would run on Spark although ``run_local`` is in
+        force."""
         if self.executor is None and JobLauncher.current().executor is not None:
             raise JobDefinitionError(
                 "this environment was made before run_local(), so its job would run on Spark: "

@@ -148,7 +148,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self._checkpoint_config.get_checkpoint_interval()
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """Guarantee of state after a failure."""
+        """Guarantee for state after a failure: exactly once or at least once."""
         return self._checkpoint_config.get_checkpointing_mode()
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
@@ -232,7 +232,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         return self._configuration.get(flink_options.BUFFER_TIMEOUT).to_millis()
 
     def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
-        """Guarantee of state after a failure."""
+        """Guarantee for state after a failure: exactly once or at least once."""
         return self.get_checkpointing_mode()
 
     # -- sources -----------------------------------------------------------------------

@@ -117,9 +117,9 @@ class PendingFile(io.RawIOBase):
         the flush at the end does not block others."""
 
     def sync(self, also: Sequence[str] = ()) -> None:
-        """Make the written data durable, and at the same time files that were written without
-        durability, and directories with their names. Without effect where complete files are
-        always durable."""
+        """Make the written data durable, together with files that were written without
+        durability (``also``), and the directory entries of all of them. Without effect where
+        complete files are always durable."""
 
     @abstractmethod
     def complete(self, exclusive: bool = False) -> int:
@@ -264,8 +264,8 @@ class FileSystem(ABC):
         """
 
     def sync(self, locations: Sequence[str]) -> None:
-        """Make files that were written without durability durable, all at once, and directories
-        with their names. Without effect where complete files are always durable."""
+        """Make files durable that were written without durability, all at once, including their
+        directory entries. Without effect where complete files are always durable."""
 
     @abstractmethod
     def write_if(self, location: str, data: bytes, version: Version | None) -> Version | None:
@@ -291,8 +291,8 @@ class FileSystem(ABC):
 
     @abstractmethod
     def uploads(self, directory: str) -> Iterator[UploadStatus]:
-        """Uploads below a directory that are neither complete nor discarded, such as dead
-        processes leave. Empty where the storage cannot list uploads and expires them itself."""
+        """Uploads below a directory that are neither complete nor discarded, for example uploads
+        of dead processes. Empty where the storage cannot list uploads and expires them itself."""
 
     @abstractmethod
     def abort(self, token: str) -> None:
@@ -321,8 +321,8 @@ class FileSystem(ABC):
         *,
         exclusive: bool = False,
     ) -> int:
-        """Write these pieces as a private file that appears whole under its name; returns its size
-        in bytes.
+        """Write ``chunks`` as a private file that appears whole under its name; returns its size in
+        bytes.
 
         Raises:
             FileExistsError: there is a file of that name, and this was to be the first.

@@ -20,14 +20,14 @@ _TOO_YOUNG_S = 60.0
 
 
 class ScratchDirectory:
-    """A directory of this process that lasts as long as the process; directories of the same kind
-    of killed processes are deleted first.
+    """A directory that lasts as long as this process. Its creation also deletes directories of the
+    same kind that killed processes have left.
 
     Args:
-        kind: what the name begins with.
+        kind: name of the kind of directory, such as its purpose.
 
     Attributes:
-        path: of an empty directory in it.
+        path: path of an empty directory in it.
     """
 
     def __init__(self, kind: str) -> None:

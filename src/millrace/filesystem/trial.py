@@ -16,8 +16,8 @@ _CLAIM = "claim"
 
 
 class StorageTrial:
-    """Files in a directory of their own below the tried one. The process that begins the trial also
-    ends it; others take part between. All methods but `end` raise OSError.
+    """Files in a directory of their own below the tried directory. One process begins and ends the
+    trial; other processes take part in the meantime. All methods but `end` raise OSError.
 
     Args:
         place: the trial's directory, as `begin` made it.

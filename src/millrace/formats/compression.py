@@ -96,7 +96,8 @@ class _Owning(io.RawIOBase):
 
 
 class _Counted(io.RawIOBase):
-    """A wrapper that counts bytes, which gives a stream without seek and tell a position."""
+    """A wrapper of a stream without seek and tell; it counts the bytes read, so that their
+    position is known."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -115,7 +115,8 @@ class CsvParser:
         self._batch = []
 
     def pass_over(self, error: MalformedRecordError, whole: bool) -> MalformedRecordError:
-        """Skip the last batch, a single malformed record: its whole text, or its first line.
+        """Skip the last batch, which is a single malformed record: its whole text, or only its
+        first line.
 
         A quote that is never closed makes one record of all that follows, so there is no telling
         how many lines belong to a record that cannot be parsed.

@@ -124,8 +124,8 @@ def _refusal(element: Any, replaced: Any, error: Exception) -> str:
 
 
 def _culprit(value: Any) -> tuple[str, Any]:
-    """Path to the innermost part that cannot be written, and that part; the value itself must
-    not be writable."""
+    """Path to the innermost part of a value that cannot be written, and that part. The whole
+    value must be one that cannot be written."""
     if isinstance(value, Row):
         value = list(value) if value._fields is None else value.as_dict()
     parts: list[tuple[str, Any]] = []

@@ -69,14 +69,14 @@ def _without_zone(values: Sequence[Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FieldReading:
-    """Reading of one field."""
+    """Rules for the reading of one field of JSON objects."""
 
     decoded: Any
-    """What msgspec makes of it."""
+    """Type that msgspec decodes the field to."""
     convert: Convert | None = None
-    """Makes the value of that, unless it is null; None: it is the value."""
+    """Conversion of the decoded value, unless it is null; None if no conversion is needed."""
     is_exact: Callable[[Sequence[Any]], bool] = _never
-    """Whether a column of the field's type would give back just these values."""
+    """Whether a column of the field's type returns exactly these values."""
 
 
 def without_utc(text: str) -> str:
@@ -96,8 +96,8 @@ def readings_of(row_type: RowTypeInfo, strict: bool) -> list[FieldReading] | Non
 
 
 def struct_of(names: Sequence[str], fields: Sequence[FieldReading], strict: bool) -> type:
-    """Struct type for an object, with the attributes f0, f1 and so on. Its values are in no
-    cycle, so the garbage collector need not track it."""
+    """Struct type for an object, with the attributes f0, f1 and so on. The garbage collector
+    does not track its instances, because they are in no cycle."""
     attributes = [f"f{index}" for index in range(len(names))]
     optional = [field.decoded | None for field in fields]
     members: list[Any] = (
@@ -110,8 +110,8 @@ def struct_of(names: Sequence[str], fields: Sequence[FieldReading], strict: bool
 
 
 def column_reader(index: int) -> Callable[[Sequence[Any]], list[Any]]:
-    """Function that reads one attribute of many structs of the same type. The attribute is part of
-    its code, which Python specialises for the type: that halves the time.
+    """Function that reads one attribute of many structs of the same type. The attribute is fixed in
+    the function's code, which Python specialises for the type: that halves the time.
 
     >>> pair = struct_of(["word", "n"], [FieldReading(str), FieldReading(int)], strict=True)
     >>> column_reader(1)([pair("to", 2), pair("be", 3)])

@@ -81,7 +81,7 @@ class JsonRowSerializationSchema(SerializationSchema[Row]):
         def with_type_info(
             self, type_info: TypeInformation[Any]
         ) -> JsonRowSerializationSchema.Builder:
-            """The type of the rows."""
+            """Set the type of the rows."""
             self._type_info = type_info
             return self
 
@@ -224,7 +224,7 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         def type_info(
             self, type_info: TypeInformation[Any]
         ) -> JsonRowDeserializationSchema.Builder:
-            """The type of the rows."""
+            """Set the type of the rows."""
             self._type_info = type_info
             return self
 
@@ -253,8 +253,8 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             return self
 
         def table(self, columns: RowType) -> JsonRowDeserializationSchema.Builder:
-            """The columns of the table that gets the rows, with the names of the fields: nearly
-            all messages are then read in columns, including decimals."""
+            """Set the columns of the table that gets the rows, with the names of the fields.
+            Nearly all messages are then read in columns, including decimals."""
             self._table = columns
             return self
 

@@ -1,4 +1,5 @@
-"""Lines of a stream in big blocks: no call per line, and no line of unlimited length."""
+"""Lines of a stream, read in big blocks without a call per line, and with a limit on the length
+of a line."""
 
 from __future__ import annotations
 

@@ -87,7 +87,8 @@ class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
 
 
 def _stored_names(names: Sequence[str], available: Sequence[str]) -> dict[str, str]:
-    """Spelling in the file of the columns that differ from it only in case."""
+    """The file's spelling of each requested column whose name differs from the file's only in
+    case."""
     found = {name.lower(): name for name in available}
     pairs = ((name, found.get(name.lower(), name)) for name in names)
     return {name: stored for name, stored in pairs if stored != name and name not in available}

@@ -36,12 +36,12 @@ def type_in_files(row_type: RowType) -> RowType:
 
 
 class RowTypeBulkWriter(BulkWriter[Any]):
-    """Passes columns of exactly a table's types to another writer: decimals are rounded to the
-    scale of their column, and points in time are kept as such.
+    """Passes columns with exactly a table's types to another writer: decimals are rounded to the
+    scale of their column, and points in time stay points in time.
 
     Args:
-        writer: takes columns.
-        maker: the class that declares columns, for messages.
+        writer: writer that takes the columns.
+        maker: name of the class that declares the columns, for error messages.
     """
 
     def __init__(self, row_type: RowType, writer: BulkWriter[Any], maker: str) -> None:

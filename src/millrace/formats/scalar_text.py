@@ -133,7 +133,7 @@ def _instant(text: str) -> Instant:
 
 
 def _decimal(value: Any) -> str:
-    """All digits of the number, unless these would be a text of megabytes."""
+    """All digits of the number; in exponent notation if the digits would fill megabytes."""
     number = Decimal(value)
     return f"{number:f}" if abs(number.adjusted()) < _MOST_DIGITS else str(number)
 

@@ -12,7 +12,8 @@ _TOO_LARGE = 2.0**128 - 2.0**103
 
 
 def single_precision(value: Any) -> float:
-    """The number, if it is within the range of four bytes; writers of formats would write infinity.
+    """The number, if a float of four bytes can hold it; for larger numbers, writers of formats
+    would write infinity.
 
     >>> single_precision(7), single_precision(float("inf"))
     (7.0, inf)

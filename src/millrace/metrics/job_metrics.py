@@ -267,7 +267,8 @@ def _number_or_text(value: Any) -> float | str:
 
 
 def _histogram(value: Any) -> HistogramValue | None:
-    """Figures of a distribution; in stored details they are plain data."""
+    """Figures of a distribution, which is a `Summary` or, in stored details, a mapping; None for
+    other values."""
     if isinstance(value, Summary):
         return HistogramValue(value.count, value.sum, value.min, value.max)
     if isinstance(value, Mapping) and value.keys() == {"count", "sum", "min", "max"}:

@@ -30,7 +30,8 @@ class MetricReporter(ABC):
         self.settings = settings
 
     def open(self, measure: Measure) -> None:
-        """Open the reporter; ``measure`` is for reporters that are scraped."""
+        """Open the reporter. Reporters that are scraped call ``measure`` to get current
+        measurements."""
 
     @abstractmethod
     def report(self, measurements: Sequence[Measurement]) -> None:

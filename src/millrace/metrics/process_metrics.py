@@ -14,14 +14,16 @@ __all__ = ["ProcessMetrics"]
 
 
 class ProcessMetrics:
-    """Resource use of the driver's process; Flink's ``Status.JVM`` is also that of a process."""
+    """Resource use of the driver's process, as Flink's ``Status.JVM`` describes the process of a
+    JVM."""
 
     def __init__(self) -> None:
         self._scope = MetricScope("jobmanager", {"<host>": socket.gethostname()})
         self._seen = time.perf_counter(), time.process_time()
 
     def all(self) -> Iterator[Measurement]:
-        """All measurements; the load is that since the last call, 1.0 for one processor."""
+        """All measurements. The CPU load covers the time since the last call; 1.0 means one
+        processor in full use."""
         (since, used), self._seen = self._seen, (time.perf_counter(), time.process_time())
         now, time_used = self._seen
         for name, value in (

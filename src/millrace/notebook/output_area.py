@@ -14,7 +14,7 @@ REDRAW_SECONDS = 0.2
 
 
 class OutputArea:
-    """HTML below the running cell, redrawn in place, but not too often.
+    """HTML below the running cell, redrawn in place at a limited rate.
 
     Raises:
         JobDefinitionError: this is no notebook.

@@ -1,4 +1,5 @@
-"""Limit of a server's connections: those that have shown a token stay, others give way.
+"""Limit on a server's connections: if there are too many, connections that have not shown a token
+are closed.
 
 All of it happens in the thread of the server's event loop.
 """
@@ -80,8 +81,8 @@ class ConnectionLimit:
         return _counted(self)
 
     def _make_room(self) -> bool:
-        """Close the connection that has gone longest without a token: clients with a token show
-        it at once."""
+        """Close the connection that has been open longest without showing a token; False if all
+        have shown it. Clients that have a token show it at once."""
         client = next(iter(self._unproven), None)
         if client is None:
             return False
@@ -109,8 +110,8 @@ class ConnectionLimit:
 
 
 def _answer_last(transport: asyncio.Transport, response: bytes) -> None:
-    """Write an answer, and abort the connection when the client has had time to read it: an
-    earlier close would take the answer back if the client still sends."""
+    """Write an answer, and abort the connection when the client has had time to read it. If the
+    client still sends, an immediate close would destroy the answer."""
     transport.write(response)
     if transport.can_write_eof():
         transport.write_eof()
@@ -151,9 +152,9 @@ def _counted(limit: ConnectionLimit) -> type[HttpToolsProtocol]:
     from uvicorn.protocols.utils import get_remote_addr
 
     class CountedProtocol(HttpToolsProtocol):
-        """A counted connection whose heads of requests, and trailers of bodies in chunks, are
-        bounded: neither uvicorn nor httptools bounds them. The callbacks ``on_...`` are those that
-        httptools documents."""
+        """A counted connection with a limit on the size of request heads and of trailers after
+        chunked bodies, which uvicorn and httptools do not limit. httptools documents the
+        callbacks ``on_...``."""
 
         is_refused = False
         head_size = 0

@@ -64,7 +64,8 @@ def likely_texts(text: str) -> list[str]:
 
 
 def exact_candidates(text: str, written: Iterable[Any], examples: Iterable[Any]) -> list[Any]:
-    """The keys that JSON (`key_text`) means; numbers and texts are not guessed.
+    """Keys that a text means when it is read as JSON (`key_text`): ``42`` is only a number, and
+    ``"42"`` only a text. Empty if the text is not JSON.
 
     Args:
         written: keys with this text.
@@ -138,10 +139,10 @@ def _distinct(keys: Iterable[Any]) -> list[Any]:
 
 
 def read_like(example: Any, source: Any) -> Any:
-    """The key in parsed JSON, with the shape of ``example``.
+    """The key that parsed JSON stands for, with the type and shape of ``example``.
 
     Raises:
-        ValueError, TypeError, LookupError: it stands for none.
+        ValueError, TypeError, LookupError: the JSON stands for no such key.
     """
     kind = type(example)
     reader = _READERS.get(kind)

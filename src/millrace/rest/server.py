@@ -54,7 +54,8 @@ class RestServer:
 
 
 class _Everything:
-    """All paths and methods. It is an object because Starlette then leaves the methods to it.
+    """Handler of all paths and methods. It is an object instead of a function, because Starlette
+    then passes every method on.
 
     It answers in the event loop: to hand a request to another thread takes longer than to look up
     a key, above all while the job's own thread is busy.

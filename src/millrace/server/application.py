@@ -85,8 +85,8 @@ def create_application(
 
 
 def _fixed_words_first(path: str) -> list[bool]:
-    """Sort key that puts paths of fixed words before paths of parameters: the first match
-    answers."""
+    """Sort key that puts paths of fixed words before paths with parameters, because the first
+    path that matches a request answers it."""
     return [part.startswith("{") for part in path.split("/")]
 
 
@@ -100,7 +100,8 @@ def _openapi_route(routes: tuple[ApiRoute, ...], tokens: AccessTokens) -> ApiRou
 
 
 class _Endpoint:
-    """All methods of a path. It is an object because Starlette then leaves the methods to it."""
+    """Handler of all methods of a path. It is an object instead of a function, because Starlette
+    then passes every method on."""
 
     def __init__(
         self,
@@ -195,8 +196,8 @@ def _failed(request: Request, error: Exception) -> Response:
 
 
 def _refused_page(request: Request) -> Response | None:
-    """Refusal for a page of another site, which must not reach a server without tokens through a
-    browser; else None."""
+    """The refusal of a request that a page of another site sent through the user's browser, for
+    servers without tokens; None if the request is allowed."""
     host = urlsplit(f"//{request.headers.get('host', '')}")
     if host.hostname not in LOOPBACK_NAMES:
         return failure(403, "without tokens the server is only reached as localhost")

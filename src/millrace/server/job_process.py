@@ -56,8 +56,8 @@ def _send(send: Callable[[int, int], None], target: int, number: int) -> None:
 
 
 def _divided(options: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Options without settings, and the settings. Settings may hold secrets, and every user of
-    the machine can see command lines."""
+    """The options that may stand on the command line, and the settings. Settings may hold
+    secrets, and every user of the machine can see command lines."""
     settings: dict[str, str] = {}
     others: list[str] = []
     for option in options:
@@ -199,8 +199,8 @@ class JobProcess:
     # -- what the process has written ------------------------------------------------------------
 
     def job_directory(self) -> Path | None:
-        """Directory of the job's checkpoints, the last job's if the file has several; None
-        before the first job begins."""
+        """Directory of the job's checkpoints; None before the first job begins. If the job file
+        runs several jobs, the directory of the last one."""
         found = [(record.since, path) for path, record in self._records()]
         return max(found)[1] if found else None
 

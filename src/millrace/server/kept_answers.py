@@ -62,7 +62,8 @@ class KeptAnswers:
         self._period = 0
 
     def began(self) -> int:
-        """Number of the period in which an answer is begun, for `keep`."""
+        """Number of the cache's current period, for `keep`: an answer begun in an earlier period
+        may be outdated."""
         self._refresh()
         return self._period
 

@@ -92,6 +92,7 @@ class Leadership(Protocol):
 
 
 def monotonic_ms() -> int:
-    """Milliseconds of a clock that nobody sets and that runs on while the machine is suspended."""
+    """Milliseconds of a clock that is never set and that also runs while the machine is
+    suspended."""
     clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
     return time.clock_gettime_ns(clock) // 1_000_000

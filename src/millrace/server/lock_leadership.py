@@ -100,7 +100,8 @@ class LockLeadership:
 
 
 class SoleLeadership:
-    """Leadership from the start or never: for a server without others (Flink: ``NONE``)."""
+    """Leadership of a server without other servers (Flink: ``NONE``): the start fails if another
+    server has the registry."""
 
     def __init__(self, registry: Registry, identity: ServerIdentity) -> None:
         self._registry = registry

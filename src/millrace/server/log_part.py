@@ -47,8 +47,8 @@ def log_part(path: Path, offset: int, limit: int = DEFAULT_BYTES) -> LogPart:
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """Bytes without an incomplete last character. If there is nothing else the incomplete
-    character is returned, because its writer may have died."""
+    """Bytes without an incomplete last character. If they consist only of this character, they
+    are returned unchanged, because its writer may have died."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte & 0xC0 == 0x80:

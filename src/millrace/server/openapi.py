@@ -125,7 +125,8 @@ def _reference(kind: type) -> dict[str, str]:
 
 
 def _without_defaults(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema without defaults: those of requests are the job's own, and some are not JSON."""
+    """A schema without the default values of its properties. Defaults of requests come from the
+    job, and some are not JSON."""
     for property in schema.get("properties", {}).values():
         property.pop("default", None)
     return schema

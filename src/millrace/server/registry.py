@@ -124,7 +124,8 @@ class Registry(Protocol):
     """How often something was changed through this object, counted once it is durable."""
 
     def claim(self) -> bool:
-        """Become the only server of this registry, and enter; False if another process is."""
+        """Claim the registry for this server alone, and enter it; False if another process has
+        claimed it."""
 
     def last_token(self) -> int:
         """The greatest fencing token of any server; 0 if there was none."""
@@ -140,7 +141,7 @@ class Registry(Protocol):
         """Stop writing."""
 
     def close(self) -> None:
-        """Give the registry back."""
+        """Release the registry."""
 
     def jobs(self) -> list[RegisteredJob]:
         """All jobs, the oldest first."""

@@ -34,7 +34,7 @@ HEADERS = {
 
 
 class ResponseHeaders:
-    """Adds the headers; headers that a response sets itself stay."""
+    """Adds headers to each response; headers that the response sets itself stay."""
 
     def __init__(self, app: Any) -> None:
         self._app = app

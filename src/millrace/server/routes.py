@@ -35,8 +35,8 @@ __all__ = ["ROUTES"]
 
 
 def _kept(routes: Iterable[ApiRoute]) -> tuple[ApiRoute, ...]:
-    """Routes whose answers are cached for a moment. They show jobs, which report once a second,
-    and pages and scrapers request them all the time."""
+    """Routes whose answers to GET are cached for a moment. They show jobs, which report once a
+    second, while pages and scrapers send requests all the time."""
     return tuple(replace(route, is_kept=route.method == "GET") for route in routes)
 
 

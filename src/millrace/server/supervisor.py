@@ -182,7 +182,8 @@ class Supervisor:
                 log.exception("job %s could not be looked after", job.id)
 
     def _leave(self, term: Term, error: LeadershipLostError) -> None:
-        """End a term that the registry declares over; a term that only seems over may continue."""
+        """End a term that the registry declares over. If the server only seems not to lead at
+        the moment, the term may continue."""
         with self._lock:
             if self._term is term and term.leads():
                 log.warning("the jobs are left to another server: %s", error)
@@ -358,7 +359,8 @@ class Supervisor:
         error: str = "",
         last: tuple[ProcessAttempt, str] | None = None,
     ) -> None:
-        """Record the end of a job, then that of its last attempt and the outcome."""
+        """Record the end of a job, and then the end of its last attempt with the attempt's
+        outcome."""
         log.info("job %s has ended: %s", job.id, status.name)
         # the job first: killed in between, the next server must not take it for one to start
         self._registry.put_job(replace(job, status=status, ended=self._now(), error=error))
@@ -382,7 +384,8 @@ def _is_elsewhere(attempt: ProcessAttempt) -> bool:
 
 
 def _is_of(record: JobRecord | ExitNote, attempt: ProcessAttempt) -> bool:
-    """Whether the process of an attempt has written a record; clocks of machines differ."""
+    """Whether an attempt's process wrote a record: process id and host must match, because
+    clocks of machines differ."""
     same = attempt.pid in (0, record.pid) and attempt.host in ("", record.host)
     return same and record.since >= attempt.started
 

@@ -58,8 +58,8 @@ class Anchors:
         return anchor
 
     def pin(self, values: JavaObject) -> JavaObject:
-        """An RDD partitioned by `partitioner`, the input of a level, with every partition at its
-        task's executor."""
+        """The input of a level as an RDD that is partitioned by `partitioner`, with each
+        partition at the executor of its task."""
         return values.union(self.of(values.getNumPartitions())) if self.pinned else values
 
     def executors(self, width: int) -> list[str | None]:

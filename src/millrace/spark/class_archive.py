@@ -71,7 +71,7 @@ def _directory(environment: Mapping[str, str]) -> Path | None:
 
 
 def _fingerprint(java: Path, environment: Mapping[str, str]) -> str:
-    """Digest that changes with the Java and the Spark."""
+    """Digest of the installed Java and Spark; a new version of either changes it."""
     spark = environment.get("SPARK_HOME") or os.path.dirname(pyspark.__file__)
     parts = [str(java), str(java.stat().st_mtime_ns), pyspark.__version__, spark]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -1,4 +1,5 @@
-"""Number of cores of a Spark application: executors start late, and more may follow."""
+"""Number of cores of a Spark application, whose executors may register late and become more
+while a job runs."""
 
 from __future__ import annotations
 

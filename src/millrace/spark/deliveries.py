@@ -84,7 +84,8 @@ class Deliveries:
         return found
 
     def _stage(self, labels: _Labels) -> SlottedStage:
-        """The stage that labels a batch; usually the same as the last one."""
+        """The stage that labels a batch's partitions. Stages are cached, because consecutive
+        batches usually need the same one."""
         if labels not in self._stages:
             self._stages = dict(list(self._stages.items())[-7:])
             chosen = {_SLOT: labels.partitions}

@@ -106,7 +106,7 @@ class Dependencies:
 
     def ship(self, context: SparkContext) -> WorkerEnvironment:
         """Ship everything but jars to the running application; return the environment in which
-        workers find it.
+        workers find the shipped files.
 
         Raises:
             ConfigurationError: a file is missing, or packages cannot be installed.
@@ -141,8 +141,8 @@ def _texts(value: str | None) -> tuple[str, ...]:
 
 
 def _last_of_a_name(files: Sequence[str]) -> list[str]:
-    """The files, where a later one replaces an earlier one with its name: a session adds a module
-    again after an edit, or from another place. Directories are all kept, because each is searched.
+    """The files, of which only the last with each name stays: a session adds a module again after
+    an edit, or from another place. All directories stay, because each is searched.
 
     Example:
         >>> _last_of_a_name(["a/lib.py", "b/other.py", "c/lib.py"])
@@ -186,9 +186,9 @@ def _search_here(name: str, path: str) -> None:
 
 
 def _ship_archive(context: SparkContext, archive: str) -> tuple[str, str]:
-    """The archive's directory and the directory that it is unpacked to. The second has another
-    name if an earlier archive with other content has the same name, because jobs with that one
-    may run."""
+    """Ship an archive; return the name of its directory for functions, and the name of the
+    directory that Spark unpacks it to. The names differ if an earlier archive with other content
+    had the first name, because running jobs may use that archive."""
     name, _, target = archive.partition("#")
     path = _existing(name, "add_python_archive", "python.archives")
     target = target or os.path.basename(path)

@@ -105,9 +105,9 @@ def _ignoring_sigterm(before: Callable[[], object]) -> Callable[[], None]:
 def with_quiet_log(
     settings: Mapping[str, str], environment: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """Spark settings for a quiet log. On a terminal the JVM prints no greeting or warnings about
-    this machine; beside a log file of millrace it has one of its own, so that output of
-    functions does not disappear in it. A user's own log settings stay."""
+    """Spark settings for a quiet log. On a terminal, the JVM prints neither its greeting nor
+    warnings about this machine. If millrace logs to a file, the JVM logs to a file of its own
+    beside it, which keeps the output of functions readable. A user's own log settings stay."""
     own = settings.get(OWN_OPTIONS, "")
     home = environment.get("SPARK_CONF_DIR") or os.path.join(
         environment.get("SPARK_HOME") or os.path.dirname(pyspark.__file__), "conf"

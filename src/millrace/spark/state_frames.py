@@ -49,7 +49,8 @@ def frame_from_tasks(
 
 
 def _mapped(dataframe: DataFrame, function: Callable[..., Any], ddl: str) -> DataFrame:
-    """``mapInArrow``, without PySpark's check for pandas, which it does not use.
+    """``DataFrame.mapInArrow`` without PySpark's warning about pandas, which ``mapInArrow`` does
+    not use although PySpark requires it.
 
     Raises:
         StateError: a package is missing.

@@ -121,7 +121,7 @@ class StreamingFeed(Feed):
         raise JobExecutionError(f"the query of a streaming DataFrame has ended: {why}")
 
     def end(self) -> int:
-        """Number for the end of the input, which no micro-batch has."""
+        """Batch number that stands for the end of the input; no micro-batch has this number."""
         return self._released + 1
 
     def release(self, batch: int) -> None:

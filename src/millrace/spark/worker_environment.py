@@ -24,7 +24,7 @@ _CHANGING = Lock()
 
 @dataclass(frozen=True, slots=True)
 class WorkerEnvironment:
-    """Places of a job's modules and data in a worker, and the interpreter."""
+    """Directories of a job's modules and data in a worker, and the interpreter."""
 
     search: tuple[str, ...] = ()
     """Names below Spark's directory of files in which modules are looked for."""
@@ -59,7 +59,8 @@ class WorkerEnvironment:
 
     @contextmanager
     def of_functions(self, context: SparkContext) -> Iterator[None]:
-        """Context in which functions are wrapped to run in such workers."""
+        """Context in which PySpark wraps functions so that they run in workers with this
+        environment."""
         before = context.pythonExec
         try:
             context.pythonExec = self.executable or before

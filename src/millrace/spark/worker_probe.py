@@ -23,13 +23,13 @@ PACKAGES = ("millrace", "pyspark", "pyarrow", "numpy", "msgspec", "cloudpickle")
 def worker_facts(
     search: tuple[str, ...], in_files: bool, place: str | None, stores: Any
 ) -> dict[str, Any]:
-    """All facts about this process, after its part in the trial of the storage.
+    """All facts about this process, including the result of its part in the storage trial.
 
     Args:
         search: names below Spark's directory of files in which modules are looked for.
         in_files: whether the working directory is that directory.
-        place: of the trial; None: there is none.
-        stores: where object stores are, as arguments of `FileSystemSettings`.
+        place: directory of the trial; None if there is no trial.
+        stores: addresses of object stores, as arguments of `FileSystemSettings`.
     """
     _enter(search, in_files)
     name = f"worker-{socket.gethostname()}-{os.getpid()}"

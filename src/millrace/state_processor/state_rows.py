@@ -96,7 +96,7 @@ _MAPS = (StateShape.MAP, StateShape.WINDOW_MAP)
 
 
 def rows_of(info: StateInfo, entries: Iterable[Entry]) -> Iterator[Row]:
-    """The entries as rows of these columns."""
+    """The entries as rows with the columns of `column_names`."""
     return map(_row_maker(info), entries)
 
 

@@ -45,7 +45,7 @@ class StateSource:
         return self._restored(position, SubtaskState(only, as_written=True))
 
     def restore_for(self, position: int, uid: str, owner: StateOwner) -> SubtaskState:
-        """All states of a subtask, for functions that declare their states and so the types."""
+        """All states of a subtask, for functions whose state descriptors declare the types."""
         return self._restored(position, SubtaskState(owners={uid: owner}))
 
     def _restored(self, position: int, state: SubtaskState) -> SubtaskState:

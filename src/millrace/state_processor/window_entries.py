@@ -48,7 +48,8 @@ def window_table(reader: SnapshotReader, uid: str) -> StateInfo:
 
 @dataclass(frozen=True, slots=True)
 class WindowContents:
-    """Reader of each key and window with the input of the window's function."""
+    """Reader of an operator's windows: yields key, window and the input of the window's
+    function."""
 
     name: str
     """Of the table."""

@@ -42,7 +42,7 @@ class Dice:
         return self._falls(self._faults.lost_epochs)
 
     def lose_worker(self) -> bool:
-        """Whether a worker dies; harmless however often it happens."""
+        """Whether a worker dies. Jobs survive any number of lost workers."""
         return self._random.random() < self._faults.lost_workers
 
     def repeat_task(self) -> bool:

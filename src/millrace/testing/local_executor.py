@@ -62,7 +62,7 @@ class LocalExecutor:
         return Worker(f"local:{index}", self._source_clock, interruptible=True)
 
     def deploy(self, program: Program) -> None:
-        """Take the program over, by value as workers receive it.
+        """Take a pickled copy of the program, as workers receive it.
 
         Raises SerializationError when it cannot be pickled.
         """

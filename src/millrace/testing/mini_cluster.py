@@ -60,7 +60,8 @@ def run_local(
     epoch_limit: int = EPOCH_LIMIT,
     executor: Callable[[], Executor] | None = None,
 ) -> Iterator[MiniCluster]:
-    """Context in which jobs run in this process, in milliseconds and without Spark.
+    """Context in which jobs run in this process, without Spark, so that a small job takes only
+    milliseconds.
 
     The environments of these jobs are made inside it.
 

@@ -115,8 +115,8 @@ class MiniJob:
     # -- time goes on --------------------------------------------------------------------------
 
     def process(self, epochs: int = 1) -> None:
-        """Run an epoch with all pushed records; run several where results need several, as in
-        iterations.
+        """Run a number of epochs with all pushed records. One is enough unless results need several
+        epochs, as in iterations.
 
         Raises:
             JobDefinitionError: the job has ended.

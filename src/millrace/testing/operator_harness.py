@@ -148,8 +148,9 @@ class OperatorHarness:
     # -- what goes in ------------------------------------------------------------------------
 
     def process_element(self, value: Any, timestamp: int | None = None) -> None:
-        """Process one record; its event time is in ms since the Unix epoch. Of several inputs,
-        it goes to the first or to the one that is not broadcast."""
+        """Process one record; ``timestamp`` is its event time in ms since the Unix epoch. If the
+        operator has several inputs, its first one gets the record, or the one that is not
+        broadcast."""
         self.process_elements([value], None if timestamp is None else [timestamp])
 
     def process_elements(self, values: list[Any], timestamps: list[int] | None = None) -> None:
@@ -251,7 +252,7 @@ class OperatorHarness:
 
     def event_time_timers(self) -> list[Timer]:
         """The event-time timers that functions and triggers have registered, by time. Windows
-        that need no trigger have none: see `entries`."""
+        that need no trigger have no timers; `entries` counts their state."""
         return self._view().timers(EVENT_TIMERS)
 
     def processing_time_timers(self) -> list[Timer]:
@@ -264,8 +265,8 @@ class OperatorHarness:
         return None if found is None else found.get_local_value()
 
     def metric(self, name: str) -> Any:
-        """The metric of a name, with its groups before it, separated by dots: a count, a gauge's
-        number, or a dict for a distribution; None if there is none."""
+        """Value of a metric: a count, a gauge's number, or a dict for a distribution; None if
+        there is none. ``name`` includes the metric's groups, separated by dots."""
         registry = self.operator.context.metrics
         metric = registry.metrics.get(name)
         if isinstance(metric, (Counter, Meter)):
@@ -302,8 +303,8 @@ class OperatorHarness:
     def restored(
         self, *snapshots: OperatorSnapshot, subtask_index: int = 0, parallelism: int = 1
     ) -> OperatorHarness:
-        """Another subtask of the same operator with the state of ``snapshots``, which are those
-        of all former subtasks; ``parallelism`` is the new one."""
+        """Another subtask of the same operator, restored from the snapshots of all former
+        subtasks; ``parallelism`` is the new parallelism."""
         max_parallelism = self._place[2]
         other = OperatorHarness(
             self._stream,

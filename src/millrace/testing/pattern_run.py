@@ -213,8 +213,8 @@ def timed_events(
 
 
 def last_time(watermark: int | None, events: list[TimedEvent], event_time: bool) -> int:
-    """Time at the end of a run. By default, as in a job, event time goes to its end and the
-    clock stays."""
+    """Time at the end of a run: ``watermark``, if it is given. Otherwise, as in a job, event
+    time goes to its end, and processing time stays at the last event."""
     if watermark is not None:
         return _checked_time("watermark", watermark)
     if event_time or not events:

@@ -76,8 +76,8 @@ def _check(check: Check) -> str:
 
 
 def _known_to(condition: Condition) -> str:
-    """The closure of a condition's function, if it is short: `` [limits={3}]``. Plain values of
-    lambdas are in their text already."""
+    """Values in the closure of a condition's function, if they are short: `` [limits={3}]``.
+    Plain values of a lambda's closure are left out, because its text contains them."""
     if not inspect.isfunction(condition.source):
         return ""
     try:

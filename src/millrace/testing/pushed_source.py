@@ -31,7 +31,8 @@ T = TypeVar("T")
 
 
 class _Watermark(NamedTuple):
-    """A watermark among the records, up to the operator that takes it out."""
+    """A pushed watermark, which travels among the records until an operator removes it from the
+    stream."""
 
     timestamp: int
 

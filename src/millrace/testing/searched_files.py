@@ -59,7 +59,7 @@ class UnpackedArchives:
         self._directories: list[TemporaryDirectory[str]] = []
 
     def unpack(self, configuration: Configuration) -> Path | None:
-        """A working directory with the archives of a job; None: it has none.
+        """A working directory with the archives of a job; None if the job has no archives.
 
         Raises:
             ConfigurationError: one does not exist, or is no archive.
@@ -81,7 +81,7 @@ class UnpackedArchives:
         return Path(made.name)
 
     def remove(self) -> None:
-        """Delete them."""
+        """Delete the directories."""
         for directory in self._directories:
             directory.cleanup()
 

@@ -54,7 +54,8 @@ class StateBackendConformance:
         assert sent.name
 
     def test_accepted_and_aborted_epochs(self) -> None:
-        """Accepted epochs add up, aborted ones leave no trace, also for a worker that replays."""
+        """Changes of accepted epochs add up, and aborted epochs leave no trace, also in a worker
+        that replays deltas."""
         for history in self._histories():
             for _ in range(self.epochs):
                 history.epoch()
@@ -69,7 +70,8 @@ class StateBackendConformance:
                     history.swap_worker()
 
     def test_rescaled(self) -> None:
-        """With another parallelism every key has one place, and nothing is lost."""
+        """After a change of the parallelism, every key is in exactly one subtask, and no entry
+        is lost."""
         for history in self._histories():
             for _ in range(self.epochs // 2):
                 history.epoch()
@@ -88,7 +90,7 @@ class StateBackendConformance:
                 assert not list(other.table(name, kind).data)
 
     def test_a_reset_store_is_as_new(self) -> None:
-        """A reset store is empty, and nothing comes back."""
+        """A reset store is empty, and no former entry comes back."""
         for history in self._histories(3):
             for _ in range(4):
                 history.epoch()

@@ -63,7 +63,8 @@ class StateView:
         return sorted(timers, key=lambda timer: timer.timestamp)
 
     def _table(self, name: str, window: Window | None) -> TableId:
-        """The table of a state: of a function, of its window, or of the window's trigger."""
+        """The table of a state: without a window the function's, with a window the window
+        function's or the trigger's."""
         for scope in (FUNCTION,) if window is None else (WINDOW, TRIGGER):
             if scope.table(self._uid, name) in self._state.tables:
                 return scope.table(self._uid, name)

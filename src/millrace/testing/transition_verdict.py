@@ -96,7 +96,7 @@ class Judge:
 
 
 def _less(outcome: Outcome, transition: Transition, alone: Outcome) -> bool:
-    """Whether a transition has less effect beside the others than alone."""
+    """Whether a transition has less effect in the outcome of all transitions than it has alone."""
     taken = {after.position for after in outcome.taken}
     staying = () if outcome.ignored is None else outcome.ignored.transitions
     return (
@@ -115,7 +115,8 @@ def _open(outcome: Outcome) -> Verdict:
 
 
 def closing_guard(transition: Transition, checks: dict[int, Check]) -> tuple[Verdict, Guard] | None:
-    """The guard of a transition that was true."""
+    """The guard that closes a transition because its condition is true, and the verdict for it;
+    None if there is none."""
     kinds = (
         (Verdict.NOT_FOLLOWED_BY, transition.unless),
         (Verdict.NOT_NEXT, transition.not_next),
@@ -157,7 +158,8 @@ def _check(description: str, condition: Condition, value: Any, context: Any) -> 
 
 
 def _parts(condition: Condition) -> tuple[str, tuple[Condition, ...]]:
-    """Operator and parts of a condition; a data condition is a single condition, but has parts."""
+    """Operator and parts of a condition. The automaton sees a data condition as a single one,
+    but here it has parts, too."""
     if isinstance(condition.source, RuleExpression):
         tree = condition.source.tree
         if isinstance(tree, Junction):

@@ -1,4 +1,4 @@
-"""HDFS as a file system: hidden names, atomic renames that replace nothing, and no locks."""
+"""HDFS as a file system: hidden names, atomic renames that never replace a file, and no locks."""
 
 from __future__ import annotations
 

@@ -59,7 +59,8 @@ class NameService:
             return self._client.read(path)
 
     def read_range(self, path: str, reader: Any, start: int, length: int) -> bytes:
-        """Bytes of an open file, which must have them."""
+        """``length`` bytes of an open file from position ``start``; the file must be long
+        enough."""
         with refusals(self._root + path):
             return bytes(reader.read_range(start, length))
 

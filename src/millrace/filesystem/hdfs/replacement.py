@@ -1,4 +1,5 @@
-"""Replacement of a file of HDFS that still has the content that was read, which HDFS itself lacks.
+"""Replacement of an HDFS file on the condition that its content is unchanged, which HDFS itself
+does not offer.
 
 The new content waits in a directory whose name is the lock: renaming a directory to that name takes
 the lock, for one of many, and renaming the file out of it publishes. A process that finds a lock

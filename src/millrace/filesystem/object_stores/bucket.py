@@ -111,7 +111,7 @@ class Bucket:
             return None
 
     def below(self, prefix: str) -> Iterator[FileStatus]:
-        """All objects below a prefix, which ends at the end of a name."""
+        """All objects below a prefix of whole names: ``a/b`` does not match ``a/bc``."""
         with self._refusals(prefix):
             for found in self._obstore.list(self._store, prefix or None, chunk_size=1000):
                 yield from map(self._status, found)

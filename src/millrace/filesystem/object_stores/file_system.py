@@ -90,8 +90,8 @@ class ObjectStoreFileSystem(FileSystem):
                 yield file
 
     def _is_marker(self, file: FileStatus) -> bool:
-        """Whether an object stands for a directory, as some programs write them: it is empty,
-        and its key ends with a slash, which lists leave out."""
+        """Whether an object only marks a directory, as some programs write it: it is empty, and
+        its key ends with a slash, which listings omit."""
         return file.length == 0 and self.status(file.location) is None
 
     def directories(self, directory: str) -> Iterator[str]:

@@ -15,8 +15,8 @@ __all__ = ["PendingObject"]
 
 
 class PendingObject(PendingFile):
-    """An object under construction: it buffers bytes until they fill a part of an upload, or are
-    complete."""
+    """An object under construction. It buffers bytes until they fill a part of an upload, or
+    until the object is complete."""
 
     def __init__(self, bucket: Bucket, key: str) -> None:
         super().__init__()

@@ -110,11 +110,11 @@ def _arrow_type(kind: AvroType) -> Any:
 
 
 def _in_range(column: Any) -> Any:
-    """The column, if Python can represent its dates: others would fail in programs that use
-    records.
+    """The column, if Python can represent all its dates; otherwise an error, because programs that
+    use records would fail later.
 
     Raises:
-        ValueError, OverflowError: it has not.
+        ValueError, OverflowError: Python cannot represent a date of the column.
     """
     import pyarrow.compute as pc
 

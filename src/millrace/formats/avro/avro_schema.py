@@ -65,8 +65,8 @@ class AvroSchema:
 
     @cached_property
     def physical(self) -> Any:
-        """The schema without logical types, for fastavro: its own conversions need a call per
-        value, and are replaced by conversions of whole columns.
+        """The schema without logical types, for fastavro, whose own conversions need a call per
+        value. Conversions of whole columns replace them.
 
         Raises:
             SerializationError: fastavro refuses the schema.

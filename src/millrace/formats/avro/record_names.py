@@ -48,8 +48,8 @@ def _aliased(reader: Any, writer: Any, namespace: str, names: dict[str, Any]) ->
 
 
 def _branches(reader: Any, writer: Any, namespace: str, names: dict[str, Any]) -> Any:
-    """The reader's schema with aliases in a union with null, the form of nullable columns: uses
-    the writer's other branch."""
+    """The reader's schema with aliases from the writer's only branch that is not null, for
+    nullable columns; unchanged if the writer has several such branches."""
     theirs = [each for each in _listed(writer) if each != "null"]
     if len(theirs) != 1:
         return reader

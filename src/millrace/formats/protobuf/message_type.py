@@ -102,10 +102,10 @@ def _message_class(message_type: MessageType) -> Any:
 
 
 def checked(message_type: MessageType) -> MessageType:
-    """The type, after a check.
+    """The message type, if rows can represent it.
 
     Raises:
-        JobDefinitionError: it cannot.
+        JobDefinitionError: the descriptor set lacks the type, or no row type can represent it.
     """
     try:
         descriptor = message_type.message_class.DESCRIPTOR

@@ -221,8 +221,8 @@ def _item_writer(field: Any, null_text: str | None) -> Convert:
 
 
 def _filling(fill: Set, null_text: str | None) -> Set:
-    """Function that fills a message in a list or map; for None, if these are allowed, the
-    message stays empty."""
+    """Function that fills a message in a list or map. For None, if None is allowed there, it
+    leaves the message empty."""
     if null_text is None:
         return lambda message, value: fill(message, _required(value))
 

@@ -101,7 +101,8 @@ def _patience(given: Mapping[str, str]) -> float:
 
 
 def _urls(text: str) -> tuple[tuple[str, ...], str]:
-    """Addresses without user information, and this information."""
+    """Addresses without user information, and the user information of the last address that has
+    any; empty if none has."""
     found, info = [], ""
     for url in filter(None, (part.strip() for part in str(text).split(","))):
         if not _is_address(url):
@@ -128,8 +129,8 @@ def path_part(text: str) -> str:
 
 
 def _is_address(url: str) -> bool:
-    """Whether the URL clearly separates the host from user and password: an unquoted ``#`` in
-    these would cut the host off."""
+    """Whether the URL clearly separates the host from user and password. An unquoted ``#`` in
+    user or password would cut the host off."""
     try:
         parts = urlsplit(url)
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

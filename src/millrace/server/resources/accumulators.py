@@ -67,7 +67,7 @@ class AttemptAccumulators(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class QueueStatus(msgspec.Struct, frozen=True):
-    """Whether an answer is there."""
+    """Whether the result of a job is available: ``COMPLETED`` or ``IN_PROGRESS``."""
 
     id: str
 

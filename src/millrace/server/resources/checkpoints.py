@@ -135,7 +135,7 @@ class CheckpointStatistics(msgspec.Struct, frozen=True):
 
 
 class Externalization(msgspec.Struct, frozen=True):
-    """Retention of checkpoints after the job's end: they stay."""
+    """Retention of checkpoints after the job's end: they are always retained."""
 
     enabled: bool = True
     delete_on_cancellation: bool = False

@@ -114,7 +114,8 @@ def get_environment(server: JobServer, request: ApiRequest) -> EnvironmentAnswer
 
 
 def get_job_environment(server: JobServer, request: ApiRequest) -> EnvironmentAnswer:
-    """Answer ``GET /jobs/:jobid/jobmanager/environment``: the server's own, which its jobs have."""
+    """Answer ``GET /jobs/:jobid/jobmanager/environment`` with the environment of the server,
+    which its jobs have, too."""
     server.registered(request)
     return get_environment(server, request)
 

@@ -106,7 +106,7 @@ def vertex_metrics(job: ObservedJob, vertex: ObservedVertex) -> dict[str, Any]:
 
 
 def selected(values: Values, wanted: str | None) -> list[MetricValue]:
-    """The names of all metrics, or the values of the ones a request names."""
+    """The names of all metrics; if a request names metrics, their values instead."""
     if wanted is None:
         return [MetricValue(name) for name in sorted(values)]
     names = [name for name in wanted.split(",") if name in values]
@@ -116,7 +116,8 @@ def selected(values: Values, wanted: str | None) -> list[MetricValue]:
 def aggregated(
     sets: Iterable[Values], wanted: str | None, aggregates: str | None
 ) -> list[AggregatedMetric]:
-    """The names of all metrics, or figures over several sets of the ones a request names.
+    """The names of all metrics; if a request names metrics, the aggregates of their values over
+    several sets instead.
 
     Raises:
         ApiError: 400, there is no such aggregate.

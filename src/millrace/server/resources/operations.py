@@ -213,7 +213,7 @@ def _stop(directory: str | None, drain: bool, format: str) -> JobCommand:
 
 
 def patch_job(server: JobServer, request: ApiRequest) -> ApiReply:
-    """Answer ``PATCH /jobs/:jobid``: cancel it."""
+    """Answer ``PATCH /jobs/:jobid``: cancel the job."""
     job = server.registered(request)
     if job.is_over and job.status is not JobStatus.CANCELED:
         raise ApiError(409, f"job {job.id} has ended already: it is {job.status.name}")

@@ -21,7 +21,8 @@ GROUP = "default"
 
 
 class VertexRescale(msgspec.Struct, frozen=True, rename="camel"):
-    """The parallelism of a vertex; null if that graph does not have the vertex."""
+    """The parallelism of a vertex before and after a rescaling; null if the graph at that time
+    does not have the vertex."""
 
     job_vertex_id: str
     job_vertex_name: str

@@ -26,7 +26,8 @@ Bound = Annotated[int, msgspec.Meta(ge=1, le=1 << 15)]
 
 
 class ParallelismBounds(msgspec.Struct, frozen=True, rename="camel"):
-    """Bounds of the parallelism. A job always has the upper one, because resources never lack."""
+    """Bounds of a vertex's parallelism. A job always runs with the upper bound, because it never
+    waits for resources."""
 
     lower_bound: Bound
     upper_bound: Bound

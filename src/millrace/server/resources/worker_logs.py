@@ -1,4 +1,4 @@
-"""The logs of a worker. Its output is in the logs of the jobs whose subtasks it runs."""
+"""The logs of a worker: its output is part of the logs of the jobs whose subtasks it runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["ROUTES"]
 
 
 def _logs(server: JobServer, request: ApiRequest) -> Iterator[tuple[str, Path]]:
-    """Names and files, the newest job first."""
+    """Names and paths of a worker's logs; the log of the newest job is first."""
     for job in found_worker(server, request).jobs:
         yield f"{job.id}.log", server.process(job.job).log
 
