@@ -113,8 +113,8 @@ class ArchivedJob(msgspec.Struct, frozen=True, kw_only=True):
     """Time at which the details were written, ms since the epoch of Unix."""
 
     def encoded(self) -> bytes:
-        """JSON form. Values of metrics that JSON does not support are given as Python writes
-        them."""
+        """The details as JSON. Values of metrics that JSON cannot represent become their Python
+        text."""
         return msgspec.json.encode(self, enc_hook=_plain)
 
 

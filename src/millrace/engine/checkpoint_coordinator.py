@@ -167,7 +167,8 @@ class CheckpointCoordinator:
         )
 
     def _opened(self, path: str) -> Snapshot:
-        """Snapshot to start from. It is trusted if the job has written it or the user allows it."""
+        """Snapshot to start from. It counts as trusted if the job itself has written it, or if
+        the user allows pickled values."""
         where = os.path.dirname(snapshot_metadata(path))
         own = self._is_own(os.path.dirname(where)) or is_own(self.job_dir, where)
         trusted = self._config.allow_pickle or own
@@ -207,8 +208,9 @@ class CheckpointCoordinator:
         return now - self._last >= self._config.checkpoint_interval
 
     def due_at(self, epoch: int) -> int | None:
-        """Time at which the next checkpoint is due (ms since the epoch), even if no epoch comes
-        before; None if everything is saved. ``epoch`` is the next epoch to run."""
+        """Time at which the next checkpoint is due, in ms since the epoch of Unix; None if
+        everything is saved. The checkpoint is due even if no input comes until then. ``epoch``
+        is the next epoch to run."""
         if self._config.batch or epoch == self._saved_epoch:
             return None
         return self._last + self._config.checkpoint_interval

@@ -140,9 +140,9 @@ class CheckpointStorage:
         return self._newest + 1
 
     def _first_number(self) -> int:
-        """First checkpoint number of this run. Without locks, a former run may still write: this
-        run takes the number that the former run would use next, by an empty ``_metadata``. If
-        the former run is faster, this run sees its checkpoint."""
+        """First checkpoint number of this run. In file systems without locks, a former run may
+        still write: an empty ``_metadata`` then takes the number that the former run would use
+        next. If the former run was faster, this run tries the next number."""
         number = max(checkpoint_numbers(self._job_dir), default=0) + 1
         if self._lease.has_predecessor and not self._files.has_locks:
             while self._files.write_if(metadata_path(self._job_dir, number), b"", None) is None:
@@ -292,7 +292,8 @@ class CheckpointStorage:
             log.warning("deleting old checkpoints in %s failed: %s", self._job_dir, error)
 
     def _take_back(self, number: int, new: str) -> None:
-        """Remove the deltas of a failed checkpoint, unless it is complete after all."""
+        """Delete the delta file of a checkpoint that failed. If the checkpoint is complete in
+        spite of the error, the file stays."""
         with contextlib.suppress(OSError):
             if not is_complete(self._job_dir, number):
                 delete_quietly(f"{self._shared}/{new}")
@@ -301,8 +302,8 @@ class CheckpointStorage:
         return {*self._deltas.files, *self._segments, *self._packer.working_files()}
 
     def _survey(self) -> None:
-        """Find the files to which the checkpoints of earlier runs refer, so that they can be
-        deleted together."""
+        """Find the checkpoints of earlier runs and the files to which they refer, so that
+        checkpoints and files can be deleted together."""
         usable: list[Held] = []
         damaged: list[int] = []
         parents: dict[int, int | None] = {}

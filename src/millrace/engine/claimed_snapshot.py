@@ -22,8 +22,8 @@ log = logging.getLogger(__name__)
 
 
 class ClaimedSnapshot:
-    """Claimed savepoint, or claimed checkpoint of another job's directory, whose lease is held
-    until the end."""
+    """Claimed savepoint, or claimed checkpoint of another job. In the second case, this job also
+    holds the lease of the other job's directory until the end."""
 
     def __init__(self, snapshot: Snapshot, lease: Lease | None) -> None:
         self._snapshot = snapshot

@@ -14,7 +14,8 @@ class Clock(Protocol):
         """Milliseconds since the epoch."""
 
     def wait_until(self, at: int | None, interrupted: Event) -> None:
-        """Return at ``at`` (ms since the epoch; None: never), or when the event is set."""
+        """Wait until the time ``at`` (ms since the epoch; None for no limit), or until the event
+        is set."""
 
 
 class SystemClock:

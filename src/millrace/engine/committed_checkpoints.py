@@ -40,8 +40,8 @@ class CommittedCheckpoints:
         return not self._uncommitted or checkpoint < self._uncommitted[0][0]
 
     def announce(self, sinks: SinkCoordinator) -> None:
-        """Note the checkpoints that the sinks have committed meanwhile, and tell the observers
-        about the newest.
+        """Remove the checkpoints that the sinks have committed, and tell the observers about the
+        newest of these.
 
         Raises JobExecutionError when a commit in the background has failed.
         """
@@ -56,6 +56,6 @@ class CommittedCheckpoints:
                 observer.committed(newest)
 
     def forget(self) -> None:
-        """Forget checkpoints that were not announced. The next checkpoint names their remaining
-        committables."""
+        """Forget the checkpoints that were not announced. Their committables that are still not
+        committed become part of the next checkpoint."""
         self._uncommitted.clear()

@@ -126,7 +126,8 @@ def status_fields(details: JobDetails) -> dict[str, Any]:
 
 
 def waits_for(details: JobDetails) -> str:
-    """Line about the job's current wait; empty if it waits for nothing in particular."""
+    """Line about what the job waits for at present: a long epoch, or a savepoint's commits;
+    empty if there is no such wait."""
     running, now = details.running, int(time.time() * 1000)
     epoch = ""
     if running is not None and is_long(running, now):

@@ -78,7 +78,8 @@ class MailboxAnswer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Mailbox:
-    """Mailbox of one job. The running job and each of its operators have such an object.
+    """Mailbox of one job. The running job has such an object, and so has each process that sends
+    requests to the job.
 
     Example:
         >>> import tempfile
@@ -103,7 +104,7 @@ class Mailbox:
         """Process that runs the job; None if no process can be reached (yet).
 
         Raises:
-            JobControlError: the mailbox is another user's, so one may not know.
+            JobControlError: the mailbox belongs to another user, so its lock cannot be checked.
         """
         if not self.is_open():
             return None
@@ -113,11 +114,11 @@ class Mailbox:
             return None
 
     def is_open(self) -> bool:
-        """Whether a run holds the mailbox, which it does from just before its note exists until
-        just after.
+        """Whether a run holds the mailbox. A run takes hold of it just before it writes its note,
+        and lets go just after it has removed the note.
 
         Raises:
-            JobControlError: the mailbox is another user's, so one may not know.
+            JobControlError: the mailbox belongs to another user, so its lock cannot be checked.
         """
         return _is_locked(self.directory / _ALIVE)
 
@@ -193,7 +194,7 @@ class Mailbox:
             os.close(lock)
 
     def requests(self) -> list[MailboxRequest | MailboxAnswer]:
-        """New requests, and answers to files that are no valid request."""
+        """New requests. For a file that is not a valid request, the answer that refuses it."""
         found: list[MailboxRequest | MailboxAnswer] = []
         with contextlib.suppress(FileNotFoundError):
             for entry in sorted(os.scandir(self.directory), key=lambda entry: entry.name):
@@ -215,8 +216,9 @@ class Mailbox:
         return [request]
 
     def take(self, id: str) -> bool:
-        """Remove a request before it is carried out. False if it was withdrawn, or cannot be
-        removed and would therefore be carried out repeatedly."""
+        """Remove a request before it is carried out. False if it must not be carried out: it was
+        withdrawn, or its file cannot be removed, so that it would be carried out again and
+        again."""
         try:
             return self.withdraw(id)
         except OSError:

@@ -56,7 +56,8 @@ class Deployment:
     # -- before an epoch ---------------------------------------------------------------
 
     def discover(self, now: int) -> bool:
-        """Let the sources discover splits; returns whether subtasks have to be told something."""
+        """Let the sources discover splits; returns whether the next epoch has something to do:
+        new or resumed splits, or commits that are due."""
         for source in self.sources:
             source.discover(now)
         due = self.sinks.next_commit()
@@ -64,8 +65,8 @@ class Deployment:
         return has_news or (due is not None and due <= now)
 
     def next_discovery(self) -> int | None:
-        """Time at which there may be new splits, or at which commits should be retried (ms since
-        the epoch)."""
+        """Next time at which there may be new splits, or at which a commit is retried (ms since
+        the epoch); None if there is no such time."""
         times = [source.next_wakeup() for source in self.sources]
         times.append(self.sinks.next_commit())
         return min((at for at in times if at is not None), default=None)
@@ -76,7 +77,7 @@ class Deployment:
             source.drain()
 
     def halt(self, halted: bool = True) -> None:
-        """Stop all reading, for epochs that only make commits; or resume it."""
+        """Stop all reading, so that epochs only make commits; with False, resume reading."""
         for source in self.sources:
             source.halt(halted)
 
@@ -128,7 +129,7 @@ class Deployment:
         return all(ack.progress.ended for ack in acks) and not self.loops.pending
 
     def give_back(self) -> None:
-        """Return the splits of an epoch that failed in the user's code."""
+        """Let the sources take back splits after an epoch that failed in the user's code."""
         for source in self.sources:
             source.give_back()
 

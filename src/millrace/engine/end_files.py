@@ -18,15 +18,16 @@ __all__ = ["EndFiles", "EndWish"]
 
 
 class EndFiles:
-    """Names a file for each attempt of an epoch; see `millrace.runtime.reading_end`."""
+    """Names the files that tell workers to end their reading, one file per attempt of an epoch;
+    see `millrace.runtime.reading_end`."""
 
     def __init__(self) -> None:
         self._token = secrets.token_hex(8)
         """Makes the file's name unique."""
 
     def paths(self, job_dir: str, epoch: int, attempt: int) -> tuple[str, str | None]:
-        """Path of the file for an attempt; and the object, if the job's directory is in an
-        object store."""
+        """Path of the file for an attempt, and the address of the object; None instead of the
+        object, unless the job's directory is in an object store."""
         name = f"millrace-{self._token}-{epoch}-{attempt}{SUFFIX}"
         if is_local(job_dir):
             return os.path.join(job_dir, REPORTS, name), None
@@ -66,8 +67,9 @@ class EndWish:
                 delete_quietly(self._path)
 
     def _share(self, location: str) -> None:
-        """Keep an object in the store during the attempt. No thread waits for the store. If it
-        refuses the object, workers on other machines read up to the epoch's limit."""
+        """Create an object in the store, and delete it when the attempt is over. Runs in a
+        thread of its own, because the store may be slow. If the store refuses the object,
+        workers on other machines read up to the epoch's limit."""
         with suppress(Exception):
             store = file_system_of(location)
             store.write_if(location, b"", None)

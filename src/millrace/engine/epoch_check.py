@@ -49,13 +49,14 @@ def state_misses(program: Program, acks: Sequence[Ack]) -> set[SubtaskId]:
 
 
 def evicted(acks: Iterable[Ack]) -> set[SubtaskId]:
-    """Subtasks that left their workers after their answers."""
+    """Subtasks whose workers dropped them, with their state, after they had answered."""
     return {(ack.stage, ack.subtask) for ack in acks if ack.state.evicted}
 
 
 def check(program: Program, acks: Sequence[Ack]) -> None:
-    """Raises EpochRefusedError unless every subtask answered once and without failure. Every
-    consumer must have used the buffers of the attempt of its producer that answered."""
+    """Raises EpochRefusedError unless every subtask has answered once and without failure. The
+    answers must also fit together: each consumer has used the buffers of the attempt in which
+    its producer answered."""
     by_subtask = _by_subtask(acks)
     expected = {(s.id, i) for s in program.stages for i in range(s.parallelism)}
     if by_subtask.keys() != expected:

@@ -59,7 +59,8 @@ class EpochWatch(JobObserver):
         self._job_dir = ""
 
     def started(self, job_dir: str) -> None:
-        """Begin with the job. Reports that exist already come from a run that was killed."""
+        """Start to watch when the job begins. Reports that exist already come from a killed run,
+        and are deleted."""
         self._job_dir = job_dir
         clear_reports(job_dir)
         Thread(target=self._run, name="millrace-epoch-watch", daemon=True).start()

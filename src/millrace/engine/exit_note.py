@@ -76,7 +76,8 @@ class PendingNote:
 
 
 def read_exit_note(path: Path) -> ExitNote | None:
-    """Note of the last process; None if it has not ended, or was ended from outside."""
+    """Note of the last process; None if the process has not ended, or was killed before it could
+    write the note."""
     try:
         note = ExitNote(**json.loads(path.read_bytes()))
     except (OSError, ValueError, TypeError):

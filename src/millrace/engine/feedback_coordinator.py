@@ -32,8 +32,8 @@ class FeedbackCoordinator:
         return self.pending or bool(self._drained)
 
     def accept(self, acks: list[Ack]) -> None:
-        """Process an accepted epoch: its fed-back records are used, and the records that tails
-        received come next."""
+        """Process an accepted epoch: count the records that the next epoch feeds back, and find
+        the loops that have run dry."""
         self._pending = {}
         for ack in acks:
             for loop, records in ack.loops.feedback.items():

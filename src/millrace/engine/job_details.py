@@ -151,8 +151,7 @@ class RescaleStatus(Enum):
 
 
 class StageRescale(NamedTuple):
-    """Parallelism of a stage before and after a rescaling; None if that graph does not have the
-    stage."""
+    """Parallelism of a stage before and after a rescaling; None for a graph without this stage."""
 
     name: str
     before: int | None

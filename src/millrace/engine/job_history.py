@@ -84,8 +84,8 @@ class JobHistory:
     # -- what happens --------------------------------------------------------------------------
 
     def go_on_with(self, program: Program) -> None:
-        """Continue with the subtasks of another program, which report their gauges anew; counts
-        are kept."""
+        """Continue with the subtasks of another program. The values of counters are kept; gauges
+        are removed until the new subtasks report them."""
         before = {stage.uid: stage for stage in self._stages.values()}
         self._program = program
         self._stages = {s.id: _stage(s, before.get(s.uid)) for s in program.stages}

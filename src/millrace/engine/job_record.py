@@ -95,9 +95,9 @@ class RecordedRun(JobObserver):
         self._input_ended = manifest.finished
 
     def ended(self, status: JobStatus, error: BaseException | None) -> None:
-        """Record the status with which the job ends; a failure to do so does no harm. A
-        superseded run does not touch the record, which belongs to the run that has the job now,
-        or will have it."""
+        """Record the status with which the job ends; a failure to do so does no harm. A run that
+        another run has replaced does not write, because the record then belongs to the other
+        run."""
         if not self._path or isinstance(error, LeaseLostError) or self._is_superseded():
             return
         failed = error is not None and status is JobStatus.FAILED

@@ -20,7 +20,7 @@ class JobEndedError(JobExecutionError):
 
 
 class RequestKind(Enum):
-    """The kinds of requests; the value completes "the job cannot ..."."""
+    """Kinds of requests. The value completes the sentence "the job cannot ..."."""
 
     CHECKPOINT = "make a checkpoint"
     SAVEPOINT = "make a savepoint"
@@ -61,7 +61,7 @@ class SavepointRequest:
 
 @dataclass(frozen=True)
 class RescaleRequest:
-    """Request for another parallelism. The result of the future is None, just before the job
+    """Request for another parallelism. The future completes, with None, just before the job
     changes its parallelism."""
 
     kind: ClassVar[RequestKind] = RequestKind.RESCALE

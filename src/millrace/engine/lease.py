@@ -263,8 +263,8 @@ class _Record:
             )
 
     def _supersedes(self, owner: Owner | None) -> bool:
-        """Whether the recorded run was started by a leader that ours has replaced. Such a run
-        may still go on elsewhere."""
+        """Whether the server that started this process has replaced the leader that started the
+        recorded run. Such a run may still be active on another machine."""
         return owner is not None and 0 < owner.fencing < self.fencing
 
     def lock(self) -> FileLock:

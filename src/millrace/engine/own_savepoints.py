@@ -28,8 +28,8 @@ def note_own(job_dir: StrPath, savepoint: str) -> None:
 
 
 def is_own(job_dir: StrPath, savepoint: str) -> bool:
-    """Whether the job has written the savepoint and it is unchanged. For a canonical one, the
-    checksums in the manifest verify all files."""
+    """Whether the job has written the savepoint and its manifest is unchanged. If the savepoint
+    is canonical, the manifest has checksums of all files."""
     with suppress(OSError):
         return _digest(savepoint) in _lines(job_dir)
     return False

@@ -113,15 +113,15 @@ class Pacer:
             self._fixed = _cost_of_nothing(self._slow) if no_help else 0.0
 
     def _compared(self) -> tuple[int, float] | None:
-        """Slow epoch before the newest with the nearest size that is different enough to show
-        the cost of reading. None if there is none."""
+        """Earlier slow epoch to compare with the newest: the epoch with the nearest number of
+        records that differs enough to show the cost of reading. None if there is none."""
         *before, (newest, _) = self._slow
         far = [epoch for epoch in before if _ratio(epoch[0], newest) >= _SPREAD]
         return min(far, key=lambda epoch: _ratio(epoch[0], newest), default=None)
 
     def _probe(self) -> None:
-        """Let an epoch read less if the last ones all read about the same. This shows whether
-        their records took the time."""
+        """Let the next epoch read less, if the last slow epochs all read about the same number
+        of records. The comparison then shows whether the records took the time."""
         sizes = [read for read, _ in self._slow]
         same = len(sizes) == _WINDOW and _ratio(max(sizes), min(sizes)) < _SPREAD
         if same and sizes[-1] >= _FEW:
@@ -146,14 +146,14 @@ def _ratio(one: float, other: float) -> float:
 
 
 def _helps_little(one: tuple[int, float], other: tuple[int, float]) -> bool:
-    """Whether the times of two epochs differ by far less than the numbers of records that they
-    read."""
+    """Whether the durations of two epochs differ by a much smaller ratio than their numbers of
+    records."""
     return _ratio(one[1], other[1]) < sqrt(_ratio(one[0], other[0]))
 
 
 def _cost_of_nothing(epochs: deque[tuple[int, float]]) -> float:
-    """Milliseconds of an epoch that reads nothing, estimated by the line of best fit with
-    relative errors: a long epoch has no more weight than a short one."""
+    """Estimated milliseconds of an epoch that reads nothing. The estimate is the intercept of a
+    least-squares line with relative errors, so that long epochs weigh no more than short ones."""
     weights = [1 / (taken * taken) for _, taken in epochs]
     total = sum(weights)
     read = sum(w * n for w, (n, _) in zip(weights, epochs, strict=True)) / total

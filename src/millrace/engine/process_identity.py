@@ -15,8 +15,8 @@ _NAMESPACE = Path("/proc/self/ns/pid")
 
 @cache
 def process_space() -> str:
-    """Name of the space in which process ids are unique: this machine since its start, and the
-    container. Empty if the system does not tell (only Linux does)."""
+    """Name of the space in which process ids are unique: the boot of this machine and the
+    container. Empty on systems other than Linux, which do not tell."""
     with contextlib.suppress(OSError):
         return f"{_BOOT.read_text().strip()}/{os.readlink(_NAMESPACE)}"
     return ""

@@ -171,7 +171,7 @@ class QueryableView(JobObserver):
             return list(self._states.values())
 
     def keys(self, state: QueryableState) -> tuple[int, list[Any]]:
-        """Number of keys in a state, and example keys of all shapes.
+        """Number of keys in a state, and example keys: one for each shape of key.
 
         Raises:
             NotLoadedError: no checkpoint with that state has been read yet.
@@ -182,13 +182,13 @@ class QueryableView(JobObserver):
             return len(table.data), list(table.examples.values())
 
     def written(self, state: QueryableState, text: str) -> list[Any]:
-        """Keys with that text, except plain numbers and strings. Raises as `keys` does."""
+        """Keys whose text is ``text``, except plain numbers and strings. Raises as `keys` does."""
         with self._changed:
             return list(self._table(state).written.get(text, ()))
 
     def read(self, state: QueryableState, keys: Iterable[Iterable[Any]]) -> Reading:
-        """Values of ``keys`` in the shown checkpoint. Each item has the keys that a text may mean,
-        of which the first existing one counts.
+        """Values of ``keys`` in the shown checkpoint. Each item is a series of alternative keys,
+        because a text can stand for several keys; the first alternative that exists counts.
 
         Raises:
             NotLoadedError: no checkpoint with that state has been read yet.

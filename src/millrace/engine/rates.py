@@ -21,14 +21,14 @@ SubtaskId = tuple[int, int]
 
 
 class SubtaskTotals(NamedTuple):
-    """Sums over a subtask's work in a run."""
+    """Totals of a subtask's work in a run."""
 
     records_in: float = 0
     records_out: float = 0
     busy_ms: float = 0
-    """The time that it worked."""
+    """Milliseconds in which the subtask worked."""
     handing_ms: float = 0
-    """The time that it waited for somebody to take what it gave."""
+    """Milliseconds in which the subtask waited until its output was taken."""
     bytes_in: float = 0
     bytes_out: float = 0
 

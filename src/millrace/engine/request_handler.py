@@ -89,15 +89,15 @@ class RequestHandler:
         return isinstance(self.serving, SavepointRequest | RescaleRequest)
 
     def records(self, limit: int) -> int:
-        """Number of records that the next epoch reads, at most ``limit``. It is 0 in an epoch
-        for the savepoint that ends the job, because a user waits for it."""
+        """Number of records that the next epoch reads: ``limit``, but 0 in an epoch for the
+        savepoint that ends the job, because a user waits for this savepoint."""
         request, stops = self.serving, (After.STOP, After.CANCEL)
         ends = isinstance(request, SavepointRequest) and request.after in stops
         return 0 if ends else limit
 
     def divisions(self, graph: JobGraph) -> dict[int, int]:
-        """Stages that must divide their state in the epoch that prepares a rescaling, with the
-        number of parts."""
+        """Stages that must divide their state in the epoch that prepares a rescaling: number of
+        parts by stage id."""
         return self._rescaling.divisions(graph) if isinstance(self.serving, RescaleRequest) else {}
 
     def end_serving(self) -> None:

@@ -74,7 +74,7 @@ class Rescaling:
         return request
 
     def divisions(self, now: JobGraph) -> dict[int, int]:
-        """Stages that must divide their state for the rescaling, with the number of parts."""
+        """Stages that must divide their state for the rescaling: number of parts by stage id."""
         return divisions(now, self.graph) if self.graph is not None else {}
 
 

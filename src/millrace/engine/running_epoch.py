@@ -36,9 +36,9 @@ def observed(running: EpochAttempt, job_dir: str, program: Program) -> EpochAtte
 
 
 def _done(reports: list[SubtaskReport], program: Program) -> int:
-    """Number of the subtasks that are done: those of all earlier levels, and those of this level
-    that no task has still to complete. Levels run one after the other, and the tasks of a level
-    begin together."""
+    """Number of the subtasks that are done, given reports of the subtasks that are left. Levels
+    run one after the other, and the tasks of a level begin together: all earlier levels are
+    done, and all subtasks of this level that no report names."""
     left = {subtask for report in reports for subtask in report.left}
     levels = {stage.id: stage.level for stage in program.stages}
     level = max(levels.get(stage, 0) for stage, _ in left)

@@ -154,12 +154,12 @@ class BackgroundCommits:
 
     @property
     def owes(self) -> bool:
-        """Whether a committable is not committed yet, or could not be."""
+        """Whether a committable is not committed yet, or its commit failed."""
         return any(not e.future.done() or e.future.exception() for e in self._running)
 
     def wait_for_room(self) -> None:
-        """Wait until the number of waiting commits is within its limit: an unreachable external
-        system holds up the job."""
+        """Wait until the number and size of the waiting commits are within their limits. If the
+        external system cannot be reached, this stops the job from running further ahead."""
         waiting = [entry for entry in self._running if not entry.future.done()]
         held = 0
         for count, entry in enumerate(reversed(waiting), 1):

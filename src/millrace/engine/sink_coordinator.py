@@ -176,16 +176,16 @@ class SinkCoordinator:
 
     @property
     def owes(self) -> bool:
-        """Whether a durable checkpoint names committables that are not committed, or could not
-        be."""
+        """Whether a durable checkpoint names committables that are not committed yet, or whose
+        commit failed."""
         return self._owing or self.awaits_subtasks or self._background.owes
 
     # -- leftovers ---------------------------------------------------------------------
 
     def sweeps(self, run_ids: Collection[str], older_than: int) -> list[Sweep] | None:
-        """Sweeps that delete files of failed attempts in these runs that are older than
-        ``older_than`` ms. None if some subtask has not reported the files that it uses, or if a
-        commit is pending."""
+        """Functions that delete old files of failed attempts, one per sink: files of these runs
+        that are older than ``older_than`` ms. None if a subtask has not reported yet which files
+        it uses, or if a commit is pending."""
         if self._pending or self.outstanding():
             return None
         sweeps: list[Sweep] = []

@@ -94,8 +94,8 @@ class SourceCoordinator:
             self._enumerator.start(self._context)
 
     def _fix_end(self, now: int) -> None:
-        """Determine the end of this run anew, because an earlier run may have found all of its
-        own input."""
+        """Determine the end of the input for this run anew. The end in the checkpoint belongs to
+        an earlier run."""
         self._prepared, self._discovered_all, self._next_discovery = True, False, now
         self._enumerator.prepare_for_available_now(now)
         for assigned in self._assigned.values():
@@ -120,8 +120,9 @@ class SourceCoordinator:
         self._context.events.clear()
 
     def _hand_out(self) -> None:
-        """Assign waiting splits to the subtasks with the fewest active ones; among equals, to
-        the subtask that has been given the fewest so far."""
+        """Assign each waiting split to the subtask with the fewest active splits. If several
+        subtasks have the fewest, it goes to the one that has been given the fewest splits so
+        far."""
         if not self._waiting:
             return
         limit = self._enumerator.max_active_splits()
@@ -163,7 +164,8 @@ class SourceCoordinator:
             self._discovered_all = self._enumerator.no_more_splits()
 
     def drain(self) -> None:
-        """End the input here: no more is read, and subtasks are told that no more records come."""
+        """End the input at the present positions: no more is read, and subtasks are told that no
+        more records come."""
         self._draining = True
 
     def halt(self, halted: bool = True) -> None:
@@ -243,14 +245,16 @@ class SourceCoordinator:
         return min((mark for mark in marks if mark is not None), default=None)
 
     def pauses_below(self, limit: int | None) -> bool:
-        """Whether a split is paused that may be read again."""
+        """Whether a paused split can be read again, because its watermark is not above ``limit``
+        (None: no limit)."""
         return any(
             a.paused and (limit is None or a.watermark is None or a.watermark <= limit)
             for a in self._assigned.values()
         )
 
     def next_wakeup(self) -> int | None:
-        """Time at which there may be new splits (ms since the epoch)."""
+        """Time at which there may be new splits (ms since the epoch); None if all splits have
+        been discovered."""
         return None if self._discovered_all else self._next_discovery
 
     @property

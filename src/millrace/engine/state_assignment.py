@@ -113,8 +113,8 @@ def inputs_of(graph: JobGraph) -> dict[str, tuple[str, ...]]:
 
 
 def _same_channels(manifest: Manifest, stage: Stage, graph: JobGraph) -> bool:
-    """Whether the channels of a stage cannot be confused. They are known by their numbers, so
-    they are confused if one input has become wider and another narrower."""
+    """Whether a stage's channels still belong to the same inputs. Channels are identified by
+    numbers, so their inputs are confused if one input has become wider and another narrower."""
     before = {uid: manifest.stages[s] for s, chain in manifest.chains.items() for uid in chain}
     now = {uid: s.parallelism for s in graph.program.stages for uid in chains_of(graph)[s.uid]}
     inputs = inputs_of(graph)[stage.uid]
@@ -187,8 +187,8 @@ def widths_of(graph: JobGraph) -> dict[str, int]:
 
 
 def divisions(now: JobGraph, then: JobGraph) -> dict[int, int]:
-    """Stages of the graph ``now`` that differ only in parallelism in the graph ``then``, with
-    the number of subtasks among which they can divide their state."""
+    """Number of subtasks among which a stage can divide its state, by stage id of the graph
+    ``now``. It contains the stages that differ only in parallelism in the graph ``then``."""
     chains = chains_of(then)
     widths = widths_of(then)
     return {
@@ -245,8 +245,8 @@ _ADVICE = (
 
 
 def _of_other_queries(manifest: Manifest, gone: Iterable[str]) -> str:
-    """Advice about the state of queries whose uids another version made in another way; empty if
-    there is no such state."""
+    """Advice about the state of queries, if another version wrote the snapshot with uids of
+    another form; empty if there is no such state."""
     if manifest.query_uids == QUERY_UIDS or not any(map(_QUERY_UID.fullmatch, gone)):
         return ""
     other = "an earlier" if manifest.query_uids < QUERY_UIDS else "a later"

@@ -72,8 +72,8 @@ class StateRegistry:
         return bool(self._assignments)
 
     def start(self, subtask: SubtaskId, whole: bool) -> SubtaskStart:
-        """Way in which a subtask gets its state. If ``whole``, its worker may have none of the
-        state."""
+        """Instruction that tells a subtask how to get its state. If ``whole``, it suits a worker
+        that holds none of the state."""
         version = self.version(subtask)
         if version == EMPTY:
             return FreshStart()

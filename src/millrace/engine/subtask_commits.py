@@ -1,5 +1,5 @@
-"""Commits that only the subtask that wrote the data can make. Plans request them, and acks
-answer."""
+"""Commits that are made by subtasks rather than the driver, because they need the subtask that
+wrote the data. Plans request these commits, and acks report their outcome."""
 
 from __future__ import annotations
 
