@@ -45,7 +45,7 @@ class CheckedComparator:
 
 
 def checked_comparator(comparator: Any) -> Comparator | None:
-    """The comparator with checked results; None if there is none.
+    """The comparator with checked results; None if no comparator is given.
 
     Raises:
         JobDefinitionError: it is none.

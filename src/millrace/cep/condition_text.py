@@ -103,7 +103,7 @@ class _Known(ast.NodeTransformer):
 
 
 def _around(function: Any) -> dict[str, Any]:
-    """Values that a lambda refers to in the functions around it."""
+    """Variables of the enclosing functions that a lambda uses, with their values."""
     try:
         return dict(getclosurevars(function).nonlocals)
     except ValueError:  # not set yet

@@ -114,7 +114,7 @@ def _notes(transition: Transition) -> Iterable[str]:
 
 
 def _closing(transition: Transition) -> Iterable[str]:
-    """The events that close a transition."""
+    """Conditions that close a transition, in words."""
     for guard in transition.unless:
         yield f"unless {_guard(guard)} comes before"
     for guard in transition.not_next:

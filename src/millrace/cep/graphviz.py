@@ -46,7 +46,7 @@ def _edge(edge: GraphEdge) -> str:
 
 
 def _quoted(*lines: str) -> str:
-    """Lines as one string of Graphviz's."""
+    """Lines as one quoted string in the DOT language."""
     legal = (CONTROL.sub("\ufffd", line) for line in lines)
     escaped = (line.replace("\\", "\\\\").replace('"', '\\"') for line in legal)
     return '"' + "\\n".join(escaped) + '"'

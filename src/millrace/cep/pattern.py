@@ -181,7 +181,7 @@ class Pattern(Quantified, PatternDiagrams):
         return self._without("not_next", name, Contiguity.STRICT)
 
     def not_followed_by(self, name: str) -> Pattern:
-        """Append a part that no event may match before one matches the next part.
+        """Append a part that no event may match before an event matches the next part.
 
         At the end of a pattern: no event before the time of `within` is over.
 
@@ -198,7 +198,8 @@ class Pattern(Quantified, PatternDiagrams):
         window_time: int | Time | Duration | timedelta,
         within_type: WithinType = WithinType.FIRST_AND_LAST,
     ) -> Pattern:
-        """Limit the time that a match takes to less than this (a number is in ms).
+        """Limit the duration of a match: it must be shorter than ``window_time`` (a number is in
+        ms).
 
         The time is measured from the first event to the last; of several such limits the smallest
         counts. With `WithinType.PREVIOUS_AND_CURRENT` it is measured from the event before this

@@ -101,8 +101,7 @@ def as_int(number: Any) -> Any:
 
 
 def checked_duration(time: Any, method: str = "within") -> int:
-    """Milliseconds; raises MalformedPatternError unless they are a positive number that time can
-    hold."""
+    """The time in ms; raises MalformedPatternError unless it is positive and at most `LONGEST`."""
     try:
         duration = millis(as_int(time))
     except TypeError as error:

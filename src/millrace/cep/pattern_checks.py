@@ -12,7 +12,8 @@ from millrace.runtime.cep.pattern_model import Contiguity, Event, EventPattern, 
 
 
 def checked(pattern: EventPattern) -> EventPattern:
-    """The pattern; raises MalformedPatternError if nothing can match it, or only ambiguously."""
+    """The pattern; raises MalformedPatternError if no events can match it, or its matches would
+    be ambiguous."""
     _check_rows(pattern.parts)
     _check_end(pattern)
     _check_gaps(pattern)
@@ -59,8 +60,8 @@ def called(part: Part) -> str:
 
 
 def _check_rows(parts: tuple[Part, ...]) -> None:
-    """Check neighbours again: `optional` and the like may be called after the next part was
-    appended."""
+    """Check neighbours again, because methods such as `optional` may be called after the next
+    part was appended."""
     for before, part in pairwise(parts):
         check_neighbours(before, part)
     for part in parts:

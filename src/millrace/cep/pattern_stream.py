@@ -134,8 +134,8 @@ class PatternStream(Generic[T]):
         return self._with(replace(self._search, event_time=False))
 
     def side_output_late_data(self, late_data_output_tag: OutputTag[T]) -> Self:
-        """Send events that arrive after the watermark has passed them to a side output. Without one
-        they are dropped and counted in the metric ``numLateRecordsDropped``.
+        """Send events that arrive after the watermark has passed them to a side output. Without a
+        side output, late events are dropped and counted in the metric ``numLateRecordsDropped``.
 
         Raises:
             JobDefinitionError: it is no `OutputTag`.
@@ -146,9 +146,9 @@ class PatternStream(Generic[T]):
     def limit_partial_matches(
         self, most: int, on_overflow: PartialMatchOverflow = PartialMatchOverflow.FAIL
     ) -> Self:
-        """Limit the partial matches of a key at one time; each rule has its own limit. By default
-        there is none. The metric ``numPartialMatches`` counts those of all keys. (Flink has no such
-        limit; Esper has one for its whole engine.)
+        """Limit the number of partial matches of a key; each rule has its own limit. There is no
+        limit by default. The metric ``numPartialMatches`` counts the partial matches of all keys.
+        (Flink has no such limit; Esper has one for its whole engine.)
 
         Args:
             most: so many, at least 1.
@@ -176,7 +176,7 @@ class PatternStream(Generic[T]):
         pattern_process_function: PatternProcessFunction[T, U],
         output_type: TypeInformation[Any] | None = None,
     ) -> DataStream[U]:
-        """Any number of records of each match, side outputs among them.
+        """A stream with any number of records per match, and with side outputs.
 
         Partial matches that time ended go to the function too if it is also a
         `TimedOutPartialMatchHandler`.
@@ -195,7 +195,7 @@ class PatternStream(Generic[T]):
         timed_out_tag: OutputTag[V] | None = None,
         timeout_function: TimeoutFunction[T, V] | None = None,
     ) -> DataStream[U]:
-        """One record of each match.
+        """A stream with one record per match.
 
         Args:
             pattern_select_function: of the match.
@@ -222,8 +222,8 @@ class PatternStream(Generic[T]):
         timed_out_tag: OutputTag[V] | None = None,
         timeout_function: FlatTimeoutFunction[T, V] | None = None,
     ) -> DataStream[U]:
-        """Any number of records of each match: all that the function returns or yields. See
-        `select`; the timeout function, too, gives any number."""
+        """A stream with all records that the function returns or yields for each match. See
+        `select`; the timeout function may also give any number of records."""
         check_function("flat_select", pattern_flat_select_function, PatternFlatSelectFunction)
         tag = checked_timeout(
             "flat_select", timed_out_tag, timeout_function, PatternFlatTimeoutFunction
@@ -249,5 +249,5 @@ class PatternStream(Generic[T]):
 
 
 def _one(value: Any) -> int:
-    """The one key of a stream without keys."""
+    """The key of all events of a stream without keys."""
     return 0

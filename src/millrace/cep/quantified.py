@@ -33,7 +33,8 @@ class Quantified(ABC):
 
     @abstractmethod
     def _check_optional(self, quantifier: Quantifier) -> None:
-        """Raises MalformedPatternError if it may not be left out because of what is before it."""
+        """Raise MalformedPatternError if the part before this one does not allow this part to be
+        optional."""
 
     def times(
         self,
@@ -41,7 +42,8 @@ class Quantified(ABC):
         to_times: int | Amount | None = None,
         window_time: int | Amount | None = None,
     ) -> Self:
-        """So many times, or from so many to so many; from 0 means that it is optional.
+        """Let the part occur a number of times, or between two numbers of times; a lower bound of 0
+        makes the part optional.
 
         Args:
             times: how many, or the least.
@@ -67,7 +69,7 @@ class Quantified(ABC):
         return self if least else self.optional()
 
     def times_or_more(self, times: int, window_time: int | Amount | None = None) -> Self:
-        """At least so many times; `window_time` as for `times`.
+        """Let the part occur at least a number of times; `window_time` as for `times`.
 
         Example:
             >>> from millrace.cep import Pattern
@@ -78,8 +80,8 @@ class Quantified(ABC):
         return self._repeat("times_or_more", least, None, window_time)
 
     def one_or_more(self, window_time: int | Amount | None = None) -> Self:
-        """At least once; `window_time` as for `times`. Bound it by that, `until` or `within`, or
-        its events are kept for good.
+        """Let the part occur at least once. Bound the loop by `window_time` (as for `times`),
+        `until` or `within`: otherwise its events are kept for good.
 
         Example:
             >>> from millrace.cep import Pattern
@@ -89,7 +91,7 @@ class Quantified(ABC):
         return self._repeat("one_or_more", 1, None, window_time)
 
     def optional(self) -> Self:
-        """It may be left out.
+        """Allow matches without this part.
 
         Example:
             >>> from millrace.cep import Pattern
@@ -103,7 +105,7 @@ class Quantified(ABC):
         return self
 
     def greedy(self) -> Self:
-        """It takes every event it can: an event that could also be of the next part is of this.
+        """Let the part take every event it can, even an event that the next part could take.
 
         Example:
             >>> from millrace.cep import Pattern
@@ -115,7 +117,8 @@ class Quantified(ABC):
         return self
 
     def consecutive(self) -> Self:
-        """Nothing may lie between its occurrences (else: what is not of this part may).
+        """Allow no other events between the occurrences of the part. By default, events that the
+        part does not take may lie between them.
 
         Example:
             >>> from millrace.cep import Pattern
@@ -125,7 +128,8 @@ class Quantified(ABC):
         return self._between("consecutive", Contiguity.STRICT)
 
     def allow_combinations(self) -> Self:
-        """Anything may lie between its occurrences, also events that could have been one.
+        """Allow any events between the occurrences of the part, even events that the part could
+        take.
 
         Example:
             >>> from millrace.cep import Pattern
@@ -135,7 +139,8 @@ class Quantified(ABC):
         return self._between("allow_combinations", Contiguity.ANY)
 
     def until(self, condition: ConditionLike) -> Self:
-        """An event for which this is true ends the loop, and is not part of it.
+        """End the loop at an event for which the condition is true; the event is not part of the
+        loop.
 
         Example:
             >>> from millrace.cep import Pattern

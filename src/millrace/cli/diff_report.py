@@ -26,7 +26,8 @@ def lines(diffs: Sequence[StateDiff]) -> Iterator[str]:
 
 
 def _came_or_went(diff: StateDiff) -> bool:
-    """Whether only one snapshot has the state; tables that every such operator has do not count."""
+    """Whether only one snapshot has the state; internal tables, which operators have in any
+    case, do not count."""
     return diff.before != diff.after and not diff.table.internal
 
 

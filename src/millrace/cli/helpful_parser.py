@@ -17,8 +17,8 @@ _MISSING_JOB = "which job file? write 'millrace run job.py'"
 
 
 class HelpfulParser(argparse.ArgumentParser):
-    """An `argparse.ArgumentParser` with one line per mistake. Parsers of subcommands have this
-    class, too; the namespace has the innermost one as ``parser``."""
+    """An `argparse.ArgumentParser` that reports a mistake in one line. Parsers of subcommands
+    have this class, too; ``parser`` in the namespace is the innermost parser."""
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         self._options: list[str] = []

@@ -38,7 +38,7 @@ SHORTEST = 4
 
 @dataclass(frozen=True, slots=True)
 class KeptCheckpoint:
-    """The newest complete checkpoint of a job that is known here."""
+    """The newest known complete checkpoint of a job."""
 
     number: int
     time: int
@@ -102,9 +102,9 @@ class Job:
 
     @property
     def checkpoint(self) -> KeptCheckpoint | None:
-        """The newest complete checkpoint; None if none is known. If checkpoints are not in the
-        job's directory, the newest one that the job reported, which may be a second older when
-        it was killed."""
+        """The newest complete checkpoint; None if none is known. If the checkpoints are outside
+        the job's directory, the job's last report names the checkpoint; the report of a killed
+        job may be a second old."""
         if self.newest is not None:
             number = self.newest.checkpoint
             return KeptCheckpoint(

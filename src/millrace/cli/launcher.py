@@ -103,8 +103,8 @@ class CommandLineLauncher(JobLauncher):
             )
 
     def _look_for_former_layout(self, former: str, job_dir: str) -> None:
-        """Look for checkpoints that a server's job left in an object store before each job had a
-        directory of its own there. Jobs of one name shared it, so their owner is unknown.
+        """Look for checkpoints in the former layout, in which all jobs of one name shared a
+        directory in an object store, so that the owner of a checkpoint is unknown.
 
         Raises:
             CheckpointError: the job has run before, perhaps there, and would begin anew.

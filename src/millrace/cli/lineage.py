@@ -100,7 +100,7 @@ def _with_missing(nodes: Sequence[LineageNode], missing: Callable[[str], str]) -
 
 
 def _in_order(nodes: Sequence[LineageNode]) -> Iterator[LineageNode]:
-    """Nodes, the newest first, but none before its children whatever their clocks say."""
+    """Nodes, the newest first; a node never comes before its children, even if clocks disagree."""
     by_id = {node.id: node for node in nodes}
     children = dict.fromkeys(by_id, 0)
     for node in by_id.values():

@@ -21,7 +21,7 @@ _NAME = re.compile(r".+-\d{8}-\d{6}-\d+\.log")
 
 
 def mark_in_use(path: Path) -> None:
-    """Keep a log until this process has ended, in whatever way."""
+    """Protect a log from deletion until this process ends, even if it is killed."""
     # never closed: the lock is released with the process, and children do not inherit it
     fcntl.flock(os.open(path, os.O_RDONLY), fcntl.LOCK_SH)
 

@@ -1,4 +1,4 @@
-"""Rotation of a run's log, so that it does not grow without bound whichever process writes.
+"""Rotation of a run's log, which limits its size even if several processes write to it.
 
 The JVM and the workers hold the file open, and what functions print is as much as they like. So the
 file is not renamed but copied and emptied: every process appends to it.

@@ -31,8 +31,8 @@ class OperatedJob(Protocol):
         """Id of the job: its directory's name, or 32 hexadecimal digits for a server's job."""
 
     def not_running(self) -> str | None:
-        """None if the job runs; else the end of a message about that, beginning with a colon or
-        semicolon."""
+        """Reason why the job does not run, as the last part of a message, beginning with a colon
+        or semicolon; None if the job runs."""
 
     def ask(
         self,

@@ -46,8 +46,8 @@ def open_run_log(directory: Path, job: Path, terminal: Terminal, as_json: bool =
 
 @contextmanager
 def prints_in_log() -> Iterator[None]:
-    """Write printed lines whole, and as records if the log is JSON, where the process prints to
-    the log."""
+    """While the context lasts, write printed lines whole to the log, as records if the log is
+    JSON. It has no effect if the process prints elsewhere."""
     path = os.environ.get(RUN_LOG)
     streams = {STDOUT: sys.stdout, STDERR: sys.stderr}
     printed = {

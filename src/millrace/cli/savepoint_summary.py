@@ -11,7 +11,7 @@ from millrace.state.checkpoint.snapshot import Snapshot
 
 
 def short_id(id: str) -> str:
-    """The first digits of an id, as many as people need.
+    """The first eight digits of an id; ``-`` if there are none.
 
     Example:
         >>> short_id("savepoint-count-6c35493a-0123456789ab"), short_id("")

@@ -136,7 +136,8 @@ class Report:
         return self._manifest.stages.get(self._stages.get(uid, uid))
 
     def _is_idle(self, info: StateInfo) -> bool:
-        """Whether a table is empty and every such operator has it."""
+        """Whether a table is internal and empty, so that the report leaves it out unless
+        internal tables are requested."""
         counted = self._counts.get(info.table)
         return info.internal and not self._internal and counted == 0
 

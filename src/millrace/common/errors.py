@@ -138,7 +138,7 @@ class CheckpointCorruptError(CheckpointError):
 
 
 class StateMigrationError(CheckpointError):
-    """State was written with a type that the one declared now cannot read."""
+    """State was written with a type that cannot be read as the type declared now."""
 
 
 class LeaseError(MillraceError):

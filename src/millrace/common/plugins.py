@@ -1,4 +1,4 @@
-"""`Plugins`: objects by name, Millrace's own and those of entry points of installed packages."""
+"""`Plugins`: objects by name, from this package and from the entry points of installed packages."""
 
 from __future__ import annotations
 

@@ -56,8 +56,9 @@ class DeserializationSchema(ABC, Generic[T_co]):
         return RowBatch(list(map(self.deserialize, messages)))
 
     def deserialize_flat(self, messages: Sequence[bytes]) -> tuple[Batch, list[int] | None]:
-        """The records of several messages, and the position of the message of each record; None if
-        each message has one record. Flink: ``deserialize`` with a ``Collector``.
+        """The records of several messages, and for each record the position of its message; None
+        instead of the positions if each message has one record. Flink: ``deserialize`` with a
+        ``Collector``.
 
         Override it where a message may be several records, or none.
         """
@@ -232,8 +233,8 @@ class JoiningBulkWriterFactory(BulkWriterFactory[T]):
     """
 
     def require_joinable(self) -> None:
-        """Hook that refuses compaction of files that may not fit each other. By default they do
-        fit.
+        """Hook that refuses compaction of files that cannot be joined. By default all files can be
+        joined.
 
         Raises:
             JobDefinitionError: they may not.

@@ -250,7 +250,7 @@ def _taken(kinds: Any, rows: Any) -> Any:
 
 
 def _joined(one: Any, two: ColumnBatch) -> ColumnBatch:
-    """Both batches joined: None and an empty text share one directory."""
+    """Concatenation of two batches of one directory; None and an empty text share a directory."""
     import pyarrow as pa
 
     kinds = None

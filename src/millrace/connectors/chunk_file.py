@@ -19,8 +19,8 @@ _BUFFER_BYTES = 1 << 20
 
 
 class ChunkFile(io.RawIOBase):
-    """A new file that becomes a chunk (`seal`) or appears with a commit (`persist`). It is not
-    flushed to the disk: all files of an epoch are flushed together."""
+    """A new file that becomes a chunk by `seal`, or by `persist` a file that appears with a
+    commit. It is not flushed to the disk: all files of an epoch are flushed together."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class ChunkFile(io.RawIOBase):
         return Chunk(self.path, self.length, self._crc)
 
     def persist(self) -> PendingUpload:
-        """Close the file, which appears when it is committed."""
+        """Close the file, which readers see after its commit."""
         with _refusals(self.path):
             return self._pending.persist()
 

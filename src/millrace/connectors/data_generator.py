@@ -62,7 +62,8 @@ class GeneratorSplit(SourceSplit):
         return runs
 
     def global_ordinal(self, ordinal: int) -> int:
-        """Position of record ``ordinal`` of this split among all splits taking turns."""
+        """Position of record ``ordinal`` of this split in the order in which all splits take
+        turns."""
         return ordinal * self.lanes + self.lane
 
 

@@ -22,7 +22,7 @@ def is_hidden(name: str) -> bool:
 
 
 def list_files(root: str) -> list[FileStatus]:
-    """The file itself, or all files below the directory except hidden ones, sorted by path.
+    """The file with this path, or all files below the directory except hidden ones, sorted by path.
 
     ``*``, ``?`` and ``[...]`` stand for (parts of) one name each, in a path that does not exist as
     it is; what matches may be directories.

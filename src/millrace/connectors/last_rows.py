@@ -111,7 +111,7 @@ def last_rows(files: Sequence[Any], keys: Sequence[str]) -> pyarrow.Table:
 def staged_changes(
     files: Sequence[Any], keys: Sequence[str]
 ) -> tuple[pyarrow.Table, pyarrow.Table]:
-    """The rows that remain, and all the keys that had changes."""
+    """The last rows that are not deletes, and the keys of all changed rows."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

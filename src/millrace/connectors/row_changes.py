@@ -23,8 +23,8 @@ def changes(values: Sequence[Any]) -> Iterator[tuple[bool, Any]]:
 
 
 def additions(values: Sequence[Any]) -> Iterator[tuple[bool, Any]]:
-    """Pairs of a flag and a record: True to add the record, False to retract it. Sums need this,
-    with ``UPDATE_BEFORE``."""
+    """Pairs of a flag and a record: True to add the record, False to retract it. For sums, which
+    must also retract ``UPDATE_BEFORE``."""
     back = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
     for value in values:
         yield not (isinstance(value, Row) and value.get_row_kind() in back), value

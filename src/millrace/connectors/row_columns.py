@@ -62,8 +62,8 @@ def _array(
 
 
 def _has_bytes(values: list[Any]) -> bool:
-    """Whether values include bytes, which Arrow would treat differently depending on the other
-    values: here they are always read as UTF-8."""
+    """Whether the values include bytes, which are always decoded as UTF-8 here; Arrow's
+    treatment of bytes would depend on the other values."""
     return any(issubclass(kind, _BYTES) for kind in set(map(type, values)))
 
 

@@ -64,8 +64,8 @@ class SourceFileCleaner:
         self._running: dict[str, Future[None]] = {}
 
     def start(self, logger: Logger) -> None:
-        """Finish the clean-up of the previous run first, since files that are found afterwards
-        are new."""
+        """Finish the clean-up of the previous run before the source looks for files, because
+        files found afterwards count as new."""
         self._logger = logger
         self.clean()
         wait(self._running.values())

@@ -62,8 +62,8 @@ class StateUpdate(NamedTuple):
 
 
 class CopyComplete(NamedTuple):
-    """Since the previous record of this kind, or the beginning, all keys of that checkpoint were
-    emitted; any other key is gone."""
+    """All keys of a checkpoint were emitted since the previous record of this kind, or since the
+    beginning; keys that were not emitted no longer exist."""
 
     checkpoint: int
     snapshot_id: str = ""
@@ -216,9 +216,9 @@ class StateChangesReader(SplitReader[StateUpdate | CopyComplete]):
             self._ended = True
 
     def _next(self) -> int | None:
-        """Number of the next checkpoint to read: the newest at first, then one after the other.
-        If the directory was emptied, which restarted numbers or a different checkpoint show, it
-        is the newest again. None if there is no new one."""
+        """Number of the next checkpoint to read; None if there is no new one. The first is the
+        newest, and then each follows the previous. If the directory was emptied, which restarted
+        numbers or a different checkpoint show, the newest is next again."""
         numbers = complete_checkpoints(self._source.directory)
         if not numbers:
             return None

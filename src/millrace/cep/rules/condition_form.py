@@ -57,8 +57,9 @@ OPERATORS = (
 
 
 def field_condition(form: Mapping[str, Any]) -> Condition:
-    """A condition for `Pattern.where` and `until` from the JSON form of rules. It can be written as
-    JSON again, and rules that compare for equality are found without evaluating them.
+    """A condition for `Pattern.where` and `until` from the JSON form of rules. The condition can be
+    written as JSON again, and an index finds rules with equality tests without evaluating their
+    conditions.
 
     Raises:
         RuleError: it is no condition; says where.

@@ -70,7 +70,7 @@ def refuse(at: str, problem: str) -> NoReturn:
 
 
 def only(form: forms.Form, at: str, *names: str) -> None:
-    """Refuse members of a form other than these."""
+    """Refuse all members of a form except the given names."""
     for name in said(form):
         if name not in names:
             refuse(at, f"there is no {name!r} here; known: {', '.join(names)}")
@@ -90,7 +90,7 @@ def one_of(value: Any, at: str, words: tuple[str, ...]) -> str:
 
 
 def check_text(text: str, at: str) -> str:
-    """The text, if it can be encoded everywhere."""
+    """The text, unless it has a lone surrogate, which cannot be encoded."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Operands of conditions: constants, fields, events already matched, and calculations with these.
+"""Operands of conditions: constants, fields, values of matched events, and calculations.
 
 Each operand can be evaluated, and gives Python source that does the same faster; in that
 source every name, constant and function is a variable (see `source_names`), never pasted text.
@@ -84,7 +84,7 @@ class Matched:
     iterative = True
 
     def of(self, value: Any, ctx: Any) -> Any:
-        """Value over the events matched so far; None if there are none."""
+        """The value, computed from the events matched so far; None if there are none."""
         events = ctx.get_events_for_pattern(self.part)
         return WHICH[self.which](events, self.path)
 
@@ -178,8 +178,8 @@ def _as_number(value: Any) -> Any:
 
 
 def _of_one_kind(left: Any, right: Any) -> tuple[Any, Any]:
-    """Two numbers of one kind: beside a Decimal, a float becomes the decimal number that its
-    text shows."""
+    """The two numbers in types that can be combined: if the other number is a Decimal, a float
+    becomes the Decimal with the same text."""
     if isinstance(left, Decimal) and isinstance(right, float):
         return left, Decimal(repr(right))
     if isinstance(left, float) and isinstance(right, Decimal):

@@ -1,5 +1,5 @@
-"""``millrace doctor``: checks whether jobs can run here and on the cluster, and says what to
-mend."""
+"""``millrace doctor``: checks whether jobs can run here and on the cluster, and suggests
+remedies."""
 
 from __future__ import annotations
 

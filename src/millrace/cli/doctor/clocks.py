@@ -33,5 +33,5 @@ def check_clocks(skews: Mapping[str, tuple[float, float]]) -> Diagnosis:
 
 
 def _certain(low: float, high: float) -> float:
-    """The smallest skew between two bounds, in seconds."""
+    """The skew of the smallest magnitude between two bounds, in seconds."""
     return low if low > 0 else min(high, 0.0)

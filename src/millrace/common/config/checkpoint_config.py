@@ -116,7 +116,8 @@ class CheckpointConfig:
     def set_fail_on_checkpointing_errors(
         self, fail_on_checkpointing_errors: bool
     ) -> CheckpointConfig:
-        """Fail the job at its first failed checkpoint, or never because of one."""
+        """Choose whether the first failed checkpoint fails the job, or no failed checkpoint
+        does."""
         limit = 0 if fail_on_checkpointing_errors else NO_LIMIT
         return self.set_tolerable_checkpoint_failure_number(limit)
 
@@ -145,7 +146,7 @@ class CheckpointConfig:
         return self
 
     def get_max_concurrent_checkpoints(self) -> int:
-        """The configured number; there is only one checkpoint at a time."""
+        """The configured number of concurrent checkpoints; in fact there is only one at a time."""
         return self._configuration.get(flink_options.CHECKPOINTING_CONCURRENT)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
@@ -200,7 +201,7 @@ class CheckpointConfig:
         return self._configuration.get(options.CHECKPOINTING_DIR)
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """Whether the program enabled them."""
+        """Whether the program enabled unaligned checkpoints; the setting has no effect."""
         return self._configuration.get(flink_options.UNALIGNED)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
@@ -213,7 +214,7 @@ class CheckpointConfig:
         return self.enable_unaligned_checkpoints(False)
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """Whether the program forced them."""
+        """Whether the program forced unaligned checkpoints; the setting has no effect."""
         return self._configuration.get(flink_options.UNALIGNED_FORCED)
 
     def set_force_unaligned_checkpoints(
@@ -224,7 +225,7 @@ class CheckpointConfig:
         return self
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        """The configured time."""
+        """The configured timeout, which has no effect."""
         return self._configuration.get(flink_options.ALIGNED_TIMEOUT)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:

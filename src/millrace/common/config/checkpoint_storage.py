@@ -66,7 +66,7 @@ class FileSystemCheckpointStorage:
         return self._checkpoint_path
 
     def get_savepoint_path(self) -> str | None:
-        """None: the environment or the request names the directory of savepoints."""
+        """Always None, because the environment or the request names the directory of savepoints."""
         return None
 
     def get_min_file_size_threshold(self) -> int:

@@ -210,7 +210,8 @@ def as_text(value: Any) -> str:
 
 
 def refuse_unknown(key: str, value: Any) -> None:
-    """Raise for a key that looks like one of millrace's; foreign keys pass."""
+    """Raise for an unknown key that looks like one of millrace's; other programs' keys are
+    accepted."""
     if key.startswith(FREE_PREFIXES):
         return
     names = [*OPTIONS, *OTHER_NAMES, *WITHOUT_EFFECT]

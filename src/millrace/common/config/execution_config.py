@@ -117,7 +117,7 @@ class ExecutionConfig:
         return self
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """The configured value."""
+        """Whether the closure cleaner is enabled; the setting has no effect."""
         return self._configuration.get(flink_options.CLOSURE_CLEANER) != "NONE"
 
     def enable_closure_cleaner(self) -> ExecutionConfig:
@@ -131,7 +131,7 @@ class ExecutionConfig:
         return self
 
     def has_generic_types_disabled(self) -> bool:
-        """The configured value."""
+        """Whether generic types are disabled; the setting has no effect."""
         return not self._configuration.get(flink_options.GENERIC_TYPES)
 
     def enable_generic_types(self) -> None:
@@ -143,7 +143,7 @@ class ExecutionConfig:
         self._configuration.set(flink_options.GENERIC_TYPES, False)
 
     def is_object_reuse_enabled(self) -> bool:
-        """The configured value."""
+        """Whether object reuse is enabled; the setting has no effect."""
         return self._configuration.get(flink_options.OBJECT_REUSE)
 
     def enable_object_reuse(self) -> ExecutionConfig:
@@ -157,7 +157,7 @@ class ExecutionConfig:
         return self
 
     def is_use_snapshot_compression(self) -> bool:
-        """The configured value."""
+        """Whether compression of snapshots is enabled; the setting has no effect."""
         return self._configuration.get(flink_options.SNAPSHOT_COMPRESSION)
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
@@ -166,7 +166,7 @@ class ExecutionConfig:
         return self
 
     def get_task_cancellation_interval(self) -> int:
-        """The configured value."""
+        """The configured interval in ms, which has no effect."""
         return self._configuration.get(flink_options.CANCELLATION_INTERVAL).to_millis()
 
     def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
@@ -175,7 +175,7 @@ class ExecutionConfig:
         return self
 
     def get_task_cancellation_timeout(self) -> int:
-        """The configured value."""
+        """The configured timeout in ms, which has no effect."""
         return self._configuration.get(flink_options.CANCELLATION_TIMEOUT).to_millis()
 
     def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:

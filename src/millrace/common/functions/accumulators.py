@@ -89,7 +89,7 @@ class IntCounter(_Sum):
 
 
 class LongCounter(_Sum):
-    """Sum of whole numbers; Python has one kind of them."""
+    """Sum of whole numbers, the same as `IntCounter`, because Python has only one type of them."""
 
 
 class DoubleCounter(_Sum):

@@ -52,7 +52,7 @@ class AsyncFunction(Function, Generic[IN_contra, OUT_co]):
 
 
 class AsyncRetryPredicate(ABC):
-    """Decides by its result or exception whether a request is repeated."""
+    """Decides whether a request is repeated, by the result or the exception of the attempt."""
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate | None:

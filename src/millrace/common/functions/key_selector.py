@@ -144,7 +144,7 @@ class CompositeKey:
 
 @dataclass(frozen=True, slots=True)
 class FieldKey:
-    """Extracts a named field; the way to it is determined once per type of record."""
+    """Extracts a named field; the fastest access is determined once per type of record."""
 
     name: str
     getters: dict[type, Getter] = field(default_factory=dict, compare=False, repr=False)

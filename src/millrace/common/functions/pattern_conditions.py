@@ -139,7 +139,8 @@ class Condition:
         return lambda value, ctx: call(value)
 
     def leaves(self) -> list[Condition]:
-        """The conditions without parts, in the order of evaluation."""
+        """The innermost conditions, which are not combined from others, in the order of
+        evaluation."""
         if not self.parts:
             return [self]
         return [leaf for part in self.parts for leaf in part.leaves()]

@@ -47,8 +47,8 @@ class PatternProcessFunction(Function, Generic[IN, OUT_co]):
         def timestamp(self) -> int:
             """Time at which the match became certain, in ms since the epoch: the time of its
             last event, or the time that completed or ended the partial match. With a skip
-            strategy, the time from which no earlier match could win. In processing time, the
-            clock."""
+            strategy, the time from which no earlier match could displace this one. In processing
+            time, the clock."""
 
         @abstractmethod
         def current_processing_time(self) -> int:

@@ -66,7 +66,7 @@ class CommitRequest(Generic[T]):
         self.retry_later()
 
     def signal_already_committed(self) -> None:
-        """Report that an earlier attempt has committed; only metrics show it."""
+        """Report that an earlier attempt has already committed, which only metrics show."""
         self.state = CommitState.ALREADY_COMMITTED
 
     def signal_failed_with_known_reason(self, error: BaseException) -> None:

@@ -70,8 +70,8 @@ class Sink(ABC, Generic[T_contra]):
 
     @abstractmethod
     def create_writer(self, context: WriterContext, state: Any) -> SinkWriter[Any]:
-        """The writer of a subtask. ``state`` is what `SinkWriter.snapshot_state` of the writer
-        before it returned last, or None."""
+        """The writer of a subtask. ``state`` is the last result of `SinkWriter.snapshot_state`
+        of the previous writer; None if there is none."""
 
     def merge_writer_states(self, states: Sequence[Any]) -> Any:
         """One state from those of several writers, when the parallelism became smaller.
@@ -93,7 +93,7 @@ class Sink(ABC, Generic[T_contra]):
         return CommitMode.BEFORE_NEXT_EPOCH
 
     def create_committer(self, context: CommitterContext) -> Committer | None:
-        """The committer, or None when the writers' work needs no commit (at-least-once)."""
+        """The committer; None if the writers' work needs no commit (at-least-once)."""
         return None
 
     @property

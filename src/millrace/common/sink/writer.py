@@ -1,4 +1,4 @@
-"""Sink writers: what one subtask writes, from epoch to epoch.
+"""Sink writers: each writes the records of one subtask, epoch after epoch.
 
 Flink: ``SinkWriter``, ``StatefulSinkWriter`` and ``CommittingSinkWriter`` (FLIP-143, FLIP-191).
 """
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class WriterEpoch(NamedTuple):
-    """An epoch of a writer: what of its context changes from epoch to epoch."""
+    """An epoch of a writer: the values that change with each epoch."""
 
     number: int
     attempt: str
@@ -48,7 +48,8 @@ class WriterContext:
     """Of the operator: a `Sink` object may be that of several."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Tell authors of sinks for writers of one epoch where to find what has moved."""
+        """Raise AttributeError; for an attribute that has moved, the message names its new
+        place."""
         if name in _OF_EPOCHS:
             raise AttributeError(
                 f"a writer lives for many epochs, so WriterContext has no '{name}': take it from "
@@ -64,7 +65,7 @@ class WriterContext:
 
 
 class SinkWriter(Generic[T]):
-    """Writes what one subtask gets, in the form that `Sink.takes` says.
+    """Writes the batches of one subtask, in the form that `Sink.takes` chooses.
 
     It lives as long as its subtask: it keeps clients and connections in attributes. In each epoch
     that has something for it, it is called in this order: `begin_epoch`, `write` or
@@ -74,7 +75,7 @@ class SinkWriter(Generic[T]):
     """
 
     def begin_epoch(self, epoch: WriterEpoch) -> None:
-        """An epoch begins; the one before is part of a checkpoint with all that was prepared."""
+        """Begin an epoch. A checkpoint contains the previous epoch with all its prepared work."""
 
     def write(self, batch: RowBatch[T]) -> None:
         """Take a batch of rows, unless the sink takes columns only."""
@@ -85,7 +86,8 @@ class SinkWriter(Generic[T]):
         raise NotImplementedError
 
     def flush(self, end_of_input: bool) -> None:
-        """Have the external system store all that was written: the checkpoint relies on it.
+        """Have the external system store all written records, because the checkpoint relies on
+        them.
 
         Args:
             end_of_input: nothing may stay open: the input ends, or a savepoint is being made.
@@ -104,12 +106,13 @@ class SinkWriter(Generic[T]):
         return None
 
     def next_wakeup(self) -> int | None:
-        """When (ms since the epoch) this writer wants an epoch even without data, or None."""
+        """Time (ms since the epoch) at which the writer wants an epoch even without data; None
+        if there is no such time."""
         return None
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """A checkpoint was completed since the last call; follows `begin_epoch`."""
+        """Handle the completion of a checkpoint since the last call; called after `begin_epoch`."""
 
     def close(self) -> None:
-        """Release files and connections: the subtask ends, moves to another worker, or has failed.
-        What an unfinished epoch has written is discarded."""
+        """Release files and connections, because the subtask ends, moves to another worker, or
+        has failed. The output of an unfinished epoch is discarded."""

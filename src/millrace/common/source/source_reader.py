@@ -98,8 +98,8 @@ class SourceReader(ABC, Generic[T]):
         comparable with ``==``, small."""
 
     def begin_epoch(self, max_records_per_split: int) -> None:
-        """Begin an epoch with a target number of records per split; other splits may make up for
-        fewer records of one."""
+        """Begin an epoch with a target number of records per split; if one split has fewer
+        records, other splits may return more."""
 
     def pause_or_resume_splits(self, pause: Sequence[str], resume: Sequence[str]) -> None:
         """Pause some splits and resume others, for watermark alignment.

@@ -64,8 +64,8 @@ class SplitEnumerator(ABC):
         """
 
     def available_now_end(self, split: Any) -> Any:
-        """End position of such a run in a split without an end of its own, such as a partition of a
-        log; it becomes `AssignedSplit.end`. None by default.
+        """End position, in an available-now run, of a split without an end of its own, such as a
+        partition of a log; it becomes `AssignedSplit.end`. None by default.
 
         Called for each split that is assigned, also for those that an earlier run has begun.
         """

@@ -18,15 +18,16 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class SplitReader(ABC, Generic[T]):
-    """Reads one split from a position; it stays open between epochs if its position still fits."""
+    """Reads one split from a position; it stays open between epochs if the next epoch continues
+    at its position."""
 
     skipped = 0
     """Records that the last `read` passed over; they count as read."""
 
     @abstractmethod
     def read(self, max_records: int) -> RowBatch[T] | ColumnBatch:
-        """At most ``max_records`` records, with event times if the source knows them; none if
-        nothing is available now, and the next epoch calls again. It must not wait. Columnar data
+        """At most ``max_records`` records, with event times if the source knows them; no records
+        if none are available now (the next epoch calls again). It must not wait. Columnar data
         is best returned as columns."""
 
     @abstractmethod

@@ -283,7 +283,7 @@ class ValueStateDescriptor(StateDescriptor, Generic[T]):
 
 
 class ListStateDescriptor(StateDescriptor, Generic[T]):
-    """Describes a `ListState`; its ``type_info`` is the list's."""
+    """Describes a `ListState`; ``type_info`` is the type of the whole list."""
 
     kind = "list"
 
@@ -300,7 +300,7 @@ class ListStateDescriptor(StateDescriptor, Generic[T]):
 
 
 class MapStateDescriptor(StateDescriptor, Generic[K, V]):
-    """Describes a `MapState`; its ``type_info`` is the map's."""
+    """Describes a `MapState`; ``type_info`` is the type of the whole map."""
 
     kind = "map"
 

@@ -48,7 +48,7 @@ class FunctionSnapshotContext(ABC):
 
     @abstractmethod
     def get_checkpoint_id(self) -> int:
-        """Number of the ending epoch: every epoch is a consistent cut."""
+        """Number of the ending epoch, since the end of every epoch is a consistent cut."""
 
 
 class FunctionInitializationContext(ABC):
@@ -88,7 +88,7 @@ class CheckpointedFunction(ABC):
     @abstractmethod
     def initialize_state(self, context: FunctionInitializationContext) -> Any:
         """Get the state; called before ``open``, on a new instance whenever the state of this
-        subtask comes from elsewhere."""
+        subtask is loaded instead of kept."""
 
     @abstractmethod
     def snapshot_state(self, context: FunctionSnapshotContext) -> Any:

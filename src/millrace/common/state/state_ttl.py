@@ -40,7 +40,7 @@ class IncrementalCleanupStrategy:
 
 @dataclass(frozen=True, slots=True)
 class RocksdbCompactFilterCleanupStrategy:
-    """Cleanup of tables on disk. The numbers are kept, without effect."""
+    """Cleanup of tables on disk. Its two numbers are stored, but have no effect."""
 
     query_time_after_num_entries: int
     periodic_compaction_time: Duration = DEFAULT_COMPACTION_TIME
@@ -248,9 +248,8 @@ class StateTtlConfigBuilder:
     def cleanup_in_rocksdb_compact_filter(
         self, query_time_after_num_entries: int, periodic_compaction_time: Amount | None = None
     ) -> StateTtlConfigBuilder:
-        """Clean tables of the rocksdb backend up with the incremental compaction of the state,
-        instead of RocksDB's own: the time is read once per epoch, so both numbers have no
-        effect."""
+        """Clean up tables of the rocksdb backend during millrace's incremental compaction, not
+        RocksDB's own. The time is read once per epoch, so both numbers have no effect."""
         amount = periodic_compaction_time
         # as in Flink, 0 is no amount; a Duration of 0 is
         time = _duration(amount) if amount else DEFAULT_COMPACTION_TIME

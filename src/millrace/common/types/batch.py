@@ -73,7 +73,7 @@ class RowBatch(Generic[T]):
 
 
 class ImmutableRows(RowBatch[T]):
-    """Records that nobody can change in place, so nobody has to look at each of them for that."""
+    """Records that cannot be changed in place, so that checks for changes can skip them."""
 
     __slots__ = ()
 

@@ -49,6 +49,6 @@ def read_bitmap(raw: Any) -> BitMap:
 
 
 def written_bitmap(bitmap: BitMap) -> bytes:
-    """The bytes of a bitmap, which is run-length encoded on the way."""
+    """The serialized bytes of a bitmap; the bitmap itself is run-length encoded first."""
     bitmap.run_optimize()
     return bytes(bitmap.serialize())

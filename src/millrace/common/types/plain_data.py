@@ -69,7 +69,8 @@ def _converted(values: Iterable[Any], fields: Fields) -> list[Any]:
 
 
 def _apart(value: Any) -> Any:
-    """Wrapper of a value of another type; as a key it must stay hashable."""
+    """Wrapper of a value of another type: a frozenset if the value is hashable, so that it can
+    be a key, else a list. None stays None."""
     if value is None:
         return None
     try:

@@ -68,8 +68,8 @@ def _each(accepts: Callable[[Any], bool]) -> BatchCheck:
 
 
 def _of_classes(kinds: Iterable[type], accepts: Callable[[Any], bool]) -> BatchCheck:
-    """Check for values of mostly these classes; the slower check is built only when there are
-    others."""
+    """Check for values that mostly have these classes; ``accepts`` is called only if a batch has
+    values of other classes."""
     expected, each = frozenset((*kinds, NONE)), _each(accepts)
     return lambda values: expected.issuperset(map(type, values)) or each(values)
 

@@ -102,7 +102,7 @@ class EventTimeSessionWindows(_FixedGap):
 
     @staticmethod
     def with_dynamic_gap(extractor: GapExtractor) -> DynamicEventTimeSessionWindows:
-        """Sessions with a gap of its own after every record."""
+        """Sessions whose gap depends on the record."""
         return DynamicEventTimeSessionWindows(extractor)
 
     def assign_windows(
@@ -128,7 +128,7 @@ class DynamicEventTimeSessionWindows(_DynamicGap):
 
     @staticmethod
     def with_dynamic_gap(extractor: GapExtractor) -> DynamicEventTimeSessionWindows:
-        """Sessions with a gap of its own after every record."""
+        """Sessions whose gap depends on the record."""
         return DynamicEventTimeSessionWindows(extractor)
 
     def assign_windows(
@@ -154,7 +154,7 @@ class ProcessingTimeSessionWindows(_FixedGap):
 
     @staticmethod
     def with_dynamic_gap(extractor: GapExtractor) -> DynamicProcessingTimeSessionWindows:
-        """Sessions with a gap of its own after every record."""
+        """Sessions whose gap depends on the record."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
     def assign_windows(
@@ -172,7 +172,7 @@ class DynamicProcessingTimeSessionWindows(_DynamicGap):
 
     @staticmethod
     def with_dynamic_gap(extractor: GapExtractor) -> DynamicProcessingTimeSessionWindows:
-        """Sessions with a gap of its own after every record."""
+        """Sessions whose gap depends on the record."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
     def assign_windows(

@@ -30,7 +30,7 @@ class TriggerResult(Enum):
         return self.value[0]
 
     def is_purge(self) -> bool:
-        """Whether its elements are deleted."""
+        """Whether the window's elements are deleted."""
         return self.value[1]
 
 

@@ -356,8 +356,8 @@ class CountTrigger(QuietTrigger):
 
 
 class DeltaTrigger(QuietTrigger):
-    """Fires when a record is further than ``threshold`` from the one that fired last (at first:
-    from the first record).
+    """Fires when the distance of a record from the record that fired last exceeds ``threshold``.
+    Before the first firing, the distance from the first record counts.
 
     Args:
         threshold: the distance that must be exceeded.

@@ -64,7 +64,7 @@ class MapperOptions:
         return self._with(consistency=require_write_level(cl))
 
     def tracing(self, enabled: bool) -> MapperOptions:
-        """Accepted if it is False, the default.
+        """Whether requests are traced; only False, the default, is accepted.
 
         Raises:
             JobDefinitionError: it is True.

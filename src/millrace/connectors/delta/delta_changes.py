@@ -63,7 +63,7 @@ class DeltaChangesReader(SplitReader[Any]):
 
 
 def schema_of(options: DeltaOptions, shared: dict[str, Any]) -> pyarrow.Schema:
-    """Columns of the table, as of the first look in this process."""
+    """Columns of the table when this process first opened it."""
     import pyarrow as pa
 
     if "schema" not in shared:

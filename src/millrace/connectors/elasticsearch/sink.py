@@ -192,7 +192,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         return self._connect(connect_timeout_ms=_milliseconds(timeout, "set_connection_timeout"))
 
     def set_socket_timeout(self, timeout: int) -> Self:
-        """Timeout for the begin of a response, in milliseconds; 30000 unless set."""
+        """Maximum time until a response begins, in milliseconds; 30000 unless set."""
         return self._connect(socket_timeout_ms=_milliseconds(timeout, "set_socket_timeout"))
 
     def build(self) -> ElasticsearchSink:

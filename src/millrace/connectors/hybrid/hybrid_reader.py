@@ -41,8 +41,8 @@ class _MemberContext(ReaderContext):
 
 
 class HybridReader(SourceReader[Any]):
-    """Learns the current source from splits and events; a reader without either asks the
-    enumerator."""
+    """Learns from splits and events which source is current; a reader that has received neither
+    asks the enumerator."""
 
     def __init__(self, members: Sequence[Member], context: ReaderContext) -> None:
         self._members = members

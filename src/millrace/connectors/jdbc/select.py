@@ -18,7 +18,7 @@ __all__ = ["Selection"]
 
 
 class Selection:
-    """Selection of a source in the SQL of its database.
+    """The columns and rows that a source selects, as SQL of its database.
 
     Args:
         connection: is asked for the types of a table.

@@ -106,8 +106,8 @@ def range_splits(connection: Connection, base: str, column: str, parts: int) -> 
 
 
 def largest(connection: Connection, base: str, column: str, above: Any) -> Any:
-    """Largest value of a column above the given one, or of all if that is None; None if there is
-    no such value."""
+    """Largest value of a column that is greater than ``above``, or of the whole column if
+    ``above`` is None; None if there is no value."""
     from sqlalchemy import text
 
     base, column = named(base), named(column)

@@ -122,7 +122,7 @@ class FlinkKafkaProducer(Sink[Any]):
                 )
 
     def set_log_failures_only(self, log_failures_only: bool) -> Self:
-        """Accepted if it is False, the default.
+        """Whether failed writes are only logged; only False, the default, is accepted.
 
         Raises:
             JobDefinitionError: it is True: records would be lost.

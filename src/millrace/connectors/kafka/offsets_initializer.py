@@ -64,8 +64,8 @@ class KafkaOffsetsInitializer:
     def committed_offsets(
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
     ) -> KafkaOffsetsInitializer:
-        """Initializer for the committed offsets of the consumer group; without one, the strategy
-        decides.
+        """Initializer for the committed offsets of the consumer group; if an offset is not
+        committed, the strategy decides.
 
         Raises:
             JobDefinitionError: it is no `KafkaOffsetResetStrategy`.

@@ -33,7 +33,7 @@ PartitionsOf = Callable[[str], list[int]]
 
 
 def no_partitions(topic: str) -> list[int]:
-    """An empty list, because no brokers are available that know the partitions."""
+    """An empty list of partitions, for schemas without access to brokers."""
     return []
 
 

@@ -1,4 +1,5 @@
-"""Ids of processed messages that the queue may deliver again, because it may not know yet.
+"""Ids of processed messages, which a queue may deliver again if it has not recorded their
+acknowledgement.
 
 Flink: ``MultipleIdsMessageAcknowledgingSourceBase``.
 """
@@ -17,8 +18,8 @@ it has them on its disk a little later."""
 
 
 class ProcessedIds:
-    """Ids in a position: those that this reader has processed, and those that may be redelivered
-    for a while.
+    """Ids that a reader's position stores: of messages that the reader has processed, and of
+    messages that the queue may deliver again for a while.
 
     Args:
         restored: what `snapshot` gave, or nothing.

@@ -19,8 +19,8 @@ READ = ChangeOperation.READ
 
 
 class ChunkReader:
-    """Reads pages by one query each, and records each query's snapshot, by which changes in the log
-    that a page already contains are recognised later.
+    """Reads pages by one query each, and records the snapshot of each query. The snapshots later
+    tell which changes in the log a page already contains.
 
     Args:
         position: None: the start of the chunk.
@@ -95,7 +95,7 @@ def next_chunk_start(
 def key_buckets(
     connection: Any, table: CapturedTable, bounds: list[Key], keys: list[Key]
 ) -> list[int]:
-    """Number of bounds up to each of the keys, in the order of the database."""
+    """Number of bounds less than or equal to each key, in the sort order of the database."""
     names = [f"k{index}" for index in range(len(table.key))]
     typed = ", ".join(f"{n}::{t}" for n, t in zip(names, table.key_types, strict=True))
     value = typed if len(names) == 1 else f"row({typed})"

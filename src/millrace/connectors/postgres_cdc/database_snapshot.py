@@ -42,7 +42,8 @@ class DatabaseSnapshot:
         )
 
     def sees(self, xid: int) -> bool:
-        """Whether the query saw the effects of a transaction that commits at any time.
+        """Whether the query saw the effects of a transaction, which is known to commit at some
+        time.
 
         Args:
             xid: its id, of which the lower 32 bits count: it is the one nearest to the snapshot.

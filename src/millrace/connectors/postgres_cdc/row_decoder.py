@@ -95,8 +95,9 @@ class RowDecoder:
     def _with_looked_up(
         self, changes: Sequence[LogChange], indexes: Sequence[int]
     ) -> list[LogChange]:
-        """Changes with large values taken from the current table. If these have changed since, a
-        later change has the new values; if the row is gone, a later change deletes it."""
+        """Changes with large values taken from the current table. If the values have changed
+        since the change, a later change has the new values; if the row is gone, a later change
+        deletes it."""
         found = list(changes)
         by_columns: dict[tuple[LogTable, tuple[int, ...]], list[int]] = defaultdict(list)
         for index in indexes:

@@ -197,7 +197,8 @@ class RedisClient:
             pool.release(connection)
 
     def passes(self, answer: Any) -> bool:
-        """Whether a response is an error of the server's state, not of the command."""
+        """Whether a response is an error caused by the state of the server, not by the command,
+        so that a retry may succeed."""
         errors = self._redis.exceptions
         kinds = (
             *(errors.ConnectionError, errors.ReadOnlyError, errors.OutOfMemoryError),

@@ -22,7 +22,8 @@ Key = str | Part
 
 
 class RedisMapper(ABC):
-    """Chooses the commands for each record; made by one of the functions here, or a subclass.
+    """Chooses the commands for each record; made by one of the functions of this class, or
+    subclassed.
 
     A key is a text, which is the same for all records, or a function of the record. Values are
     texts, bytes or numbers. A row of kind ``DELETE`` deletes what one with its key would write;
@@ -103,8 +104,8 @@ class RedisMapper(ABC):
 
     @staticmethod
     def increment(key: Key, by: Part, field: Key | None = None) -> RedisMapper:
-        """Add to a number (``INCRBY``, ``INCRBYFLOAT``), or to one in a hash (``HINCRBY``,
-        ``HINCRBYFLOAT``). A row of kind ``DELETE`` is subtracted, and so is ``UPDATE_BEFORE``."""
+        """Add to a number (``INCRBY``, ``INCRBYFLOAT``), or to a number in a hash (``HINCRBY``,
+        ``HINCRBYFLOAT``). Rows of the kinds ``DELETE`` and ``UPDATE_BEFORE`` are subtracted."""
         return _Increment(_part(key), _part(by), None if field is None else _part(field))
 
     @staticmethod

@@ -44,7 +44,7 @@ def decimal_fitter(kind: DecimalType) -> Callable[[Any], Any]:
 
 
 def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
-    """A number rounded half up to a scale; None where it does not fit the precision or is none.
+    """A number rounded half up to a scale; None if it exceeds the precision or is not finite.
 
     >>> rounded_decimal(Decimal("1.005"), 3, 2), rounded_decimal(Decimal("1E999999999"), 38, 2)
     (Decimal('1.01'), None)
@@ -68,8 +68,8 @@ def _rounder(precision: int, scale: int) -> Callable[[Decimal], Decimal | None]:
 
 
 def are_near(values: Sequence[Any], kind: DecimalType) -> bool:
-    """Whether pyarrow can take the values for a type: values with far more fraction digits than
-    the type end the process, or give wrong numbers."""
+    """Whether pyarrow can convert the values to a type. Values with far more fraction digits
+    than the type crash the process, or give wrong numbers."""
     plus = _bounds(kind.scale).plus
     try:
         try:
@@ -84,6 +84,6 @@ def are_near(values: Sequence[Any], kind: DecimalType) -> bool:
 @cache
 def _bounds(scale: int) -> Context:
     """A context that refuses numbers with more than 38 digits, or with more than 38 digits
-    beyond a scale, which is the end of pyarrow's table of powers."""
+    beyond a scale, because pyarrow's table of powers ends there."""
     traps: list[type[DecimalException]] = [Rounded, Subnormal, Clamped, Overflow]
     return Context(prec=_MOST, Emin=-scale - 1, Emax=_MOST, traps=traps)

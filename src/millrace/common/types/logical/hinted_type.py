@@ -91,8 +91,8 @@ def _typed(hint: Any, inside: tuple[type, ...]) -> LogicalType:
 
 
 def _annotated(hint: Any, args: tuple[Any, ...], inside: tuple[type, ...]) -> LogicalType:
-    """The type of ``Annotated[int, "SMALLINT"]``; for columns also of ``Annotated[pandas.Series,
-    int]``."""
+    """The type that an annotation gives, as in ``Annotated[int, "SMALLINT"]``; for a column also
+    the type of its values, as in ``Annotated[pandas.Series, int]``."""
     import pyarrow as pa
 
     for extra in args[1:]:

@@ -1,5 +1,4 @@
-"""Conversion of logical types to Spark SQL's DDL: text only, because Spark itself is in another
-room."""
+"""Conversion of logical types to text in Spark SQL's DDL, without an import of Spark."""
 
 from __future__ import annotations
 
