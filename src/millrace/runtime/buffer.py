@@ -66,8 +66,9 @@ class Buffer(NamedTuple):
 def delivered_to(
     subtask: int, stage: int, lane: int, partition: int, attempt: int, sequence: int, payload: bytes
 ) -> Buffer:
-    """A buffer with a piece of a partition for a lane of a source. It comes over no edge: it has
-    the stage's number as edge and the partition's number as watermark."""
+    """A buffer that carries a piece of a partition to a lane of a source. Because no edge leads
+    there, the buffer has the stage's number as its edge and the partition's number as its
+    watermark."""
     kind = BufferKind.DELIVERED
     return Buffer(subtask, stage, lane, attempt, sequence, kind, partition, 0, payload)
 
@@ -101,6 +102,7 @@ def ends_idle(end: Buffer) -> bool:
 
 
 def sent_before(end: Buffer, position: int) -> int:
-    """Number of buffers before an END buffer for the task's subtask number ``position``."""
+    """Number of buffers that the producer sent before an END buffer, to the task's subtask
+    number ``position``."""
     count: int = _COUNT.unpack_from(end.payload, 1 + position * _COUNT.size)[0]
     return count

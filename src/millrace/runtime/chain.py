@@ -50,7 +50,7 @@ class OperatorChain:
         return self.operators[0]
 
     def inputs(self) -> dict[int, Output]:
-        """For each incoming edge, the input of the head that it feeds."""
+        """Input of the head operator for each incoming edge, by edge id."""
         edges = (edge for edge in self._program.edges if edge.id in self._stage.inputs)
         return {edge.id: operator_input(self.head, edge.input_number) for edge in edges}
 
@@ -64,7 +64,7 @@ class OperatorChain:
 
     def figures(self, taken: int) -> tuple[OperatorFigures, ...]:
         """Records in and out of each operator in this epoch. ``taken`` is the number of records
-        that came in."""
+        that the head received."""
         return tuple(
             OperatorFigures(
                 sum(one.records for one in inputs) if index else taken,
@@ -82,8 +82,8 @@ class OperatorChain:
         return any(operator.holds_end for operator in self.operators)
 
     def restore(self, watermark: int) -> None:
-        """Let all operators refresh from the tables, after something other than this chain has
-        changed these.
+        """Let all operators refresh from the tables, after a restore, replay or roll-back has
+        changed the tables.
 
         ``watermark`` (ms since the epoch) is the one of the subtask's input.
         """
@@ -100,7 +100,8 @@ class OperatorChain:
                     self.exchanges[route.edge].restored_watermark = operator.watermark
 
     def idle_exchanges(self, idle: bool) -> dict[int, bool]:
-        """For each edge, whether it is idle, given whether the subtask's input is."""
+        """Whether each outgoing edge is idle, by edge id. ``idle`` says whether the subtask's
+        input is."""
         edges: dict[int, bool] = {}
         inputs = {0: idle}
         for index, (operator, node) in enumerate(

@@ -188,7 +188,8 @@ class ValueColumnState(ColumnState):
         self.table.column(0)[slots] = self._numbers(column)
 
     def _last_set(self, column: pa.Array) -> npt.NDArray[np.int64]:
-        """Last rows of the keys whose last value is not NULL. The other keys are cleared."""
+        """Last row of each key whose last value is not NULL. The state of the other keys is
+        cleared."""
         last = StableGroups.of(self._written(None)).last
         valid = column.is_valid().to_numpy(zero_copy_only=False).take(last)
         assert self._slots is not None
@@ -206,7 +207,7 @@ class ValueColumnState(ColumnState):
 
 
 class ReducingColumnState(ColumnState):
-    """One number per key, to which added numbers are reduced."""
+    """One number per key, which is reduced with each added number."""
 
     def __init__(self, descriptor: ReducingColumnDescriptor, table: SlotTable) -> None:
         self._type = descriptor.type

@@ -1,4 +1,4 @@
-"""`ColumnTimers`: timers of keys in columns. Due timers are taken as a batch."""
+"""`ColumnTimers`: timers whose keys are in columns. Due timers are removed as a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outputs of streams with a declared type. Records of another type are refused."""
+"""Outputs of streams with a declared type, which refuse records of another type."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class DeclaredRecords:
         return values
 
     def has_columns(self, batch: ColumnBatch) -> bool:
-        """Whether columns already have the type: its records, names and Arrow types, and Python
-        values that the type accepts."""
+        """Whether the columns already have the declared type: form, names and Arrow types are
+        the same, and the Python values of such columns satisfy the type."""
         wanted = self._columns
         if wanted is None:
             return False
@@ -68,8 +68,8 @@ class DeclaredRecords:
 
     @cached_property
     def _columns(self) -> tuple[str, list[str], list[pyarrow.DataType]] | None:
-        """Form, names and types of columns of the type. None if columns cannot tell, so that
-        records must be checked."""
+        """Form, names and Arrow types of columns that certainly have the declared type. None if
+        each record must be checked instead."""
         if not _is_plain(self.type_info):
             return None
         kind = self.type_info.logical_type
@@ -94,8 +94,8 @@ class DeclaredRecords:
 
 
 def _is_plain(type_info: TypeInformation[Any]) -> bool:
-    """Whether records of the type have only fields whose columns become the declared Python
-    values. Columns of nested rows become dicts, of big integers decimals, and of instants dates."""
+    """Whether all fields keep their declared Python values in columns. Nested rows, for example,
+    come back from columns as dicts, big integers as decimals, and instants as dates."""
     if isinstance(type_info, RowTypeInfo):
         return all(map(_is_plain_field, type_info.get_field_types()))
     if isinstance(type_info, TupleTypeInfo):

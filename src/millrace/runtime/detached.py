@@ -28,8 +28,8 @@ def detached_batch(batch: Batch) -> Batch:
 
 
 def are_immutable(values: list[Any]) -> bool:
-    """Whether none of the values can be changed in place. For flat values the check runs at the
-    speed of C."""
+    """Whether none of the values can be changed in place. The check is fast for values without
+    nested values."""
     kinds = set(map(type, values))
     if kinds == {tuple}:
         kinds = set(map(type, chain.from_iterable(values)))

@@ -103,8 +103,8 @@ class EpochSubtask:
         yield self._acknowledgement(ack)
 
     def _next(self, steps: Generator[Buffer, None, Ack], attempt: int) -> Buffer | Ack:
-        """The next buffer, or the acknowledgement if there are no more buffers. Any exception of
-        user code is a failure, even one that would end the process or a generator."""
+        """The next buffer, or the acknowledgement if there are no more buffers. Every exception
+        of user code becomes a failure, also exceptions such as SystemExit."""
         name = self.subtask.stage.name
         try:
             return next(steps)
@@ -216,8 +216,7 @@ class EpochSubtask:
     def _take_input(
         self, buffers: Iterable[Buffer]
     ) -> Generator[Buffer, None, dict[int, tuple[int, ...]]]:
-        """Process all input, channel by channel, and return for each edge the attempts of the
-        producers."""
+        """Process all input, channel by channel. Returns the attempts of the producers, by edge."""
         subtask = self.subtask
         position = subtask.index // subtask.program.max_width
         taken = SubtaskInput.sorted_out(buffers, subtask.channels(), position)

@@ -170,8 +170,8 @@ class RebalanceExchange(ExchangeOutput):
 
 
 def served_by(channel: int, producers: int, targets: int) -> range:
-    """Targets of a producer under `rescale`: the ones near it. With twice as many targets as
-    producers, each producer has two."""
+    """Targets of a producer under `rescale`: a range of adjacent targets. If there are twice as
+    many targets as producers, each producer has two."""
     first = channel * targets // producers
     return range(first, max(first + 1, (channel + 1) * targets // producers))
 

@@ -114,8 +114,8 @@ class ExchangeOutput:
     # -- rows --------------------------------------------------------------------------------
 
     def _expect(self, timestamps: list[int] | None) -> None:
-        """Send the waiting records if only they or only the new ones have event times: these
-        never share a buffer."""
+        """Send the waiting records first, if the new records differ from them in having event
+        times or not: records with and without event times never share a buffer."""
         timed = timestamps is not None
         if timed is not self._timed:
             self._flush_rows()

@@ -1,4 +1,4 @@
-"""`ExpiryQueue`: finds the due rows of a state without looking at the others."""
+"""`ExpiryQueue`: finds the due rows of a state without checking the other rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failure reports: from an exception to the user's traceback, record and operator."""
+"""Failure reports: the user's traceback, the record and the operator of an exception."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _shown(value: object) -> str:
 
 
 def _user_traceback(error: BaseException) -> str:
-    """Traceback without millrace's own frames, unless it has no others."""
+    """Traceback without millrace's own frames, unless all its frames are millrace's own."""
     report = traceback.TracebackException.from_exception(error)
     found = False
     for part in _causes(report):

@@ -30,7 +30,7 @@ def as_callable(function: Any, method: str) -> Callable[..., Any]:
 
 
 class Adapter(Function):
-    """A wrapper function around a user's function, which may have operator state."""
+    """A wrapper around a user's function. The user's function may have operator state."""
 
     def __init__(self, function: Any) -> None:
         self.wrapped = function

@@ -46,8 +46,8 @@ def key_columns(
 
 
 def _without_lists(column: pa.Array) -> pa.Array | None:
-    """The column. None if its values are lists: as keys lists equal tuples, which columns cannot
-    express."""
+    """The column; None if its values are lists. As keys, lists are equal to tuples with the same
+    elements, which columns cannot express."""
     from pyarrow import types
 
     kind = column.type

@@ -37,8 +37,8 @@ class MergingWindowSet:
         self._table = table
 
     def state_window(self, key: Any, window: Any) -> Any:
-        """State window of a window, under which its contents are stored. None if there is no
-        such window."""
+        """State window of a window: the contents of the window are stored under it. None if the
+        set does not have the window."""
         found = self._table.data.get(key, {}).get(namespace_of(window))
         return None if found is None else window_of(found)
 

@@ -19,7 +19,7 @@ class Summary:
     max: int | None = None
 
     def plus(self, other: Summary) -> Summary:
-        """Summary of both together."""
+        """Summary of the values of both summaries."""
         low = [value for value in (self.min, other.min) if value is not None]
         high = [value for value in (self.max, other.max) if value is not None]
         return Summary(

@@ -125,11 +125,12 @@ class Operator:
 
     def read(self, plan: ReadPlan) -> Generator[None, None, ReadResult]:
         """Read the input of a source stage, and yield after each batch. Only the head of a
-        source stage needs it."""
+        source stage implements this."""
         raise NotImplementedError
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Notifies that the checkpoint is complete whose state this epoch starts from."""
+        """Called when a checkpoint is complete: the one with the state from which this epoch
+        starts."""
 
     def process(self, values: list[Any], timestamps: list[int] | None) -> None:
         """Process a batch of rows.

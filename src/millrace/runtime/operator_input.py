@@ -51,7 +51,7 @@ class ColumnInput(OperatorInput):
 
 
 class EitherInput(OperatorInput):
-    """Passes batches to the operator in their own form."""
+    """Passes both rows and columns to the operator, without a conversion."""
 
     def emit(self, batch: Batch) -> None:
         """Pass on the batch unchanged."""

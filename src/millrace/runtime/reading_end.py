@@ -73,7 +73,8 @@ class ReadingEnd:
         return self._is_there or os.path.exists(self.path)
 
     def _ask(self, location: str, now: float) -> None:
-        """Have a thread ask the store, which may take its time, if none does."""
+        """Look for the object in a thread, because the store may be slow. Does nothing if such a
+        thread is still running, or if the last request is too recent."""
         if self._next_request is None:
             self._next_request = now + REQUEST
         elif now >= self._next_request and (self._request is None or not self._request.is_alive()):

@@ -136,7 +136,8 @@ class Redistribution:
         return assignment.forked and declared is not None and declared.dropped_on_fork
 
     def _ours(self, key: Key, handle: StateHandle, assignment: RestoreAssignment) -> bool:
-        """Whether a value belongs to an operator of the subtask, or to the subtask itself."""
+        """Whether this subtask restores a value of another subtask: its operator is in this
+        subtask, or it is a value of the subtask itself."""
         name = TableId(*key[:2])
         declared = self._subtask.states.get(name)
         if declared is None:
@@ -158,7 +159,8 @@ class Redistribution:
         return self._subtask.states[TableId(*key[:2])]
 
     def _unchanged(self, key: Key, value: Any, assignment: RestoreAssignment) -> Any:
-        """Value of a subtask whose parallelism is the same as before."""
+        """Restored value for a subtask whose parallelism has not changed: the same value, unless
+        it depends on input channels that have changed."""
         declared = self._declared(key)
         if declared.of_inputs and not assignment.same_channels:
             assert declared.merge is not None

@@ -87,7 +87,8 @@ class SlidingAggregates:
                 self._before[panes[number]] = self._copied(merged)
 
     def _fill(self, start: int) -> None:
-        """Merge and keep the panes for the windows from ``start`` on, up to the next kept one."""
+        """Merge the panes from ``start`` up to the next merged result that is kept, and keep the
+        results for the windows in between."""
         following = min((pane for pane in self._before if pane > start), default=self._boundary)
         merged = self._copied(self._before.get(following, {}))
         for pane in range(following - self._step, start - 1, -self._step):

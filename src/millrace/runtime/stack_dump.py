@@ -78,7 +78,7 @@ class _DumpFile:
 
 
 class StackDumps:
-    """Has the stacks of this process written if its interpreter hangs.
+    """Writes the stacks of this process to a file if its interpreter hangs.
 
     Args:
         after: seconds that the interpreter may hang before the dump.
@@ -92,7 +92,7 @@ class StackDumps:
         self._lock = Lock()
 
     def begin(self, path: str, subtask: DumpedSubtask) -> None:
-        """Note the begin of a subtask. ``path`` is the path of the dump file of its job."""
+        """Note that a subtask begins. ``path`` is the path of the dump file of its job."""
         if not self._enabled:
             return
         with self._lock, suppress(OSError):  # then there is no file, and nobody to read it
@@ -113,8 +113,8 @@ class StackDumps:
                 self._armed.arm(self._after)
 
     def close(self, unless: Callable[[], bool] = lambda: False) -> None:
-        """Close the files after a while without a subtask, unless ``unless`` returns true
-        because one has just begun."""
+        """Close the files when no subtask has run for a while. If ``unless`` returns true, a
+        subtask has just begun, and the files stay open."""
         with self._lock:
             if not unless():
                 self._close_files()

@@ -68,8 +68,8 @@ class StateCheck:
             )
 
     def is_usual(self, value: tuple[Any, ...]) -> bool:
-        """Whether the declared type is a tuple, and the fields of this one have exactly the
-        usual classes and are within their ranges."""
+        """Whether a value needs no further check: the declared type is a tuple, and all fields
+        have exactly the usual classes and are within their ranges."""
         if tuple(map(type, value)) != self._usual:
             return False
         return all(low <= value[index] <= high for index, low, high in self._ranges)
@@ -109,8 +109,8 @@ def checked_update(
 
 
 def _as_tuple(value: Any) -> Any:
-    """The value with lists and rows converted to tuples. They are accepted as tuples, but a
-    change in place would go unnoticed."""
+    """The value with lists and rows converted to tuples. Where a tuple is declared, lists and
+    rows are accepted; but if state kept them, a change in place would go unnoticed."""
     return tuple(map(_as_tuple, value)) if type(value) in (tuple, list, Row) else value
 
 

@@ -331,8 +331,8 @@ class Subtask:
         self.chain.head.process_watermark(self._valve.watermark)
 
     def _refresh(self, chain: OperatorChain) -> None:
-        """Read the watermarks from the tables if these were changed by something other than the
-        chain. Watermarks are state."""
+        """Read the watermarks, which are state, from the tables, if a restore, replay or
+        roll-back has changed the tables."""
         if self._valve_generation == self.state.generation:
             return
         self._valve_generation = self.state.generation
@@ -386,8 +386,8 @@ class Subtask:
     def _placed(
         self, pieces: Iterator[Chunk], name: str, write_segment: SegmentWriter | None
     ) -> bytes | FileRef:
-        """The payload itself if it is small, for the acknowledgement. A big one is written to a
-        file."""
+        """The payload itself, for the acknowledgement, if the payload is small. A big payload is
+        written to a file, and the result is a reference to the file."""
         held: list[Chunk] = []
         size = 0
         for piece in pieces:

@@ -31,8 +31,8 @@ class SubtaskInput:
     ) -> SubtaskInput:
         """Input of subtask number ``position`` of its task, from buffers in any order.
 
-        Raises IncompleteInputError unless just the buffers of one attempt of every producer are
-        there.
+        Raises IncompleteInputError unless there are all buffers of exactly one attempt of each
+        producer.
         """
         ends: dict[Channel, Buffer] = {}
         records: dict[Channel, list[Buffer]] = {}

@@ -1,5 +1,5 @@
-"""Timers, which are state. Event-time timers fire with the watermark, processing-time timers with
-the clock.
+"""Timers, which are kept as state. Event-time timers fire with the watermark, processing-time
+timers with the clock.
 
 A timer is an entry of a nested table: timestamp, then (key, namespace). The heap of timestamps is
 derived from the table and made again whenever the table changed under it.

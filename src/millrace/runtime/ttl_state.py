@@ -76,7 +76,7 @@ class _Flat(_Expiring[FlatTable]):
         return found
 
     def living(self) -> Any:
-        """Current value to update. None if there is none or it has expired."""
+        """Value of the current key, for an update; None if there is no value or it has expired."""
         stamped = self._table.get(self._current.key)
         return None if stamped is None or self._lifetime.expired(stamped) else stamped[0]
 

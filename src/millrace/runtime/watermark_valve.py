@@ -82,7 +82,8 @@ class WatermarkValve:
 
     @property
     def ended(self) -> bool:
-        """Whether all channels have ended. An idle channel may still continue."""
+        """Whether all channels have ended. Idle channels have not ended, because they may still
+        continue."""
         return all(mark == MAX_WATERMARK for mark in self._watermarks.values())
 
     def _let_through(self) -> bool:
@@ -97,8 +98,8 @@ class WatermarkValve:
         return let_through
 
     def _highest(self) -> int:
-        """Highest watermark of the channels. It counts if all channels are idle, so that there
-        is none to wait for."""
+        """Highest watermark of the channels. It is the subtask's watermark if all channels are
+        idle, because there is then no channel to wait for."""
         marks = [mark for mark in self._watermarks.values() if mark < MAX_WATERMARK]
         return max(marks, default=MIN_WATERMARK)
 

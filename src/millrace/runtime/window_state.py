@@ -32,11 +32,12 @@ TABLES = (
 
 
 def refuse_other_windows(context: OperatorContext, own: str, merging: bool = False) -> None:
-    """Check that there are no windows in tables other than ``own``, where they would never fire.
-    ``merging`` says whether windows merge, with their set in a table of its own.
+    """Raise an error if the state has windows that would never fire, because they are not in the
+    table ``own``. ``merging`` says whether windows merge and therefore have a window set in another
+    table.
 
     Raises:
-        CheckpointError: the job was changed and goes on from a checkpoint of its old version.
+        CheckpointError: the state has such windows, because an older version of the job wrote it.
     """
     strange = any(name != own and _holds(context, name) for name in TABLES)
     merged_before = _holds(context, MERGING)

@@ -108,8 +108,8 @@ class Worker:
             enter_place(before)
 
     def _change_width(self, program: Program, task: int) -> None:
-        """If the number of tasks has changed, drop subtasks that now belong to other tasks, and
-        pass the new program to the others."""
+        """Adapt the subtasks to a new number of tasks: drop subtasks that now belong to other
+        tasks, and give the new program to the others."""
         width = program.max_width
         if self._widths.setdefault(program.run_id, width) == width:
             return
@@ -156,8 +156,8 @@ class Worker:
             self._subtasks.pop(key).subtask.close()
 
     def close_ended(self) -> None:
-        """Close the subtasks whose input has ended. No other process continues with their state
-        on this host."""
+        """Close the subtasks whose input has ended, because no other process on this host will
+        continue with their state."""
         for held in self._subtasks.values():
             if held.subtask.ended:
                 held.subtask.close()
@@ -182,7 +182,8 @@ class _Router:
         return None if buffer.kind == BufferKind.ACK else self._targets[buffer.edge]
 
     def next_task(self, buffer: Buffer) -> int:
-        """Task of the next level to send a buffer to. A later level forwards it from there."""
+        """Task of the next level to which a buffer is sent. If the buffer is for a later level,
+        this task forwards it."""
         return buffer.target % self._width % self._next
 
 

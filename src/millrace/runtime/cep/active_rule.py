@@ -162,7 +162,8 @@ def _wakes(automaton: Automaton) -> Call | None:
 
 
 def _sleeps(automaton: Automaton, state: MatchState) -> bool:
-    """Whether an event that satisfies none of its conditions leaves a partial match unchanged."""
+    """Whether an event leaves a partial match in this state unchanged, if it satisfies none of
+    the state's conditions."""
     outcome = automaton.outcome(state, 0)
     return outcome.ignored is state and not outcome.taken and not outcome.finished
 

@@ -133,7 +133,7 @@ class Automaton:
     # -- states --------------------------------------------------------------------------------
 
     def state(self, position: Position | None, transitions: tuple[Transition, ...]) -> MatchState:
-        """State of a position with these open transitions; always the same object."""
+        """State for a position and its open transitions. Equal arguments return the same object."""
         found = self._states.get((position, transitions))
         if found is None:
             found = MatchState(position, transitions, self._tests_of(transitions))
@@ -165,7 +165,7 @@ class Automaton:
         return self._labels[label]
 
     def spelled(self, places: Places, name: str) -> Places:
-        """Positions that an event taken for ``name`` may lead to from any of these positions."""
+        """Positions that are reached from ``places`` by an event taken for ``name``."""
         found = self._spelled.get((places, name))
         if found is None:
             transitions = (

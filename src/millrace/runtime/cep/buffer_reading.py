@@ -88,7 +88,8 @@ class BufferReading:
         return result
 
     def _ends(self) -> dict[str, list[tuple[Order, int]]]:
-        """For each rule, the first event and the last entry of all its matches."""
+        """For each rule, one pair per match: the match's first event and the number of its last
+        entry."""
         ends: dict[str, list[tuple[Order, int]]] = {}
         for start, begun in self._result.begun.items():
             for rule, (_, partial) in begun.items():

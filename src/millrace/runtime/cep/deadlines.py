@@ -1,6 +1,7 @@
-"""Deadlines of keys: the next time at which something of a key ends.
+"""Deadlines of keys: the next time at which a partial match or transition of a key ends.
 
-Looked up lazily: a key whose partial matches went on is found not to be due yet, and put back.
+Deadlines are checked lazily: if a key's partial matches have changed and it is not due yet, the
+caller sets its new deadline.
 """
 
 from __future__ import annotations

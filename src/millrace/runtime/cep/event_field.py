@@ -1,4 +1,4 @@
-"""Fields of events, named by data instead of code.
+"""Reads fields of events by paths, which are plain data rather than code.
 
 Only what an event holds is read: entries of mappings, values of tuples and rows, and the fields of
 dataclasses, named tuples and plain objects. No property and no method is called, whatever the name.

@@ -19,7 +19,7 @@ __all__ = ["Equality", "InspectableCondition", "equalities", "without_context"]
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """A necessary condition of another: a field has one of a few values."""
+    """One of a few values that a field must have, or else the condition cannot be true."""
 
     path: FieldPath
     values: frozenset[Any]
@@ -30,7 +30,8 @@ class InspectableCondition(ABC):
 
     @abstractmethod
     def equalities(self) -> list[Equality]:
-        """Field values that every event has that satisfies the condition. May be empty."""
+        """Field values that are necessary for the condition: every event that satisfies it has
+        them. May be empty."""
 
     @abstractmethod
     def without_context(self) -> Callable[[Any], Any] | None:
@@ -39,7 +40,8 @@ class InspectableCondition(ABC):
 
 
 def equalities(condition: Condition) -> list[Equality]:
-    """Known field values that every event has that satisfies the condition."""
+    """Known field values that are necessary for the condition: every event that satisfies it has
+    them."""
     if condition.word == "and":
         return [found for part in condition.parts for found in equalities(part)]
     source = condition.source

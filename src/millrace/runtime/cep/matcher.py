@@ -140,7 +140,7 @@ class Matcher:
     def begin(
         self, matches: Matches, event: BufferedEvent, states: tuple[MatchState, ...]
     ) -> list[FoundMatch]:
-        """Process one event whose only effect is that matches begin with it.
+        """Process one event that only begins matches, and does not change the matches that exist.
 
         Args:
             states: states of the matches after the event.
@@ -160,8 +160,8 @@ class Matcher:
         partial: list[PartialMatch],
         found: list[FoundMatch],
     ) -> None:
-        """Begin a match with an event. From now on it shares its entries with an earlier match
-        that took the event for the same name."""
+        """Begin a match with an event. If an earlier match took the event for the same name,
+        both share the entry."""
         for entry in entries:
             if entry.name == after.name:
                 break
@@ -216,7 +216,8 @@ class Matcher:
     def advance_time(
         self, matches: Matches, time: int
     ) -> tuple[list[FoundMatch], list[FoundMatch]]:
-        """Advance time to ``time`` (ms since the epoch). Later events are not earlier than that.
+        """Advance time to ``time`` (ms since the epoch). Events that are processed later are not
+        earlier than ``time``.
 
         Returns:
             The matches found, and the partial matches whose time is over.
@@ -255,8 +256,8 @@ class Matcher:
     def _close_transitions(
         self, matches: Matches, time: int, found: list[FoundMatch], timed_out: list[FoundMatch]
     ) -> None:
-        """Close the transitions whose time is over, in each match as of the time at which they
-        closed."""
+        """Close the transitions whose time is over. The matches are processed as of the time at
+        which their transitions closed."""
         still: list[PartialMatch] = []
         for match in matches.partial:
             left = self._with_open_transitions(match, time, found, timed_out)
@@ -329,7 +330,8 @@ def _take(
 
 
 def _start_test(automaton: Automaton) -> Call | None:
-    """One function of an event that tells whether a match can begin with it."""
+    """Function that tells whether a match can begin with an event, given its value; None if
+    values alone do not tell."""
     start = automaton.start
     conditions = [
         transition.target.condition

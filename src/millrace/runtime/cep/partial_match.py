@@ -123,8 +123,8 @@ def entries_between(start: BufferedEvent, last: MatchedEntry) -> list[MatchedEnt
 
 
 def events_of(matches: list[FoundMatch]) -> Iterator[dict[str, list[Any]]]:
-    """Events of each match, by pattern. Common beginnings of matches are laid out once and
-    copied as slices."""
+    """Events of each match, by pattern. If matches begin with the same events, the lists of
+    these events are made once and copied as slices."""
     if len(matches) == 1:
         yield matches[0].events()
         return

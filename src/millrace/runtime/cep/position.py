@@ -109,7 +109,7 @@ class Transition:
     @property
     def checkpoint_name(self) -> str:
         """Name of the transition in checkpoints, unique among the transitions from its position.
-        After a skipped event the name is a different one."""
+        The name changes if an event has been skipped."""
         mark = NUMBERED if self.target is None else self.target.checkpoint_name
         if self.ordinal:
             mark += f"{NUMBERED}{NUMBERED}{self.ordinal}"
@@ -134,8 +134,8 @@ class Transition:
         return self if self.contiguity is not None else replace(self, contiguity=contiguity)
 
     def guarded(self, guard: Guard, at_once: bool) -> Transition:
-        """A copy that is closed by any event of the guard, or with ``at_once`` only if the event
-        is the next one."""
+        """A copy that an event of the guard closes: any such event, or with ``at_once`` only the
+        next event."""
         if at_once:
             return replace(self, not_next=(guard, *self.not_next))
         return replace(self, unless=(guard, *self.unless))

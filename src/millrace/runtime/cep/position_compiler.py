@@ -164,7 +164,8 @@ class _Compiler:
 
 
 def _entered_again(entries: list[Transition], quantifier: Quantifier) -> list[Transition]:
-    """The transitions into a group, as transitions into its next occurrence."""
+    """The transitions into a group, changed so that they lead to the next occurrence of the
+    group."""
     window_time = quantifier.window_time
     if window_time is not None:
         entries = [
@@ -183,7 +184,7 @@ def _guarded(transition: Transition, negated: Event, guard: Guard) -> Transition
 
 def _guarded_as(again: Transition, exits: list[Transition], may_leave: bool) -> Transition:
     """A transition to the next occurrence, closed by the guards that all exits share. A negated
-    event thus ends the partial match, and does not only keep it in the loop."""
+    event then ends the partial match, instead of only preventing it from leaving the loop."""
     unless = [g for g in exits[0].unless if all(g in transition.unless for transition in exits)]
     not_next = [g for g in exits[0].not_next if may_leave and all(g in w.not_next for w in exits)]
     return replace(again, unless=(*again.unless, *unless), not_next=(*again.not_next, *not_next))
@@ -204,7 +205,8 @@ def _anything(value: object) -> bool:
 
 
 def _end_by(own: list[Position], until: Condition, entries: list[Transition]) -> list[Transition]:
-    """Let an event end the group of the positions ``own``, and the wait for the group.
+    """Let an event that satisfies ``until`` end a group, and also the wait for the group. ``own``
+    are the positions of the group.
 
     Returns:
         The transitions into the group.
@@ -224,7 +226,8 @@ def _end_by(own: list[Position], until: Condition, entries: list[Transition]) ->
 
 
 def _finished(transitions: Iterable[Transition]) -> tuple[Transition, ...]:
-    """Transitions ordered by target, without duplicates, each with its form after waiting."""
+    """Transitions ordered by target, without duplicates. Each also gets the form that it has
+    after an event was skipped."""
     different: dict[object, Transition] = {}
     for transition in transitions:
         different.setdefault(_facts(transition), transition)

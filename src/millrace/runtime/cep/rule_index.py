@@ -116,7 +116,7 @@ class _Keys:
         return not rule.prefix or self._known_texts()[index].startswith(rule.prefix)
 
     def of(self, rule: ActiveRule) -> Sequence[int]:
-        """Indices of the events whose keys the rule applies to."""
+        """Indices of the events that have a key to which the rule applies."""
         indices = self._indices.get(rule.prefix)
         if indices is None:
             texts = enumerate(self._known_texts())

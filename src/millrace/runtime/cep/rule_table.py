@@ -160,7 +160,8 @@ class RuleTable:
         return number
 
     def _kept(self, id: str, row: RuleRow, number: int | None = None) -> ActiveRule:
-        """The rule of a row, with the given number, if any, instead of its own."""
+        """Active rule that is read from a row of the table, with the number ``number``; if that
+        is None, with the row's own number."""
         try:
             rule = self._read(row[GIVEN])
             assert isinstance(rule, PatternRule)

@@ -104,7 +104,8 @@ class SharedBuffer:
                 yield key, min(times)
 
     def hold(self, values: Iterable[Any]) -> None:
-        """Note whether events that may become part of matches can be changed in place."""
+        """Note if any of these events, which may become part of matches, can be changed in
+        place."""
         self.mutable = self.mutable or not all(map(is_immutable, values))
 
     def of(self, key: Any) -> KeyMatches:
@@ -116,7 +117,8 @@ class SharedBuffer:
         return live
 
     def drop_if_empty(self, key: Any, matches: KeyMatches) -> None:
-        """Drop a key that has no matches and never had any."""
+        """Drop the objects of a key without matches, if there is nothing of the key in the state
+        either."""
         if not (matches.starts or matches.chains or matches):
             self._touched.discard(key)
             del self._live[key]
@@ -141,8 +143,9 @@ class SharedBuffer:
         self._touched.clear()
 
     def _let_go(self, count: int) -> None:
-        """Drop the objects of ``count`` keys: first keys that were not processed, then the most
-        recent ones. If all keys come in rounds, the first ones are then still held."""
+        """Drop the objects of ``count`` keys: first of keys that were not processed, then of the
+        most recent keys. If all keys are processed in rounds, the next round thus still finds
+        the objects of its first keys."""
         idle = [key for key in self._live if key not in self._touched]
         busy = [key for key in reversed(self._live) if key in self._touched]
         for key in islice(chain(idle, busy), count):
@@ -319,8 +322,8 @@ class _BufferWriting:
         return tuple((match.last.number, match.start.order) for match in matches.held_back)
 
     def _keep(self, matches: Matches) -> None:
-        """Number the entries that the matches of a rule need, and cut the rest. The earliest
-        matches need most of a chain, so it is cut off before their first event."""
+        """Number the entries that the matches of a rule need, and cut the rest off. The matches
+        are processed from the earliest on, because an early match needs most of a chain."""
         if self.entries:
             return
         needed: list[PartialMatch | FoundMatch] = [

@@ -24,8 +24,8 @@ def release(
     time: int,
     on_pruned: OnPruned | None = None,
 ) -> list[FoundMatch]:
-    """Add new matches, and return the matches that no earlier match can discard any more, as of
-    ``time`` (ms since the epoch).
+    """Add new matches, and return the matches that no earlier match can discard after ``time`` (ms
+    since the epoch).
 
     Raises:
         JobExecutionError: there is nothing to skip to, and the strategy says that this is an error.
@@ -62,8 +62,8 @@ def _may_still_win(matches: Matches, match: FoundMatch) -> bool:
 
 
 def _discard(matches: Matches, match: FoundMatch, limit: Order, on_pruned: OnPruned | None) -> None:
-    """Discard matches that began before ``limit``. No match began before ``match``, and all
-    matches are ordered by their first events."""
+    """Discard the matches that began before ``limit``, because of ``match``. No match began
+    before ``match``, and the matches are ordered by their first events."""
     others: list[Any]
     for others in (matches.partial, matches.held_back):
         count = bisect_left(others, limit, key=_start)
@@ -74,8 +74,8 @@ def _discard(matches: Matches, match: FoundMatch, limit: Order, on_pruned: OnPru
 
 
 def _limit(strategy: AfterMatchSkipStrategy, match: FoundMatch) -> Order | None:
-    """Order before which other matches must not begin, or they are discarded. None if no match
-    is discarded."""
+    """Least order at which other matches may begin: matches that began earlier are discarded.
+    None if no match is discarded."""
     if strategy.kind is Skip.TO_NEXT:
         return _after(match.start.order)
     if strategy.kind is Skip.PAST_LAST_EVENT:

@@ -73,9 +73,9 @@ class WaitingEvents:
             column += more
 
     def take(self, watermark: int) -> Batch:
-        """Remove the events up to the watermark and return them. Events of the same time keep
-        their order of arrival; others may be unsorted, since a caller that needs few keys then
-        sorts less."""
+        """Remove the events up to the watermark and return them. They are not sorted by time,
+        because a caller that needs only a few keys then sorts less; but events of the same time
+        keep their order of arrival."""
         due = self._take_stored(watermark)
         for run in self._runs:
             run.take(watermark, due)

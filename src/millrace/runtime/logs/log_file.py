@@ -11,8 +11,8 @@ __all__ = ["LogFile"]
 
 
 class LogFile(logging.Handler):
-    """Appends records to a file that other processes append to as well, or empty if it is too
-    long."""
+    """Appends records to a file. Other processes append to the same file, and may empty it if it
+    is too long."""
 
     def __init__(self, path: str | Path) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class LogFile(logging.Handler):
         self.append_record(record)
 
     def append_record(self, record: logging.LogRecord) -> bool:
-        """Append a record. False if it cannot be formatted; that error has then been reported."""
+        """Append a record. False if the record cannot be formatted; the error is then reported."""
         try:
             text = self.format(record)
         except Exception:  # arguments that do not fit the message are no reason to fail

@@ -135,7 +135,8 @@ class _Writer:
 
 
 def log_printed(handler: logging.Handler | None, name: str, stream: TextIO, line: str) -> None:
-    """Log a printed line like the records: as a record if the format is JSON, else as the line.
+    """Write a printed line to the log of the records: as a record if the format is JSON, else as
+    the plain line.
 
     Args:
         handler: handler of the records. None if there is no log yet.

@@ -61,8 +61,8 @@ class ShippedLog(logging.Handler):
         return taken
 
     def printed(self, name: str, line: str) -> None:
-        """Keep a printed line, in pieces if it is long. A line is dropped if another log handler
-        printed it and this handler keeps its log record."""
+        """Keep a printed line, in pieces if it is long. The line is dropped if another log
+        handler printed it and this handler keeps the same record."""
         if self._keeps_record_of(sys._getframe(1)):
             return
         created, place = time.time(), log_place()
@@ -71,8 +71,9 @@ class ShippedLog(logging.Handler):
             self.add(created, logging.INFO, name, piece, place)
 
     def _keeps_record_of(self, frame: FrameType | None) -> bool:
-        """Whether a log handler prints the line, of a record that this handler has kept as well,
-        and not as a complaint. Compares function names, since libraries wrap these methods."""
+        """Whether another log handler is printing a record that this handler keeps as well.
+        Reports of errors in logging do not count. Compares function names, because libraries
+        wrap these methods."""
         while frame is not None and frame.f_code.co_name != "handleError":
             if frame.f_code.co_name == "callHandlers":
                 logger = frame.f_locals.get("self")

@@ -52,7 +52,8 @@ class AssembledVector(ModelStage):
 
 @dataclass(frozen=True)
 class ScaledVector(ModelStage):
-    """``(x - shift) * scale + offset``, and a constant for features that cannot be scaled.
+    """Vectors with each feature as ``(x - shift) * scale + offset``, or as a constant if the
+    feature cannot be scaled.
 
     Attributes:
         constants: constants for features that cannot be scaled. NaN for the others.
@@ -196,7 +197,7 @@ class OneHotVectors(ModelStage):
 
 @dataclass(frozen=True)
 class Buckets(ModelStage):
-    """Numbers of the ranges that values lie in. The last range includes its end.
+    """Values as the numbers of the ranges in which they lie. The last range includes its end.
 
     Attributes:
         keep_missing: whether NaN and NULL get the number after the last one. Else they are refused.

@@ -59,8 +59,8 @@ def _parts(value: Any) -> Iterator[bytes]:
 
 
 def _pickled(value: Any) -> bytes:
-    """Pickled bytes of a value. It is pickled twice, since the first result depends on which
-    parts happen to be the same object."""
+    """Pickled bytes of a value. The value is pickled twice, because the first result depends on
+    whether equal parts happen to be the same object."""
     once: bytes = cloudpickle.dumps(value)
     twice: bytes = cloudpickle.dumps(pickle.loads(once), protocol=5)
     return twice

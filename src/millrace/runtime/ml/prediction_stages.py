@@ -162,7 +162,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class ForestNumbers(ModelStage):
-    """A number from trees: the weighted sum of their numbers."""
+    """Prediction of a number by trees: the weighted sum of the trees' numbers."""
 
     features: str
     prediction: str
@@ -185,7 +185,7 @@ def summed(forest: Forest, weights: tuple[float, ...], vectors: Doubles) -> Doub
 
 @dataclass(frozen=True)
 class ForestClasses(ModelStage):
-    """A class from trees.
+    """Prediction of a class by trees.
 
     Attributes:
         boosted: whether the trees' numbers are added up to a score of the second of two classes.

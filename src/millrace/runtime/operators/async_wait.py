@@ -73,8 +73,8 @@ _BEHIND_ALL = 1 << 62
 def _merged_watermarks(
     restored: list[tuple[int, list[tuple[int, int]]]],
 ) -> tuple[int, list[tuple[int, int]]]:
-    """Watermarks after a redistribution of requests: the smallest one emitted, and the smallest
-    one received, which is queued after all requests."""
+    """Watermarks of a subtask that gets requests from several former subtasks: the smallest
+    watermark emitted, and the smallest received. The second is queued after all requests."""
     emitted = min(watermark for watermark, _ in restored)
     received = min(queued[-1][1] if queued else watermark for watermark, queued in restored)
     return emitted, [(_BEHIND_ALL, received)] if received > emitted else []
@@ -125,7 +125,7 @@ class AsyncWaitOperator(FunctionOperator):
         self._start([queued for queued in self._queue if not queued.is_watermark])
 
     def _restored(self, watermarks: Sequence[tuple[int, int]]) -> list[_QueueEntry]:
-        """The queue from the checkpoint."""
+        """Queue of the operator, with requests from the state table and with ``watermarks``."""
         entries = self._table.data.items()
         records = [_QueueEntry(key[1], entry[0], entry[1], entry=entry) for key, entry in entries]
         behind = [_QueueEntry(number, watermark=watermark) for number, watermark in watermarks]

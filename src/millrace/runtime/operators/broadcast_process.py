@@ -177,7 +177,8 @@ class _KeyedWriting(_Writing, KeyedBroadcastProcessFunction.Context):
 
 
 class _NoKey:
-    """The current key while a record of the broadcast stream is processed: there is none."""
+    """Placeholder for the current key while a record of the broadcast stream is processed. Any
+    use as a key raises StateError."""
 
     def __hash__(self) -> int:
         raise StateError(

@@ -224,7 +224,8 @@ class DynamicCepOperator(PatternOperator):
     def _begin(
         self, key: Any, live: KeyMatches, rule: ActiveRule, event: BufferedEvent, results: Results
     ) -> Matches:
-        """Process an event for a rule none of whose partial matches it changes."""
+        """Process an event for a rule, if the event changes none of the rule's partial matches
+        but may begin matches."""
         if rule.begins is None:
             return self._process(key, live, rule, event, True, results)
         matches = live.of(rule.id)
@@ -247,8 +248,8 @@ class DynamicCepOperator(PatternOperator):
         return matches
 
     def _leave(self, key: Any, live: KeyMatches, seen: Iterable[Matches]) -> None:
-        """Set the next deadline of a key, and drop the key if it has no matches. Only the
-        matches ``seen`` may have a new deadline."""
+        """Set the next deadline of a key, and drop the key if it has no matches. ``seen`` are
+        the matches whose deadlines may have changed."""
         deadline = _earliest(seen)
         if deadline is not None:
             self._deadlines.set(key, deadline)

@@ -156,7 +156,7 @@ class IterationTailOperator(Operator):
 
 
 def _gathered(taken: Taken) -> Taken:
-    """The same records in fewer batches."""
+    """The same records, joined to fewer batches."""
     gathered: Taken = []
     for values, timestamps in taken:
         last_values, last_times = gathered[-1] if gathered else (None, None)

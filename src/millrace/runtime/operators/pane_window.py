@@ -130,7 +130,8 @@ class PaneWindowOperator(FunctionOperator):
         return sorted(missed)
 
     def _over(self) -> int:
-        """Time in ms since the epoch up to which all windows that end have fired."""
+        """Time up to which windows have fired, in ms since the epoch: all windows that end by
+        then."""
         return self.watermark
 
     def _last_moment(self, pane: Pane) -> int:
@@ -149,8 +150,8 @@ class PaneWindowOperator(FunctionOperator):
         return self._table.append_many((panes, places, values), self._admitting())
 
     def _admitting(self) -> Callable[[Pane], bool]:
-        """Function that tells whether records may be added to a pane: not if all its windows
-        have fired. A new pane is scheduled."""
+        """Function that tells whether records may be added to a pane: False if all windows with
+        the pane have fired. It also schedules the windows of a new pane."""
         over, data = self._over(), self._table.data
 
         def admits(pane: Pane) -> bool:

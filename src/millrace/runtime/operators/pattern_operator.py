@@ -161,8 +161,8 @@ class PatternOperator(FunctionOperator):
         )
 
     def _process_at_once(self, batch: Batch) -> None:
-        """Process events in processing time. An epoch is one instant: a comparator orders all
-        events of the epoch, in whatever batches they come."""
+        """Process events in processing time. If there is a comparator, the events wait for the
+        end of the epoch, because the comparator orders all events of an epoch."""
         if self._by_rank is None:
             self._emit(self._matched(batch))
         else:
@@ -196,7 +196,8 @@ class PatternOperator(FunctionOperator):
 
     def _is_past(self, live: KeyMatches, value: Any, time: int) -> bool:
         """Whether an event is earlier than the events that the key's partial matches have taken.
-        It is then late, even if the watermark has started over and does not tell."""
+        If so, it is processed as a late event. The watermark does not always show this, because
+        it may have started over."""
         if time >= live.time or not live:
             return False
         self._late.take(self._late_tag, [0], [value], [time])

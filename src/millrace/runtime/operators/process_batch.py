@@ -257,7 +257,8 @@ class ProcessBatchOperator(MapBatchesOperator):
 
 
 def _key_type(kind: pa.DataType) -> pa.DataType | None:
-    """Type in which keys of a type are stored. None if such keys cannot be in columns."""
+    """Type in which keys of the type ``kind`` are stored. None if such keys cannot be in
+    columns."""
     types = pa.types
     if types.is_dictionary(kind):
         return _key_type(kind.value_type)

@@ -63,7 +63,7 @@ class ReduceOperator(FunctionOperator):
     def _with_current_key(
         self, keys: list[Any], pairs: Iterable[tuple[Any, Any]]
     ) -> Iterator[tuple[Any, Any]]:
-        """The pairs. Before each pair is yielded, its key becomes the current key of keyed
+        """Yield the pairs. Before each pair, its key becomes the current key of the keyed
         states."""
         self._states.records += len(keys)
         self._states.prefetch(keys)

@@ -118,8 +118,8 @@ class SessionWindowOperator(FunctionOperator):
         return ends
 
     def _join(self, key: Any, value: Any, start: int, end: int, sessions: Sessions) -> bool:
-        """Add a record to its sessions, or open a new one. False if the record is late. The key
-        is writable."""
+        """Add a record to its session, after a merge of the sessions that it connects; or open a
+        new session. False if the record is late. The caller has made the key writable."""
         checked_timestamp(value, start)
         joined = [s for s in sessions if s[0] <= end and start <= s[1]]
         if not joined and end - 1 <= self.watermark:

@@ -189,8 +189,8 @@ class SinkOperator(Operator):
         self._writing, self._is_flushed = None, ended
 
     def _require_new(self, committables: Sequence[Any], writer: SinkWriter[Any]) -> None:
-        """Refuse committables that were already handed over. A writer that keeps adding to one
-        list would have its records committed again in every epoch."""
+        """Refuse objects that `prepare_commit` already returned for the epoch before. A writer
+        that keeps adding to one list would have its records committed again in every epoch."""
         before = self._returned
         objects = (committables, committables[0]) if committables else ()
         self._returned = [thing for thing in objects if isinstance(thing, list | dict)]
@@ -230,8 +230,9 @@ class SinkOperator(Operator):
             table.put(self._place, decode(encoded))
 
     def _wanted(self, ended: bool) -> bool:
-        """Whether the writer must run without new records: it is due, nothing may stay open, or
-        its state was restored and its due time is unknown."""
+        """Whether the writer must run although there are no new records: it is due, its data
+        must be flushed at the end of the input, or its state was restored and its due time is
+        unknown."""
         due = self._wakeup is not None and self._wakeup <= self._epoch.now
         has_state = self._state() is not None
         unflushed = ended and not self._is_flushed

@@ -114,7 +114,8 @@ class SlidingWindowOperator(PaneWindowOperator):
         return pane[0] - (pane[0] - self._offset) % self._slide
 
     def _add_elements(self, keys: list[Any], values: list[Any], panes: list[Pane]) -> list[int]:
-        """Add elements with a number, since a window needs them in the order of arrival."""
+        """Add elements, each with a number, because a window returns its elements in the order
+        of arrival."""
         numbered = list(enumerate(values, self._sequence))
         self._sequence += len(values)
         return super()._add_elements(keys, numbered, panes)

@@ -285,21 +285,21 @@ class SourceOperator(Operator):
         return ended
 
     def _reach_newest(self) -> None:
-        """Emit the highest watermark of the splits, which are all finished. Without this, a
-        split that ended early with a higher watermark would be ignored."""
+        """Emit the highest watermark of the splits, all of which are finished. Otherwise the
+        watermark of a split that was ahead of the others and ended early would be lost."""
         if self._newest > self.watermark:
             self.process_watermark(self._newest)
 
     def _all_idle(self, unfinished: list[ActiveSplit]) -> bool:
-        """Whether all splits of the subtask are idle. A subtask that waits for its next split is
-        idle after the timeout, one that never had a split at once."""
+        """Whether all splits of the subtask are idle. A subtask without an unfinished split is
+        idle after the timeout; if it never had a split, at once."""
         if unfinished:
             return all(self._is_idle(split) for split in unfinished)
         idle_at = self._idle_without_split()
         return self.watermark == MIN_WATERMARK or (idle_at is not None and idle_at <= self._now)
 
     def _is_idle(self, split: ActiveSplit) -> bool:
-        """Whether a split is idle. A paused split is not, as it was not read."""
+        """Whether a split is idle. A paused split is not idle: it had no chance to be read."""
         return not split.paused and split.tracker.idle(self._now)
 
     def _idle_without_split(self) -> int | None:

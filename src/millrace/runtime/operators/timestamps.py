@@ -117,8 +117,8 @@ class WatermarkTracker:
             start = end
 
     def _limited(self, batch: Batch, limit: ClockLimit, now: int) -> Batch:
-        """The batch, with its timestamps capped if the limit says so. Also records the highest
-        time that counts for watermarks."""
+        """The batch; times beyond the clock limit are capped if the limit says so. Also records
+        the latest time that watermarks may take into account."""
         self._believed = latest = now + limit.max_ahead
         times = batch.timestamps
         if times is None or not len(batch) or _highest(times) <= latest:
@@ -192,8 +192,8 @@ class WatermarkTracker:
         yield len(batch)
 
     def _highest_believed(self, timestamps: Any) -> list[int]:
-        """Event times for a generator that needs only the highest one, without times beyond the
-        clock limit."""
+        """The highest of the event times, or, if it is beyond the clock limit, all times within
+        the limit. For generators that need only the highest event time."""
         if not len(timestamps):
             return []
         highest = _highest(timestamps)
@@ -203,14 +203,15 @@ class WatermarkTracker:
         return [highest]
 
     def tick(self, now: int) -> None:
-        """End an epoch: a generator may emit by the clock."""
+        """End an epoch: call the generator's `on_periodic_emit`, which may emit a watermark."""
         if self._generator is not None:
             self._generator.on_periodic_emit(self._emitted)
         if self._last_record is None:
             self._last_record = now
 
     def hold(self, elapsed: int) -> None:
-        """Exclude ``elapsed`` ms, in which no record could come, from the idle timeout."""
+        """Exclude a time of ``elapsed`` ms from the idle timeout, because no record could come
+        during that time."""
         if self._last_record is not None:
             self._last_record += elapsed
 
