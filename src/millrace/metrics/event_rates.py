@@ -8,9 +8,9 @@ from collections.abc import Hashable
 __all__ = ["EventRates"]
 
 SPAN = 60
-"""Seconds that are looked back over, as Flink's meters do."""
+"""Seconds over which rates are computed, as in Flink's meters."""
 _SPACING = 1_000
-"""Milliseconds between two counts that are remembered."""
+"""Milliseconds between two remembered counts."""
 
 
 class EventRates:
@@ -25,8 +25,7 @@ class EventRates:
     def __init__(self) -> None:
         self._seen: dict[Hashable, deque[tuple[int, float]]] = {}
         self.began: int | None = None
-        """When counts that are looked at for the first time were 0, ms since the epoch; None: not
-        known."""
+        """Time at which new counters were 0, in ms since the Unix epoch; None if unknown."""
 
     def of(self, key: Hashable, count: float, now: int, span: int = SPAN) -> float:
         """Events per second of a counter with value ``count`` at ``now`` (ms since the Unix

@@ -25,7 +25,7 @@ __all__ = ["JobReporting", "job_reporting"]
 log = logging.getLogger(__name__)
 
 PATIENCE = 3.0
-"""Seconds that the end of a job waits for what its reporters have left to say, all together."""
+"""Seconds that the end of a job waits for the last reports of all reporters together."""
 
 
 class JobReporting(JobObserver):
@@ -48,7 +48,7 @@ class JobReporting(JobObserver):
         self._job = job
         self._patience = patience
         self._status: JobStatus | None = None
-        """That the job has ended in, which its manager enters only later."""
+        """Status with which the job has ended; its manager records the status only later."""
         self._threads = [
             _ReporterThread(reporter, self._measure_for(reporter, job_id)) for reporter in reporters
         ]

@@ -18,7 +18,7 @@ class MetricKind(Enum):
     COUNTER = "counter"
     GAUGE = "gauge"
     METER = "meter"
-    """Its value is a rate per second."""
+    """A rate per second."""
     HISTOGRAM = "histogram"
 
 
@@ -31,7 +31,7 @@ class HistogramValue:
     min: float | None = None
     max: float | None = None
     quantiles: Mapping[float, float] = field(default_factory=dict)
-    """Per share, 0.99 for example, the value that so many did not exceed."""
+    """Values by share: at 0.99, for example, 99 % of the values are not greater."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ class MetricScope:
     """
 
     logical: str
-    """jobmanager, jobmanager.job, taskmanager.job.task, ...: what filters and Prometheus use."""
+    """Logical scope for filters and Prometheus: jobmanager, jobmanager.job, taskmanager.job.task,
+    ..."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Names in angle brackets, and their values."""
 
@@ -59,7 +60,7 @@ class Measurement(NamedTuple):
     kind: MetricKind
     value: float | str | HistogramValue
     logical_name: str
-    """The same without the values of the user's variables: ``kafka.topic.lag``."""
+    """Name without the values of the user's variables: ``kafka.topic.lag``."""
     variables: Mapping[str, str] = MappingProxyType({})
     """The user's: ``<topic>``, for example."""
 

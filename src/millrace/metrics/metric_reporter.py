@@ -11,7 +11,7 @@ from millrace.metrics.reporter_settings import ReporterSettings
 __all__ = ["Measure", "MetricReporter"]
 
 Measure = Callable[[], Sequence[Measurement]]
-"""Gives the measurements of this moment, without those that the reporter is not to report."""
+"""Function that returns the current measurements that the reporter's filter passes."""
 
 
 class MetricReporter(ABC):
@@ -24,7 +24,7 @@ class MetricReporter(ABC):
     """
 
     periodic = True
-    """Whether it is called at an interval; else it is asked by others."""
+    """Whether the reporter is called at an interval; otherwise it is scraped."""
 
     def __init__(self, settings: ReporterSettings) -> None:
         self.settings = settings

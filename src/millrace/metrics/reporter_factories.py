@@ -23,7 +23,7 @@ REPORTERS: dict[str, tuple[str, str]] = {
     "jmx": (f"{_ROOM}.jmx", "JmxReporter"),
     "log": (f"{_ROOM}.log", "LogReporter"),
 }
-"""Per short name, the module and class."""
+"""Module and class of each reporter, by short name."""
 
 _FLINK = "org.apache.flink.metrics"
 FACTORIES = {
@@ -36,7 +36,7 @@ FACTORIES = {
     f"{_FLINK}.jmx.JMXReporterFactory": "jmx",
     f"{_FLINK}.slf4j.Slf4jReporterFactory": "log",
 }
-"""Flink's factories and the short names of what they make."""
+"""Short name of each reporter, by the name of Flink's factory."""
 _NOT_HERE = {
     f"{_FLINK}.influxdb.InfluxdbReporterFactory": (
         "InfluxDB takes what the reporters `graphite` and `otel` send"

@@ -16,7 +16,7 @@ from millrace.table.table_result import TableResult
 __all__ = ["display_table", "show", "show_result"]
 
 _MOST_KEPT = 1_000_000
-"""Rows that are kept of a query, as many as Flink's SQL client keeps."""
+"""Number of rows of a query that are kept, as in Flink's SQL client."""
 
 
 def show(table: Any) -> None:

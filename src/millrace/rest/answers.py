@@ -16,7 +16,7 @@ class Answer:
 
     status: HTTPStatus
     body: Any
-    """Made of dicts, lists and plain values."""
+    """Body of dicts, lists and plain values, for JSON."""
     headers: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -25,7 +25,7 @@ __all__ = ["QueryableStateClient", "QueryableStateError"]
 UNAVAILABLE = 503
 POLL_SECONDS = 0.05
 EXACT = "json=1"
-"""Keys are JSON, in which nothing is to be guessed."""
+"""Query parameter by which keys are JSON, so that the endpoint guesses nothing."""
 
 
 class QueryableStateError(MillraceError):
@@ -34,9 +34,9 @@ class QueryableStateError(MillraceError):
     def __init__(self, message: str, status: int = 0, body: Any = None) -> None:
         super().__init__(message, status, body)
         self.status = status
-        """Of HTTP; 0: there was no answer."""
+        """HTTP status; 0 if there was no answer."""
         self.body = body
-        """What the endpoint said, as parsed JSON."""
+        """Answer of the endpoint as parsed JSON."""
 
     def __str__(self) -> str:
         return str(self.args[0])

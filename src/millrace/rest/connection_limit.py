@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ConnectionLimit"]
 
 REFUSED_SECONDS = 1.0
-"""Seconds that a refused client has to read the reason."""
+"""Seconds in which a refused client can read the reason."""
 _FULL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
     b"Retry-After: 1\r\nConnection: close\r\n\r\n"
@@ -33,7 +33,7 @@ _LONG = (
     b'Connection: close\r\n\r\n{"error":"the head of the request is longer than 64 KiB"}'
 )
 MOST_HEAD_BYTES = 64 * 1024
-"""Longest request line and headers of a request, together."""
+"""Largest size in bytes of the request line and the headers together."""
 
 
 class ConnectionLimit:
@@ -50,7 +50,7 @@ class ConnectionLimit:
         self._proof = proof
         self._open: set[asyncio.Transport] = set()
         self._unproven: dict[Any, asyncio.Transport] = {}
-        """By the client's address, the oldest first."""
+        """Connections that have not shown a token, by the client's address, the oldest first."""
         self._refused: deque[asyncio.Transport] = deque()
 
     def admit(self, transport: asyncio.Transport, client: Any) -> bool:
@@ -158,7 +158,7 @@ def _counted(limit: ConnectionLimit) -> type[HttpToolsProtocol]:
 
         is_refused = False
         head_size = 0
-        """Bytes since the last piece of a request that was complete: a head, a piece of a body or
+        """Bytes received since the last complete piece of a request: a head, a piece of a body or
         the end."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

@@ -34,7 +34,7 @@ __all__ = ["RestEndpoint", "endpoint_of"]
 log = logging.getLogger(__name__)
 
 PACKAGES = ("starlette", "uvicorn")
-"""What the extra ``rest`` installs."""
+"""Packages that the extra ``rest`` installs."""
 
 
 def endpoint_of(job: ControlledJob, graph: JobGraph, configuration: Configuration) -> RestEndpoint:
@@ -68,7 +68,7 @@ class RestEndpoint(JobObserver):
         self._server: RestServer | None = None
         self._job_dir = ""
         self.address: RestAddress | None = None
-        """None: it does not answer."""
+        """Address of the endpoint; None if it does not run."""
 
     def started(self, job_dir: str) -> None:
         from millrace.rest.server import RestServer

@@ -24,7 +24,7 @@ BACKLOG = 256
 KEEP_ALIVE = 30
 """Seconds without a request after which a connection is closed."""
 GRACE = 3
-"""Seconds that answers under way have when the server ends."""
+"""Seconds in which open requests are still answered when the server ends."""
 STARTED_POLL = 0.01
 
 
@@ -34,7 +34,7 @@ class TlsFiles:
 
     certificate: Path
     key: Path | None = None
-    """None: it is in the certificate's file."""
+    """Path of the key; None if the certificate's file contains it."""
 
     def check(self) -> None:
         """Raise ConfigurationError unless the files can be used."""

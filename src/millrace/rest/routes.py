@@ -32,12 +32,12 @@ from millrace.state.frozen import MISSING
 __all__ = ["Router"]
 
 RETRY_AFTER = "1"
-"""Seconds after which to ask again when state is being loaded."""
+"""Seconds after which a client may try again while state is being loaded."""
 MOST_KEYS = 1_000
-"""Keys in one request."""
+"""Largest number of keys in one request."""
 SHOWN_KEYS = 5
 WITH_KEY = 6
-"""Parts of a path that names a key."""
+"""Number of parts of a path that ends with a key."""
 
 
 class Router:

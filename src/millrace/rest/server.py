@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 MOST_CONNECTIONS = 64
 PROOF_SECONDS = 5.0
-"""In so long a connection must have shown the token, however busy it is."""
+"""Seconds in which a connection must show the token, also while it is busy."""
 
 
 class RestServer:

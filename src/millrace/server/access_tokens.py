@@ -19,7 +19,7 @@ __all__ = ["AccessTokens", "token_in"]
 log = logging.getLogger(__name__)
 
 SHORTEST = 16
-"""Characters of a token: who may try often must not guess it."""
+"""Least number of characters of a token, so that guessing by many attempts fails."""
 _MAX_BYTES = 4096
 
 

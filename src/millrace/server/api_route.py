@@ -30,7 +30,7 @@ class AccessRole(IntEnum):
     """Role of a token's owner; the greater role includes the smaller."""
 
     NOBODY = 0
-    """Needs no token."""
+    """Role of clients without a token."""
     READ = 1
     OPERATE = 2
 
@@ -59,7 +59,7 @@ class QueryParameter:
 
     name: str
     kind: type = str
-    """Of `str`, `int` and `bool`."""
+    """Type of the value: `str`, `int` or `bool`."""
     description: str = ""
     required: bool = False
     minimum: int | None = None
@@ -95,9 +95,9 @@ class UploadedFile:
     """A file of a form that a client sent."""
 
     name: str
-    """As the sender calls it."""
+    """Name of the file on the sender's machine."""
     path: str
-    """Where it is until the request has been answered."""
+    """Path of the file until the request is answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +109,12 @@ class ApiRequest:
     body: Any = None
     upload: UploadedFile | None = None
     address: str = ""
-    """How the client has reached the server, such as ``http://localhost:8081``."""
+    """URL by which the client reached the server, such as ``http://localhost:8081``."""
     raw_path: str = ""
-    """The path as it came, with what is encoded in it."""
+    """Path of the URL as received, with percent-encoded characters."""
     raw_query: str = ""
     role: AccessRole = AccessRole.OPERATE
-    """What the client may do."""
+    """Role of the client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ class ApiReply:
 
 
 Handler = Callable[[Any, ApiRequest], Any]
-"""Answers in a thread of its own, given the job server (whose errors are made of what is here) and
-what is asked; gives what JSON is made of, or an `ApiReply`."""
+"""Function that answers a request in a thread of its own, from the job server and the request. Its
+result is converted to JSON, unless it is an `ApiReply`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,23 +138,23 @@ class ApiRoute:
 
     method: str
     path: str
-    """With the names of its parameters in braces."""
+    """Path of the URL, with parameter names in braces."""
     handler: Handler
     summary: str
     answer: Any
-    """The type of what `handler` gives; `str`: text."""
+    """Type of the result of `handler`; `str` stands for plain text."""
     role: AccessRole = AccessRole.READ
     query: tuple[QueryParameter, ...] = ()
     body: Any = None
-    """The type that the body of a request has, as JSON."""
+    """Type of the request's JSON body; None if there is no body."""
     status: int = 200
     takes_file: bool = False
     """Whether the body is a form with a file."""
     ends_in_path: bool = False
-    """Whether its last parameter may have slashes in it."""
+    """Whether the last parameter of the path may contain slashes."""
     waits_for_nothing: bool = False
-    """Whether `handler` reads neither disk nor registry: it is called at once, not in a thread, for
-    which it would have to wait while all of them are busy."""
+    """Whether `handler` reads neither disk nor registry. Such a handler is called in the event
+    loop: no free thread is needed while all threads are busy."""
     is_kept: bool = False
-    """Whether the answer may be half a second old, and given to all who ask meanwhile. It depends
-    on nothing but the path, the query, the role, the registry and what jobs tell."""
+    """Whether the answer may be half a second old, and shared by clients with the same role. It
+    must depend only on path, query, role, registry and the reports of jobs."""

@@ -47,7 +47,7 @@ __all__ = ["VERSIONS", "create_application"]
 log = logging.getLogger(__name__)
 
 VERSIONS = ("", "/v1")
-"""What every path may begin with."""
+"""Prefixes of all paths."""
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 

@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 PERIOD = 1.0
 """Seconds between two points."""
 SPAN = 3_600_000
-"""Milliseconds that points are kept."""
+"""Milliseconds for which points are kept."""
 _POINT = struct.Struct("<q7d")
-"""A fraction of what a tuple of them takes."""
+"""Packed form of a point, which takes a fraction of the memory of a tuple."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class HistoryPoint:
     epoch_ms: float | None = None
     checkpoint_ms: float | None = None
     checkpoint_bytes: float | None = None
-    """Of all the state that the newest checkpoint names."""
+    """Size in bytes of all state in the newest checkpoint."""
     watermark_lag_ms: float | None = None
     busy_ratio: float | None = None
-    """Of the busiest subtask."""
+    """Share of time in which the busiest subtask is busy."""
     latency_ms: float | None = None
-    """Of the newest latency marker that took longest; without markers, of the newest epoch: so long
-    a record takes that is read as it begins."""
+    """Milliseconds that the slowest of the newest latency markers took. Without markers, the
+    duration of the newest epoch, which is the latency of its first record."""
 
     def packed(self) -> bytes:
         """The point as a few bytes."""

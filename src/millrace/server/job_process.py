@@ -40,10 +40,11 @@ log = logging.getLogger(__name__)
 
 COMMAND = (sys.executable, "-m", "millrace")
 LOG_BYTES = 64 << 20
-"""Of a log that is begun anew."""
+"""Size in bytes from which the log is rotated."""
 _CONF = "--conf="
 _SHELL = 'echo $$ >"$0" && exec "$@"'
-"""Notes the process id before the program begins, whatever becomes of the server meanwhile."""
+"""Shell command that writes the process id before the program begins, even if the server dies
+meanwhile."""
 
 
 def _machine() -> str:
@@ -88,7 +89,8 @@ class JobProcess:
         self._pid = directory / f"process-{_machine()}.pid"
         self._child: subprocess.Popen[bytes] | None = None
         self._looking = Lock()
-        """Who looks takes the file's lock for an instant, which must not keep a start from it."""
+        """Held while this server tests the file lock: a test takes the lock for an instant, which
+        must not make a start fail."""
 
     def start(self, submission: Submission, token: int = 0) -> int | None:
         """Start the process and return its id; None if the job already has one.

@@ -32,18 +32,18 @@ class ServerSettings:
     """Settings that an operator has chosen for a server."""
 
     directory: Path
-    """Where it keeps what is its own."""
+    """Directory of the server's own files."""
     savepoints: Path
-    """Where the savepoints of its jobs are, unless they say otherwise."""
+    """Default directory for savepoints of the server's jobs."""
     registry: str = ""
-    """The URL, without its password."""
+    """URL of the registry, without its password."""
     allow_uploads: bool = False
     programs: Path | None = None
-    """Below it are job files that may be run by their paths; None: none may."""
+    """Directory of job files that clients may run by path; None if they may run none."""
     storage: Path | None = None
-    """What it shares with the servers that stand by; None: below `directory`."""
+    """Directory that all servers of the registry share; None for a place below `directory`."""
     upload_limit: int = 256 << 20
-    """Bytes of a file that is uploaded."""
+    """Largest size of an uploaded file in bytes."""
 
     @property
     def jobs(self) -> Path:
@@ -82,9 +82,9 @@ class JobServer:
         self.supervisor = supervisor
         self.now = (clock or SystemClock()).now
         self.leadership: Leadership | None = None
-        """Who leads; None: this server, as there are no others."""
+        """Leader election; None if this server always leads, because there are no others."""
         self.end: Callable[[], None] = lambda: None
-        """Ends the server's process; the jobs run on."""
+        """Function that ends the server's process; its jobs run on."""
         self.triggers = OperationTriggers(registry, supervisor.process, self.now)
         self.programs = ProgramStore(settings.uploads, settings.programs)
         self.savepoints = SavepointCatalog(settings.savepoints)

@@ -14,10 +14,10 @@ from starlette.responses import Response
 __all__ = ["KEPT_SECONDS", "AnswerKey", "KeptAnswers"]
 
 KEPT_SECONDS = 0.5
-"""What a job tells of itself is at most that old; a job tells of itself once a second or less."""
+"""Seconds for which an answer is cached. Jobs report once a second or less."""
 MOST_ANSWERS = 512
 MOST_BYTES = 256 << 10
-"""Of one answer."""
+"""Largest size in bytes of an answer that is cached."""
 
 
 @dataclass(frozen=True, slots=True)

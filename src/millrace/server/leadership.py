@@ -22,13 +22,13 @@ class ServerIdentity(msgspec.Struct, frozen=True):
     """A server that leads or stands for election."""
 
     id: str
-    """Different for each start of a server."""
+    """Id of the server, different for each start."""
     address: str
-    """The URL of its HTTP API; empty: it has none."""
+    """URL of the server's HTTP API; empty if it has none."""
     host: str
     pid: int
     space: str
-    """What its process id is unique in (see `process_space`)."""
+    """Space in which the server's process id is unique (see `process_space`)."""
 
     @staticmethod
     def of_this_process(id: str, address: str) -> ServerIdentity:

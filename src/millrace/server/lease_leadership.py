@@ -26,7 +26,7 @@ class LeaseRow(NamedTuple):
     token: int
     holder: ServerIdentity | None
     is_over: bool
-    """Whether it has ended, by the store's clock."""
+    """Whether the lease has ended by the store's clock."""
 
 
 class LeaseStore(Protocol):
@@ -75,7 +75,7 @@ class LeaseLeadership:
         self._period = period
         self._clock = clock
         self._held: tuple[int, int] | None = None
-        """Token, and until when."""
+        """Token and end of the lease that this server holds; None if it holds none."""
         self._other: ServerIdentity | None = None
         self._steps = Lock()
         self._closed = Event()

@@ -16,11 +16,11 @@ class LogPart(msgspec.Struct, frozen=True):
     """A part of a log; the next request continues at ``next``."""
 
     offset: int
-    """Where the text begins, in bytes."""
+    """Position in the log, in bytes, where the text begins."""
     next: int
-    """Where what follows it begins."""
+    """Position in the log, in bytes, after the text."""
     size: int
-    """Of the whole log."""
+    """Size of the whole log in bytes."""
     text: str
 
 

@@ -11,7 +11,8 @@ from millrace.server.api_route import ApiError
 __all__ = ["nearest_name", "refuse_misspelt"]
 
 _LOOKED_AT = 100
-"""Names of a request: all others wait while they are compared, and a body has room for 100,000."""
+"""Number of names of a request that are compared. A body has room for 100,000, and other requests
+wait meanwhile."""
 
 
 def nearest_name(name: str, known: Iterable[str], likeness: float = 0.8) -> str:

@@ -27,7 +27,8 @@ from millrace.server.registry import RegisteredJob
 __all__ = ["ObservedJob", "ObservedJobs", "ObservedVertex", "vertex_id"]
 
 LOOK_AGAIN = 1_000
-"""Milliseconds after which a job's directory is looked for again: a program may begin another."""
+"""Milliseconds after which a job's directory is looked up again, because a program may begin
+another job."""
 
 
 def vertex_id(uid: str) -> str:
@@ -66,7 +67,7 @@ class ObservedVertex:
     parallelism: int
     inputs: tuple[ArchivedInput, ...]
     details: StageDetails | None
-    """None: nothing has come from it."""
+    """Figures of the stage; None if the stage has reported none."""
 
     @cached_property
     def id(self) -> str:
@@ -85,14 +86,14 @@ class ObservedJob:
 
     job: RegisteredJob
     archive: ArchivedJob | None
-    """None: its program has not begun a job."""
+    """The job's own report; None if the program has not begun a job."""
     now: int
     """ms since the epoch of Unix."""
     directory: Path | None = None
-    """Where its checkpoints are."""
+    """Directory of the job's checkpoints."""
     measured: MeasuredJob | None = None
     new_processes: Callable[[], int] = lambda: 0
-    """Counts how often it was started again because its process had died."""
+    """Function that returns the number of restarts after the death of a process."""
 
     def measurements(self) -> Sequence[Measurement]:
         """All metrics of the job under Flink's names."""
@@ -168,7 +169,7 @@ class _Found:
     directory: Path | None = None
     looked: int = -LOOK_AGAIN
     version: tuple[int, int] | None = None
-    """Time and size of the file."""
+    """Modification time and size of the file."""
     archive: ArchivedJob | None = None
     measured: MeasuredJob | None = None
     lock: Lock = field(default_factory=Lock)

@@ -25,13 +25,14 @@ __all__ = ["JobCommand", "OperationTriggers", "TriggerTakenError"]
 log = logging.getLogger(__name__)
 
 PERIOD = 0.1
-"""Seconds between two looks at what has not been answered."""
+"""Seconds between two checks for answers."""
 PATIENCE = 60_000
-"""Milliseconds in which a job must begin to take requests, or take one."""
+"""Milliseconds in which a job must become ready for requests, or accept one."""
 REMEMBERED = 1_000
-"""Answered triggers of each job: also the savepoints whose directories nobody else knows."""
+"""Number of answered triggers that are kept per job. They also hold the directories of savepoints,
+which no other place records."""
 LOST = 5_000
-"""Milliseconds after which a request that the job does not have will not be answered."""
+"""Milliseconds after which a request that is no longer with the job counts as lost."""
 
 
 class TriggerTakenError(JobControlError):
@@ -64,13 +65,13 @@ class OperationTriggers:
         self._process = process
         self._now = now
         self._commands: dict[str, JobCommand] = {}
-        """Of triggers whose job could not be asked yet."""
+        """Commands of triggers that could not be sent to their job yet, by trigger."""
         self._working: set[str] = set()
-        """Triggers that the server carries out itself."""
+        """Triggers that the server itself carries out."""
         self._missing: dict[str, int] = {}
-        """Since when requests are neither waiting nor answered."""
+        """Time since which a request is neither waiting nor answered, by trigger."""
         self._open: dict[str, TriggeredOperation] | None = None
-        """None: not read yet from the registry."""
+        """Open triggers by id; None if they are not read from the registry yet."""
         self._leads = False
         self._lock = RLock()
         self._closed = Event()

@@ -27,10 +27,10 @@ from millrace.server.api_route import ApiError
 __all__ = ["ProgramPlan", "plan_of"]
 
 TIMEOUT = 60.0
-"""Seconds that a program has to build its graph."""
+"""Seconds in which a program must build its graph."""
 _SHOWN = 4_000
 _MOST_BYTES = 64 << 20
-"""Of a plan."""
+"""Largest size of a plan in bytes."""
 _ERROR = 3
 
 

@@ -24,9 +24,9 @@ __all__ = ["ProgramStore", "StoredProgram"]
 
 MAIN = "__main__.py"
 MOST_FILES, MOST_BYTES = 10_000, 1 << 30
-"""Of what an archive unpacks to."""
+"""Largest number of files in an archive, and their largest total size in bytes."""
 MAX_SOURCE = 4 << 20
-"""Bytes of a file whose description is read."""
+"""Largest size in bytes of a file whose description is read."""
 _ID = re.compile(r"[0-9a-f]{32}_[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -34,7 +34,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _UNREADABLE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError, OSError,
 )  # fmt: skip
-"""What `zipfile` raises for archives that are damaged, encrypted or of another kind."""
+"""Errors that `zipfile` raises for archives that are damaged, encrypted or of another kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,13 @@ class StoredProgram:
     """A job file of the server."""
 
     id: str
-    """Of an upload: its file's name; else its path below the directory of programs."""
+    """File name of an upload; for other programs, the path below the directory of programs."""
     name: str
     path: Path
     """The file, or the directory that an archive was unpacked into."""
     uploaded: int
-    """When, ms since the epoch of Unix; of a program of the directory: when it was changed."""
+    """Time of the upload in ms since the Unix epoch; for other programs, time of the last
+    change."""
 
     @property
     def main(self) -> Path:

@@ -31,9 +31,9 @@ class Goal(Enum):
     """The intent for a job: run, or end."""
 
     RUN = "RUN"
-    """It is restarted by its strategy."""
+    """The job is to run; its restart strategy applies if its process dies."""
     END = "END"
-    """It was cancelled or stopped, so it ends."""
+    """The job is to end, because it was cancelled or stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class Submission:
     program: str
     """Path of the job file on the server's machine."""
     name: str | None = None
-    """None: as the program calls it."""
+    """Name of the job; None if the program chooses it."""
     arguments: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
-    """Further words for ``millrace run`` before the job file."""
+    """Additional arguments of ``millrace run``, before the job file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +74,19 @@ class ProcessAttempt:
 
     job: str
     number: int
-    """From 0, counted per job."""
+    """Number of the attempt, counted per job from 0."""
     pid: int
     started: int
     ended: int | None = None
     outcome: str = ""
-    """In a few words; empty: it runs."""
+    """Outcome in a few words; empty while the process runs."""
     host: str = ""
-    """The name of the machine that it was started on; empty: an earlier version did not say."""
+    """Name of the machine on which the process was started; empty in records of earlier
+    versions."""
     space: str = ""
-    """What its process id is unique in (see `process_space`); empty: unknown."""
+    """Space in which the process id is unique (see `process_space`); empty if unknown."""
     token: int = 0
-    """The fencing token of the server that started it."""
+    """Fencing token of the server that started the process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +99,13 @@ class TriggeredOperation:
     kind: str
     created: int
     run_id: str = ""
-    """The run of the job that was asked."""
+    """Run of the job to which the request was sent."""
     message: str = ""
     """Id of the request in the job's mailbox."""
     result: str | None = None
-    """As JSON; None: it did not succeed, or not yet."""
+    """Result as JSON; None if the operation has not succeeded (yet)."""
     error: str | None = None
-    """Why it failed; None: it did not, or not yet."""
+    """Reason of the failure; None if the operation has not failed (yet)."""
 
     @property
     def is_done(self) -> bool:
@@ -121,7 +122,7 @@ class Registry(Protocol):
     """
 
     changes: int
-    """How often something was changed through this object, counted once it is durable."""
+    """Number of durable changes made through this object."""
 
     def claim(self) -> bool:
         """Claim the registry for this server alone, and enter it; False if another process has

@@ -74,7 +74,7 @@ FENCE = Table(
     Column("id", Integer, primary_key=True),
     Column("token", BigInteger, nullable=False),
 )
-"""One row: the token under which the registry is written."""
+"""Table with one row: the fencing token under which the registry is written."""
 LEASE = Table(
     "millrace_lease",
     TABLES,
@@ -83,11 +83,12 @@ LEASE = Table(
     Column("until", BigInteger, nullable=False),
     Column("holder", Text, nullable=False),
 )
-"""One row: who leads and until when, by the database's clock, if leadership is decided here."""
+"""Table with one row: the leader and the end of its lease by the database's clock, if the lease is
+in this database."""
 
 FIRST = "0001"
 BEFORE = "millrace_schema"
-"""The table that told the version before there were revisions."""
+"""Table that held the version before there were revisions."""
 _MIGRATION_LOCK = 0x6D696C6C6D696772
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_BYTES", "parsed_body", "uploaded_file"]
 
 MAX_BYTES = 1 << 20
-"""Of a body that is JSON."""
+"""Largest size in bytes of a JSON body."""
 _FORM_OVERHEAD = 64 << 10
 
 

@@ -16,9 +16,10 @@ from millrace.server.registry import ProcessAttempt
 __all__ = ["CRASHED", "next_start", "strategy_of"]
 
 CRASHED = "crashed"
-"""The outcome of an attempt whose process died without saying how the job ended."""
+"""Outcome of an attempt whose process died without a report of the job's end."""
 DEFAULT = RestartStrategies.exponential_delay_restart(1_000, 60_000, 1.5, 3_600_000, 0.1)
-"""For jobs that choose none: Flink's for jobs with checkpoints, which all jobs of a server have."""
+"""Strategy of jobs that choose none: Flink's default for jobs with checkpoints, which all jobs of a
+server have."""
 
 
 def strategy_of(archive: ArchivedJob | None) -> RestartStrategyConfiguration:

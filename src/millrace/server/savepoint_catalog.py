@@ -25,19 +25,19 @@ class SnapshotEntry:
     id: str
     path: str
     job_id: str
-    """As the job's directory is called."""
+    """Id of the job, from the name of its directory."""
     job_name: str
     parent: str | None
     """Id of the last savepoint in its history."""
     time: int
     """ms since the epoch of Unix."""
     size: int
-    """Bytes."""
+    """Size in bytes."""
     epoch: int
     kind: str
     format: str
     operators: tuple[tuple[str, str], ...]
-    """Uid and name."""
+    """Uid and name of each operator."""
     parallelism: int
 
 
@@ -51,7 +51,7 @@ class SavepointCatalog:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._known: dict[tuple[str, int], SnapshotEntry] = {}
-        """By path and time of the file."""
+        """Entries by path and modification time of the snapshot's file."""
         self._lock = Lock()
 
     def entries(self, jobs: Iterable[Path], elsewhere: Iterable[str]) -> list[SnapshotEntry]:

@@ -22,7 +22,7 @@ class ServerAddress:
 
     url: str
     token: str | None = None
-    """The one to operate; None: none is needed."""
+    """Token to operate the server; None if the server needs none."""
     pid: int = 0
 
     def __repr__(self) -> str:

@@ -55,11 +55,11 @@ class ServerOptions:
     savepoints: Path
     host: str = DEFAULT_HOST
     port: int = DEFAULT_PORT
-    """0: any that is free."""
+    """Port to listen on; 0 for any free one."""
     registry: str | None = None
-    """URL; None: SQLite in `directory`."""
+    """URL of the registry; None for SQLite in `directory`."""
     token_file: Path | None = None
-    """With the token to operate; None: made in `directory`."""
+    """File with the token to operate jobs; None for a generated one in `directory`."""
     read_token_file: Path | None = None
     authenticate: bool = True
     tls: TlsFiles | None = None
@@ -68,7 +68,7 @@ class ServerOptions:
     configuration: Mapping[str, str] = field(default_factory=dict)
     """Options ``high-availability.*`` and ``jobstore.*``."""
     advertised: str | None = None
-    """The URL under which others reach it; None: as it is bound."""
+    """URL by which others reach the server; None for the address that it is bound to."""
 
     @property
     def storage(self) -> Path | None:

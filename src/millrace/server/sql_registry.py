@@ -57,7 +57,7 @@ from millrace.server.restarts import CRASHED
 __all__ = ["SqlRegistry", "registry_is_away", "shown_url"]
 
 ADVISORY_LOCK = 0x6D696C6C72616365
-"""The number of PostgreSQL's lock that the one server of a registry holds."""
+"""Number of the PostgreSQL lock that a server holds while it is the only one of a registry."""
 POSTGRESQL = {
     "connect_timeout": "2",
     "keepalives_idle": "2",
@@ -65,11 +65,11 @@ POSTGRESQL = {
     "keepalives_count": "2",
     "tcp_user_timeout": "2000",
 }
-"""Settings of connections, unless the URL has them: a server must notice well before its lease ends
-that the database is not to be reached."""
+"""Settings of connections, unless the URL has them. A server must notice an unreachable database
+well before its lease ends."""
 
 POOL_TIMEOUT = 5.0
-"""Seconds that a request waits for one of the connections, when all wait for the database."""
+"""Seconds that a request waits for a free connection."""
 
 
 class SqlRegistry:
@@ -85,7 +85,7 @@ class SqlRegistry:
 
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
-        """For what else is kept in this database."""
+        """SQLAlchemy's engine, also for other tables in this database."""
         self._at_once = self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self.changes = 0
         self._counted = count(1)

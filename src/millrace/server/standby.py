@@ -13,9 +13,9 @@ from millrace.server.leadership import Leadership
 __all__ = ["Standby"]
 
 RETRY_AFTER = 1
-"""Seconds after which a client may ask again while nobody leads."""
+"""Seconds after which a client may try again while no server leads."""
 OPEN_PATHS = frozenset({"/health", "/openapi.json"})
-"""What every server answers itself."""
+"""Paths that every server answers itself, also while another one leads."""
 
 
 class Standby:

@@ -33,9 +33,9 @@ __all__ = ["Supervisor"]
 log = logging.getLogger(__name__)
 
 PERIOD = 0.2
-"""Seconds between two looks at the processes."""
+"""Seconds between two checks of the processes."""
 PATIENCE = 60_000
-"""Milliseconds that a job that was cancelled has to end, before its process is killed."""
+"""Milliseconds in which a cancelled job must end; after that, its process is killed."""
 
 
 @dataclass(slots=True)
@@ -43,11 +43,11 @@ class Term:
     """A span of time in which a server leads without interruption."""
 
     token: int
-    """Its fencing token."""
+    """Fencing token of the server."""
     leads: Callable[[], bool]
-    """Whether it is not over."""
+    """Whether the term still lasts."""
     fenced: set[str] = field(default_factory=set)
-    """Jobs that no process publishes for which was started before it."""
+    """Jobs whose processes from before this term can no longer publish."""
 
 
 class Supervisor:
@@ -79,12 +79,13 @@ class Supervisor:
         self._now = (clock or SystemClock()).now
         self._processes: dict[str, JobProcess] = {}
         self._due: dict[str, tuple[int, int]] = {}
-        """When jobs that wait for it are started again, and when that was noted."""
+        """Time of the next start of each job that waits for it, and the time at which this was
+        decided."""
         self._told: dict[str, tuple[str, int]] = {}
-        """Which run of a job that is to end was told so, and when."""
+        """The run of each ending job that was told to end, and the time of the request."""
         self._term: Term | None = None
         self._left: set[str] = set()
-        """Jobs whose processes were ended because this server led no more."""
+        """Jobs whose processes this server ended when it lost the leadership."""
         self._lock = RLock()
         self._closed = Event()
         self._thread = Thread(target=self._follow, name="millrace-supervisor", daemon=True)

@@ -17,7 +17,7 @@ __all__ = ["Duties", "TermOfOffice"]
 log = logging.getLogger(__name__)
 
 PERIOD = 0.1
-"""Seconds between two looks at who leads."""
+"""Seconds between two checks of the leadership."""
 
 
 class Duties(Protocol):
@@ -47,7 +47,7 @@ class TermOfOffice:
         self._duties = duties
         self._token: int | None = None
         self._left = False
-        """Whether it has led, and its jobs may have processes that are nobody's."""
+        """Whether this server has lost the leadership, and processes of its jobs may still run."""
         self._closed = Event()
         self._thread = Thread(target=self._run, name="millrace-term", daemon=True)
 

@@ -11,7 +11,7 @@ import psycopg
 __all__ = ["ANSWER_TIME", "TimedConnection"]
 
 ANSWER_TIME = 5.0
-"""Seconds that the database has for an answer. The registry's statements take milliseconds."""
+"""Seconds in which the database must answer. The registry's statements take milliseconds."""
 
 
 class TimedConnection(psycopg.Connection[Any]):

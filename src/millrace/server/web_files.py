@@ -14,7 +14,7 @@ __all__ = ["WEB", "WebFiles"]
 
 WEB = Path(__file__).parent / "web"
 _NAMED_BY_CONTENT = re.compile(r"/assets/.*[-.][A-Za-z0-9_-]{8,}\.\w+")
-"""What is built anew gets a new name."""
+"""Paths of files that get a new name with every new content, so that browsers may cache them."""
 
 
 class WebFiles:

@@ -16,7 +16,7 @@ from millrace.server.lease_leadership import LeaseRow
 __all__ = ["ZooKeeperLease"]
 
 PATIENCE = 2.0
-"""Seconds that an answer may take."""
+"""Seconds in which ZooKeeper must answer."""
 
 
 class ZooKeeperLease:
@@ -51,7 +51,7 @@ class ZooKeeperLease:
         self._path = path
         self._identity = identity
         self._own: str | None = None
-        """The name of the node that this server has led with last."""
+        """Name of the node with which this server last became the leader."""
         self._client.start_async()
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ class PrometheusReporter(MetricReporter):
         self._key = (settings.text("host", HOST), settings.ports(PORTS))
         self._scraped: _Scraped | None = None
         self.port = 0
-        """That it answers on."""
+        """Port on which the reporter answers."""
 
     def open(self, measure: Measure) -> None:
         self._scraped = _Scraped.with_job(self._key, self, measure)

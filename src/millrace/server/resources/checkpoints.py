@@ -42,7 +42,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint, complete or failed."""
 
     id: int
-    """-1: it failed before it had a number."""
+    """Number of the checkpoint; -1 if it failed before it had one."""
     class_name: str = msgspec.field(name="className")
     status: Literal["COMPLETED", "FAILED", "IN_PROGRESS"]
     is_savepoint: bool = False
@@ -50,9 +50,9 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     trigger_timestamp: int
     latest_ack_timestamp: int
     checkpointed_size: int
-    """Bytes that it wrote."""
+    """Bytes that the checkpoint wrote."""
     state_size: int
-    """Bytes of all the state that it names."""
+    """Size in bytes of all state in the checkpoint."""
     end_to_end_duration: int
     alignment_buffered: int = 0
     processed_data: int = 0
@@ -63,13 +63,13 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     tasks: dict[str, TaskCheckpoint] = {}
     external_path: str | None = None
     discarded: bool | None = None
-    """Whether it has been deleted, so that nothing can start from it."""
+    """Whether the checkpoint has been deleted, so that no job can start from it."""
     failure_timestamp: int | None = None
     failure_message: str | None = None
     epoch: int = 0
-    """The first epoch that is not part of it."""
+    """First epoch that is not part of the checkpoint."""
     written_ms: float = 0.0
-    """Of its duration: until it was written; sinks committed after that."""
+    """Part of the duration until the checkpoint was written; sinks committed afterwards."""
 
 
 class CheckpointCounts(msgspec.Struct, frozen=True):
@@ -131,7 +131,7 @@ class CheckpointStatistics(msgspec.Struct, frozen=True):
     summary: CheckpointSummary
     latest: LatestCheckpoints
     history: list[Checkpoint]
-    """The newest first."""
+    """Checkpoints, the newest first."""
 
 
 class Externalization(msgspec.Struct, frozen=True):
@@ -146,7 +146,7 @@ class CheckpointConfigInfo(msgspec.Struct, frozen=True):
 
     mode: str
     interval: int
-    """Milliseconds."""
+    """Milliseconds between checkpoints."""
     timeout: int
     min_pause: int
     max_concurrent: int

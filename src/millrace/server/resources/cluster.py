@@ -24,17 +24,17 @@ class Overview(msgspec.Struct, frozen=True, rename="kebab"):
     """Answer of ``/overview``."""
 
     taskmanagers: int
-    """Worker processes that the newest epochs ran in."""
+    """Number of worker processes in the newest epochs."""
     slots_total: int
-    """Subtasks of jobs that run: Spark's own slots are not known here."""
+    """Number of subtasks of running jobs, because the server does not know Spark's slots."""
     slots_available: int
     jobs_running: int
-    """All that have not ended."""
+    """Number of jobs that have not ended."""
     jobs_finished: int
     jobs_cancelled: int
     jobs_failed: int
     flink_version: str
-    """Of Millrace: Flink's clients look for it here."""
+    """Version of Millrace; Flink's clients expect a version in this field."""
     flink_commit: str
     millrace_version: str
 

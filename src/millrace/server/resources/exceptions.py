@@ -30,13 +30,13 @@ class RootException(msgspec.Struct, frozen=True, kw_only=True):
     task_name: str | None = msgspec.field(name="taskName", default=None)
     """The operator whose function failed."""
     record: str | None = None
-    """The record it was called with."""
+    """Record with which the function was called."""
     endpoint: str | None = None
     task_manager_id: str | None = msgspec.field(name="taskManagerId", default=None)
     concurrent_exceptions: list[str] = msgspec.field(name="concurrentExceptions", default=[])
     epoch: int | None = None
     fatal: bool = False
-    """Whether the job ended by it; else it went on."""
+    """Whether the exception ended the job."""
 
 
 class ExceptionHistory(msgspec.Struct, frozen=True):

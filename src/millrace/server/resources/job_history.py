@@ -38,10 +38,10 @@ class AttemptAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     pid: int
     start_time: int
     end_time: int
-    """-1: it runs."""
+    """End of the process in ms since the Unix epoch; -1 while it runs."""
     duration: int
     outcome: str
-    """In a few words; empty: it runs."""
+    """Outcome in a few words; empty while the process runs."""
 
 
 class AttemptsAnswer(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from millrace.server.observed_job import ObservedJob, vertex_id
 __all__ = ["JobPlan", "PlanAnswer", "ROUTES", "job_plan", "stage_nodes"]
 
 _SHIP_STRATEGIES = {"KEYED": "HASH", "SHUFFLE": "SHUFFLE"}
-"""Flink's word for an exchange, where it is another one."""
+"""Flink's words for exchanges, where they differ from Millrace's."""
 
 
 class PlanInput(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class PlanInput(msgspec.Struct, frozen=True):
 
     num: int
     id: str
-    """Of the node that sends."""
+    """Id of the sending node."""
     ship_strategy: str
     exchange: str
 

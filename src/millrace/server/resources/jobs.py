@@ -46,19 +46,19 @@ class JobSummary(msgspec.Struct, frozen=True, rename="kebab"):
     state: StatusName
     start_time: int
     end_time: int
-    """-1: it has not ended."""
+    """End of the job in ms since the Unix epoch; -1 if it has not ended."""
     duration: int
     last_modification: int
     tasks: dict[str, int]
-    """Subtasks per state."""
+    """Number of subtasks per state."""
     records_per_second: float | None = None
     watermark_lag_ms: int | None = None
     last_checkpoint: int | None = None
-    """When the newest one was complete; None: there is none yet."""
+    """Time at which the newest checkpoint was complete; None if there is none yet."""
     restarts: int = 0
     program: str = ""
     error: str = ""
-    """Why it failed."""
+    """Reason of the job's failure."""
 
 
 class JobSummaries(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ class JobAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     plan: JobPlan
     program: str
     arguments: tuple[str, ...]
-    """Stars for who may only read."""
+    """Arguments of the program; asterisks for clients that may only read."""
     error: str
     epoch: int
     epoch_ms: float

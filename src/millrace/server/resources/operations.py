@@ -42,7 +42,7 @@ class SavepointTrigger(msgspec.Struct, frozen=True, rename="kebab"):
     """The body of ``POST /jobs/:jobid/savepoints``."""
 
     target_directory: str | None = None
-    """None: the one that the job is configured with."""
+    """Directory of the savepoint; None for the job's configured one."""
     cancel_job: bool = False
     """Whether the job ends with the savepoint."""
     format_type: Format = msgspec.field(name="formatType", default="CANONICAL")
@@ -70,7 +70,7 @@ class TriggerAnswer(msgspec.Struct, frozen=True, rename="kebab"):
 
     request_id: str
     triggerid: str
-    """The same: clients of earlier Flinks look for it here."""
+    """Same id under the name that clients of earlier Flink releases expect."""
 
 
 class OperationStatus(msgspec.Struct, frozen=True):
@@ -90,10 +90,10 @@ class OperationOutcome(msgspec.Struct, frozen=True, rename="kebab", omit_default
     """Result of a trigger."""
 
     location: str | None = None
-    """Of the savepoint."""
+    """Path of the savepoint."""
     failure_cause: FailureCause | None = None
     left: list[str] | None = None
-    """Files in the directory of a savepoint that were not its own."""
+    """Files in the savepoint's directory that do not belong to it, and therefore remain."""
 
 
 class OperationAnswer(msgspec.Struct, frozen=True):

@@ -41,29 +41,29 @@ class RunRequest(msgspec.Struct, frozen=True, rename="camel"):
     """Options for running a program; all are optional."""
 
     entry_class: Word | None = None
-    """Of an archive: the file that is run, instead of ``__main__.py``."""
+    """File in an archive that is run instead of ``__main__.py``."""
     program_args: Word | None = None
-    """As on a command line, in one string."""
+    """Arguments in one string, as on a command line."""
     program_args_list: list[Word] | None = None
-    """The arguments one by one; they come first."""
+    """List of arguments, which precede those of `program_args`."""
     parallelism: Parallelism | None = None
     savepoint_path: Word | None = None
     """A savepoint or checkpoint to start from."""
     allow_non_restored_state: bool | None = None
     claim_mode: ClaimMode | None = None
     restore_mode: ClaimMode | None = None
-    """The same, as earlier Flinks call it."""
+    """Claim mode under its name in earlier Flink releases."""
     job_name: Word | None = None
-    """None: as the program calls it."""
+    """Name of the job; None if the program chooses it."""
     flink_configuration: dict[Word, Word] = {}
-    """Settings that go over those of the program."""
+    """Settings that have precedence over the program's."""
 
 
 class ProgramRequest(RunRequest, frozen=True, rename="camel", kw_only=True):
     """A program on the server's machine, and options for running it."""
 
     program: Word
-    """Its path: absolute, or below the directory of programs."""
+    """Path of the program: absolute, or below the directory of programs."""
 
 
 class RunAnswer(msgspec.Struct, frozen=True):

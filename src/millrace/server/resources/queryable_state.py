@@ -16,7 +16,7 @@ from millrace.server.job_server import JobServer
 __all__ = ["ROUTES"]
 
 TIMEOUT = 10.0
-"""Seconds that the job has to answer."""
+"""Seconds in which the job must answer."""
 PASSED_ON = ("Retry-After",)
 
 

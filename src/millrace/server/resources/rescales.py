@@ -31,7 +31,7 @@ class VertexRescale(msgspec.Struct, frozen=True, rename="camel"):
     sufficient_parallelism: int | None
     pre_rescale_parallelism: int | None
     post_rescale_parallelism: int | None
-    """Null as well if the change did not come about."""
+    """Also null if the rescaling failed."""
 
 
 class RescaleDetails(msgspec.Struct, frozen=True, rename="camel"):
@@ -40,19 +40,19 @@ class RescaleDetails(msgspec.Struct, frozen=True, rename="camel"):
     rescale_uuid: str
     resource_requirements_uuid: str
     rescale_attempt_id: int
-    """From 1, counted per run."""
+    """Number of the rescaling, counted per run from 1."""
     vertices: dict[str, VertexRescale]
     start_timestamp_in_millis: int
     end_timestamp_in_millis: int | None
     terminal_state: Status | None
-    """Null: it is under way."""
+    """Outcome of the rescaling; null while it is in progress."""
     terminated_reason: str | None
     trigger_cause: str = "UPDATE_REQUIREMENT"
     slots: dict[str, None] = {}
-    """Spark's executors are not assigned one by one."""
+    """Always empty, because Spark's executors are not assigned one by one."""
     scheduler_states: tuple[None, ...] | None = None
     failure_cause: str | None = None
-    """Why it was refused or failed."""
+    """Reason why the rescaling was refused or failed."""
 
 
 class RescalesCounts(msgspec.Struct, frozen=True, rename="camel"):

@@ -40,7 +40,7 @@ class VertexRequirements(msgspec.Struct, frozen=True):
 
 
 Requirements = dict[str, VertexRequirements]
-"""Per id of a vertex."""
+"""Requirements by vertex id."""
 
 
 def wanted_parallelism(job: ObservedJob, wanted: Requirements) -> int | None:

@@ -33,7 +33,7 @@ class SavepointNode(msgspec.Struct, frozen=True, rename="kebab"):
     job_id: str
     job_name: str
     parent: str | None
-    """Id of the savepoint it came from; None: the job began without one."""
+    """Id of the savepoint that the job started from; None if it started without one."""
     time: int
     size: int
     epoch: int
@@ -62,7 +62,7 @@ class StateDifference(msgspec.Struct, frozen=True):
     changed: int
     removed: int
     unread: str | None
-    """Why it was not compared."""
+    """Reason why the state was not compared."""
     samples: list[dict[str, Any]]
 
 

@@ -16,7 +16,7 @@ from millrace.server.observed_job import ObservedJob
 __all__ = ["ROUTES", "stacks_of"]
 
 TIMEOUT = 5.0
-"""Seconds that a job has to answer; then what it has told last is shown."""
+"""Seconds in which a job must answer; after that, its last report is shown."""
 
 
 class SubtaskStack(msgspec.Struct, frozen=True):
@@ -44,10 +44,10 @@ class StacksAnswer(msgspec.Struct, frozen=True, rename="kebab"):
     """Answer of ``/jobs/:jobid/stacks``."""
 
     subtasks: list[SubtaskStack]
-    """Those that have been running for more than two seconds, the longest first."""
+    """Subtasks that have been running for more than two seconds, the longest first."""
     epoch: EpochState | None
     driver: str | None
-    """The stack of the driver; None: the job has not answered."""
+    """Stack of the driver; None if the job has not answered."""
     waits_for: str
 
 

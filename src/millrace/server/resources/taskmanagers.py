@@ -23,15 +23,15 @@ class TaskManager(msgspec.Struct, frozen=True, kw_only=True):
     """A worker process; figures that Spark does not report are 0."""
 
     id: str
-    """host:pid."""
+    """Id of the worker: host:pid."""
     path: str
     host: str
     data_port: int = msgspec.field(name="dataPort", default=0)
     jmx_port: int = msgspec.field(name="jmxPort", default=0)
     time_since_last_heartbeat: int = msgspec.field(name="timeSinceLastHeartbeat", default=0)
-    """When it was last seen, ms since the epoch of Unix."""
+    """Time of the worker's last sign of life, in ms since the Unix epoch."""
     slots_number: int = msgspec.field(name="slotsNumber", default=0)
-    """Subtasks that it ran in the newest epoch."""
+    """Number of subtasks that the worker ran in the newest epoch."""
     free_slots: int = msgspec.field(name="freeSlots", default=0)
     jobs: list[str] = []
 
@@ -49,7 +49,7 @@ class WorkerSubtask(msgspec.Struct, frozen=True):
     vertex: str
     """Id of the vertex."""
     name: str
-    """Of the vertex."""
+    """Name of the vertex."""
     subtask: int
 
 

@@ -24,7 +24,7 @@ class ThreadInfo(msgspec.Struct, frozen=True, rename="camel"):
 
     thread_name: str
     stringified_thread_info: str
-    """Its stack, the newest call last."""
+    """Stack of the thread, the newest call last."""
 
 
 class ThreadDump(msgspec.Struct, frozen=True, rename="camel"):

@@ -33,7 +33,7 @@ class VertexRates(msgspec.Struct, frozen=True):
     records_in_per_second: float | None = None
     records_out_per_second: float | None = None
     busy_ratio: float | None = None
-    """Of the busiest subtask, from 0 to 1."""
+    """Share of time in which the busiest subtask is busy, from 0 to 1."""
     watermark: int | None = None
     """ms since the epoch of Unix."""
     watermark_lag_ms: int | None = None
