@@ -26,7 +26,7 @@ class GraphNode:
     number: int
     label: str
     condition: str = ""
-    """What an event must be to be taken here."""
+    """Condition for events that are taken here."""
     stops: tuple[str, ...] = ()
     """Events that are not taken here: the ends of loops."""
 
@@ -38,9 +38,9 @@ class GraphEdge:
     source: int
     target: int
     contiguity: Contiguity | None
-    """None: to the end, or from the beginning."""
+    """None if the transition leads to the end, or from the beginning."""
     notes: tuple[str, ...] = ()
-    """What closes the transition, and when a match is found."""
+    """Conditions that close the transition, and conditions of a match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Graph:
     nodes: tuple[GraphNode, ...]
     edges: tuple[GraphEdge, ...]
     limits: tuple[str, ...]
-    """What holds for the whole pattern."""
+    """Limits of the whole pattern."""
 
     @property
     def end(self) -> int:

@@ -151,12 +151,12 @@ class PatternStream(Generic[T]):
         (Flink has no such limit; Esper has one for its whole engine.)
 
         Args:
-            most: so many, at least 1.
+            most: maximum number of partial matches of a key, at least 1.
             on_overflow: whether the job fails, with the key in the message, or the partial matches
                 that began last are dropped and counted in ``numPartialMatchesDropped``.
 
         Raises:
-            JobDefinitionError: it is no such number, or no `PartialMatchOverflow`.
+            JobDefinitionError: an argument is not such a number, or not a `PartialMatchOverflow`.
         """
         if isinstance(most, bool) or not isinstance(most, int) or most < 1:
             raise JobDefinitionError(

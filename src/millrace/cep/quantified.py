@@ -46,10 +46,10 @@ class Quantified(ABC):
         makes the part optional.
 
         Args:
-            times: how many, or the least.
-            to_times: the most; or, if it is a `Time`, `Duration` or `timedelta`, the next one.
-            window_time: less than this lies between one occurrence and the next (ms, if it is a
-                number).
+            times: the number of occurrences, or the minimum.
+            to_times: the maximum; a `Time`, `Duration` or `timedelta` is taken as `window_time`.
+            window_time: upper limit, itself excluded, of the time between one occurrence and the
+                next (a number is in ms).
 
         Example:
             >>> from millrace.cep import Pattern

@@ -34,11 +34,11 @@ class RunArguments:
     job: Path
     job_arguments: tuple[str, ...] = ()
     settings: Configuration = field(default_factory=Configuration)
-    """What goes over the settings of the program."""
+    """Settings that override those of the program."""
     resume: bool = False
     py_files: tuple[Path, ...] = ()
     progress: bool | None = None
-    """None: if there is a terminal to show it on."""
+    """Whether to show the progress; None to show it only on a terminal."""
     argv: tuple[str, ...] = ()
 
     @property
@@ -229,8 +229,8 @@ def _start(word: str | None) -> str | None:
 
 
 def environment_settings() -> dict[str, str]:
-    """Settings from the environment, which the command line does not show; they are removed from
-    the environment.
+    """Settings from an environment variable, since command lines are visible to other users. The
+    variable is removed from the environment.
 
     Raises:
         UsageError: the variable is no JSON object of texts.

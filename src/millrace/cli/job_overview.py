@@ -46,9 +46,9 @@ class JobOverview:
     restarts: int
     checkpoint: int | None
     checkpoint_ms: float | None
-    """How long the newest one took."""
+    """Duration of the newest checkpoint, in ms."""
     state_bytes: int | None
-    """Of what the newest checkpoint names."""
+    """Size of the state in the newest checkpoint, in bytes."""
     began: int | None = None
     """ms since the epoch of Unix."""
     checkpoints: int = 0
@@ -60,9 +60,9 @@ class JobOverview:
     stages: tuple[StageRow, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     state: str = ""
-    """Of a job that runs alone, and does not run: how it ended, as ``millrace list`` says it."""
+    """State of an ended job without a server, as in ``millrace list``."""
     checkpoints_in: str = ""
-    """The directory that a job that runs alone keeps its checkpoints in."""
+    """Directory of checkpoints of a job without a server."""
 
 
 def overview_of_archive(id: str, archive: ArchivedJob) -> JobOverview:

@@ -139,7 +139,7 @@ def _placed(configuration: Configuration, default: str | None) -> Configuration:
     """A job's configuration with the places of its checkpoints and its control directory.
 
     Args:
-        default: where checkpoints are if nobody says where.
+        default: directory of checkpoints if the configuration names none.
     """
     checkpoints = configuration.get(options.CHECKPOINTING_DIR)
     control = configuration.get(options.CONTROL_DIR)

@@ -79,8 +79,8 @@ def _print(name: str, stream: TextIO, line: str) -> None:
 
 
 class LastResort(LogFile):
-    """Handler of warnings for which the job file has set up no handler: they go to the log and
-    to where Python shows them."""
+    """Handler of warnings for which the job file has no handler. It writes them to the log, and
+    passes them to Python's own handler of last resort if there is no other log."""
 
     def __init__(self, path: Path, as_json: bool, shown: logging.Handler | None) -> None:
         super().__init__(path)

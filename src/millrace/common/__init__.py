@@ -279,7 +279,7 @@ _ROW_SCHEMAS = {
 
 
 def __getattr__(name: str) -> Any:
-    """A schema of rows."""
+    """The class of a row format's schema, which is imported at its first use."""
     if name not in _ROW_SCHEMAS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
     return getattr(import_module(_ROW_SCHEMAS[name]), name)

@@ -17,7 +17,7 @@ class DeadLetter:
 
     Attributes:
         raw: its bytes, at most 64 KiB of them; none of a file that could not be read as a whole.
-        error: what is wrong with it.
+        error: the reason why it could not be decoded.
         source: the path of the file, or the topic and partition.
         offset: where in the source it begins: a byte of the (decompressed) file, a row of a Parquet
             file, Kafka's offset. None if it is not known.

@@ -47,20 +47,20 @@ class JobStatus(Enum):
     """State of a job (Flink docs, "Jobs and Scheduling")."""
 
     CREATED = 0
-    """It has not started."""
+    """The job has not started."""
     RUNNING = 1
     FAILING = 2
-    """It has failed and is being cleaned up."""
+    """The job has failed and is being cleaned up."""
     FAILED = 3
-    """It ended by a failure."""
+    """The job ended by a failure."""
     CANCELLING = 4
     CANCELED = 5
-    """It ended because somebody wanted it to."""
+    """The job ended on request."""
     FINISHED = 6
-    """It ended because its input did."""
+    """The job ended because its input ended."""
     RESTARTING = 7
     SUSPENDED = 8
-    """It ended here, but can be resumed."""
+    """The job ended here, but can be resumed."""
     RECONCILING = 9
 
     def is_globally_terminal_state(self) -> bool:

@@ -115,7 +115,8 @@ class Plugins(Mapping[str, T], Generic[T]):
 
 @lru_cache(maxsize=64)
 def _points_of(group: str, path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
-    """The entry points of a group by name. ``path`` is what is searched."""
+    """The entry points of a group by name. ``path`` is the import path, which is part of the
+    cache's key."""
     points: dict[str, tuple[EntryPoint, ...]] = {}
     for point in entry_points(group=group):
         if point not in points.get(point.name, ()):

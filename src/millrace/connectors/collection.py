@@ -23,7 +23,7 @@ class CollectionSource(SplitSource[T]):
 
     Args:
         collection: the elements; must be picklable. Larger inputs belong into files.
-        splits: how many subtasks can read at most. With one split (the default, as Flink's
+        splits: maximum number of subtasks that read. With one split (the default, as Flink's
             ``from_collection``) the order of the collection is kept.
 
     Raises:

@@ -88,7 +88,7 @@ class DataGeneratorSource(SplitSource[T]):
         columns: ``range of indices -> pyarrow.RecordBatch``, instead of ``batch``: the records are
             rows of these columns. Splits take the indices in turn, so that they go through them
             side by side; the range has a step.
-        splits: how many subtasks can read at most (default 8).
+        splits: maximum number of subtasks that read (default 8).
         timestamped: give each record the time it was due as event timestamp; needs a rate.
 
     Raises:

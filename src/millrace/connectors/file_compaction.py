@@ -85,9 +85,9 @@ class FileCompactor:
     """The way in which files are joined."""
 
     delimiter: bytes | None
-    """What stands between files; None: they are not joined, or record by record."""
+    """Delimiter between concatenated files; None if files are not concatenated."""
     record_wise: bool = False
-    """Whether a file is written anew of the records of others."""
+    """Whether the records of several files are written to a new file."""
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:

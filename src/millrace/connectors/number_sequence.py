@@ -29,7 +29,7 @@ class NumberSequenceSource(SplitSource[int]):
     Args:
         start: the first number.
         end: the last number; not below ``start``.
-        splits: how many subtasks can read at most (default 8).
+        splits: maximum number of subtasks that read (default 8).
 
     Raises:
         JobDefinitionError: ``end`` is below ``start``, or an argument is not a whole number.

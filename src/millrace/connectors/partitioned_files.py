@@ -37,10 +37,10 @@ class PartitionedFiles:
     """Writes one file per combination of partition values.
 
     Args:
-        directory: of the table's data.
-        name: of the files, which nobody else uses.
+        directory: directory of the table's data.
+        name: name of the files, which no other writer uses.
         schema: all the columns.
-        partition_by: the columns that tell files apart.
+        partition_by: the partition columns, each combination of which has a file.
         keep: whether the files have these columns as well.
     """
 

@@ -24,7 +24,7 @@ class RateLimiterStrategy:
     """
 
     records_per_second: Fraction | None = None
-    """None: no limit."""
+    """None for no limit."""
 
     @staticmethod
     def per_second(records_per_second: float) -> RateLimiterStrategy:

@@ -27,7 +27,7 @@ class StagedEpoch(NamedTuple):
     Attributes:
         run_id: of the run that wrote it.
         epoch: of that run.
-        size: bytes of what is packed.
+        size: size of the packed content in bytes.
         packed: in MessagePack, compressed.
     """
 

@@ -92,7 +92,7 @@ class StateChangesSource(SplitSource[StateUpdate | CopyComplete]):
         job_name: the job's name.
         bounded: give what the newest checkpoint holds, and end; fails if the operator has other
             states there, but not this one.
-        poll_interval: how often to look for a new checkpoint.
+        poll_interval: time between searches for a new checkpoint.
 
     Unless bounded, it ends when the other job has finished. Event times are the times of the
     checkpoints.

@@ -53,7 +53,7 @@ class ConditionForm(Form):
     left: Operand | UnsetType = UNSET
     op: Text | UnsetType = UNSET
     value: Any = UNSET
-    """What it must be depends on the operator."""
+    """The right operand; its type depends on the operator."""
 
 
 Conditions = Annotated[list[ConditionForm], Meta(min_length=1)]

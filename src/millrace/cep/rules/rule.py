@@ -13,9 +13,9 @@ class Rule(pattern_rule.PatternRule, PatternDiagrams):
 
     Args:
         id: its name.
-        version: from 1 on; a higher one replaces what is there.
+        version: from 1 on; a higher version replaces the rule of this name.
         pattern: what to look for, as `Pattern` or as plain data.
-        key_prefix: how the keys begin that it is for, as text; empty: all.
+        key_prefix: beginning of the keys that the rule applies to, as text; empty for all keys.
         enabled: whether it is looked for.
         metadata: whatever those who get its matches want to know of it.
 

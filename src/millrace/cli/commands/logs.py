@@ -56,8 +56,8 @@ def follow_log(read: Read, offset: int, await_end: Callable[[float], bool] | Non
     """Print a log from an offset to its end, then the lines that are added.
 
     Args:
-        await_end: waits so many seconds, or until the job has ended, and says whether it has. None:
-            nothing is waited for.
+        await_end: waits for the job's end, at most for a number of seconds, and returns whether
+            the job has ended. None to print the present log only.
     """
     from millrace.cli.printing import printable
 

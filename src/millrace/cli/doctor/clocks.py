@@ -18,7 +18,7 @@ def check_clocks(skews: Mapping[str, tuple[float, float]]) -> Diagnosis:
     """Judge the skew of the workers' clocks against the driver's.
 
     Args:
-        skews: per host, between what and what it is, in seconds: answers take some time.
+        skews: by host, the lower and upper bound of its skew in seconds, since answers take time.
     """
     if not skews:
         return ok(CHECK, "no worker was asked")

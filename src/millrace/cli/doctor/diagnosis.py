@@ -27,7 +27,7 @@ class Diagnosis:
     severity: Severity
     found: str
     fix: str | None = None
-    """What to do, in a sentence; None: nothing."""
+    """The remedy, in a sentence; None if none is needed."""
 
     def to_dict(self) -> dict[str, Any]:
         """The diagnosis as a JSON object."""

@@ -49,14 +49,14 @@ class Examination:
     """Runs all checks."""
 
     configuration: Configuration
-    """Of the run, with ``spark.master``."""
+    """Configuration of the run, with ``spark.master``."""
     directory: str
-    """For checkpoints."""
+    """Directory of checkpoints."""
     host: str = "127.0.0.1"
     port: int = 8081
-    """Of the server."""
+    """Port of the server."""
     patience: float = 120.0
-    """Seconds that workers have to answer."""
+    """Seconds within which workers must answer."""
 
     def results(self) -> Iterator[Diagnosis]:
         """All diagnoses, each as soon as it is known."""

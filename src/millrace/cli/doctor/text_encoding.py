@@ -15,7 +15,7 @@ def check_encoding(encodings: Mapping[str, str]) -> Diagnosis:
     """Judge the encodings of processes.
 
     Args:
-        encodings: per process, those of file names and of files, parted by a blank.
+        encodings: by process, its encodings of file names and of files, separated by a blank.
     """
     other = {
         where: words

@@ -114,7 +114,7 @@ class BatchProcessFunction(Function):
 
         Args:
             timers: a batch of the key's columns and the column ``timestamp``, in the order of time.
-                A key is there as often as it has timers that are due. Timers that this sets and
-                that are due already are another batch.
-            ctx: its rows are those of ``timers``.
+                A key has one row for each of its due timers. Timers that this call registers,
+                and that are due already, come in another batch.
+            ctx: context whose rows are the rows of ``timers``.
         """

@@ -123,11 +123,11 @@ class Condition:
     """Takes the event, an iterative one the `IterativeCondition.Context` too."""
     iterative: bool = False
     source: Any = None
-    """What the user gave: the callable or the condition object; None for combined ones."""
+    """The user's callable or condition object; None for combined conditions."""
     text: str = ""
-    """How people should read it, where that is known better than from its source."""
+    """Text for people, if a better one is known than the source."""
     parts: tuple[Condition, ...] = ()
-    """What a combined one is made of."""
+    """Parts of a combined condition."""
     word: str = ""
     """How the parts are combined: "and" or "or"."""
 

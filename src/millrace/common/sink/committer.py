@@ -84,9 +84,9 @@ class CommitterContext:
     """Context of a committer: its subtask, or the driver; its metrics and log."""
 
     subtask_index: int | None = None
-    """None: in the driver."""
+    """Index of the subtask; None in the driver."""
     parallelism: int = 1
-    """Of the sink."""
+    """Parallelism of the sink."""
     writer: SinkWriter[Any] | None = None
     """In a subtask, its writer, which may be a new one: the epoch may be another writer's. None in
     the driver."""

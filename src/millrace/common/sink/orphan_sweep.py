@@ -23,7 +23,7 @@ class SupportsOrphanSweep(ABC):
         own, and only by the run that owns the job.
 
         Args:
-            in_use: what the job's writers refer to (`work_files`).
-            run_ids: the job's runs, this one included; what others made is not to be touched.
-            older_than: in milliseconds; an attempt may still be writing what is younger.
+            in_use: files that the job's writers refer to (`work_files`).
+            run_ids: the job's runs, including this one; files of other runs must stay.
+            older_than: minimum age in ms; an attempt may still be writing younger files.
         """

@@ -41,11 +41,11 @@ class WriterContext:
     run_id: str
     """Identifies this run of the job; part of every visible name, so that forks never collide."""
     directory: str = ""
-    """That of the job, whose checkpoints are below it: for files that wait to be committed."""
+    """Directory of the job and its checkpoints, for files that wait for their commit."""
     metrics: MetricGroup = field(default_factory=UnregisteredMetricGroup)
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("millrace.sink"))
     uid: str = ""
-    """Of the operator: a `Sink` object may be that of several."""
+    """Uid of the operator, since several operators may share one `Sink` object."""
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise AttributeError; for an attribute that has moved, the message names its new
@@ -67,11 +67,11 @@ class WriterContext:
 class SinkWriter(Generic[T]):
     """Writes the batches of one subtask, in the form that `Sink.takes` chooses.
 
-    It lives as long as its subtask: it keeps clients and connections in attributes. In each epoch
-    that has something for it, it is called in this order: `begin_epoch`, `write` or
-    `write_columns` (as often as batches come), `flush`, `prepare_commit`, `snapshot_state`. When
-    an epoch fails, `close` follows at once, and another writer begins with the state of the last
-    epoch that was accepted.
+    A writer lives as long as its subtask, and keeps clients and connections in attributes. In each
+    epoch with work for the writer, its methods are called in this order: `begin_epoch`, `write` or
+    `write_columns` (once per batch), `flush`, `prepare_commit`, `snapshot_state`. If an epoch
+    fails, `close` follows at once, and another writer begins with the state of the last accepted
+    epoch.
     """
 
     def begin_epoch(self, epoch: WriterEpoch) -> None:
@@ -90,7 +90,8 @@ class SinkWriter(Generic[T]):
         them.
 
         Args:
-            end_of_input: nothing may stay open: the input ends, or a savepoint is being made.
+            end_of_input: whether the input ends or a savepoint is made, so that nothing may stay
+                open.
         """
 
     def prepare_commit(self, end_of_input: bool) -> Sequence[Any]:

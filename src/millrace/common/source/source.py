@@ -45,8 +45,8 @@ class Source(ABC, Generic[T_co]):
 
     @property
     def requires_checkpoints(self) -> bool:
-        """Whether the source loses data that a complete checkpoint covers, so that a job without
-        durable checkpoints would lose records. False by default."""
+        """Whether the source discards data that a complete checkpoint covers, so that a job
+        whose checkpoints end with its process would lose records. False by default."""
         return False
 
     @abstractmethod

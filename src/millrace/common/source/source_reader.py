@@ -24,9 +24,9 @@ class SplitRecords(NamedTuple, Generic[T]):
 
     split_id: str
     batch: RowBatch[T] | ColumnBatch
-    """What is in columns anyway is best returned so."""
+    """The records; data that is columnar already is best returned as columns."""
     finished: bool = False
-    """The split ends with these records: nothing of it can follow."""
+    """Whether the split ends with these records."""
     skipped: int = 0
     """Records of the split that were read and are not in the batch: they count as read."""
     at_end: bool = False
@@ -55,7 +55,7 @@ class ReaderContext:
     outputs: dict[OutputTag[Any], list[Any]] = field(default_factory=dict)
     """For side outputs; taken over after each `SourceReader.poll`."""
     delivered: dict[int, list[memoryview]] = field(default_factory=dict)
-    """What the executor has brought for this epoch, in order, by number of the `Lane`."""
+    """Data that the executor delivers in this epoch, in order, by number of the `Lane`."""
 
     def output(self, tag: OutputTag[T], value: T) -> None:
         """Emit a record to a side output, exactly once as the records that `poll` returns."""

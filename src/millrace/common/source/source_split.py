@@ -22,9 +22,9 @@ class AssignedSplit(NamedTuple):
     """A split for a reader, with its start position."""
 
     split: Any
-    """Of the source's own subclass of `SourceSplit`."""
+    """An instance of the source's own subclass of `SourceSplit`."""
     position: Any = None
-    """The position from `SourceReader.snapshot_state`; None: the start of the split."""
+    """The position from `SourceReader.snapshot_state`; None for the start of the split."""
     end: Any = None
     """The position at which this run ends (`SplitEnumerator.available_now_end`), which the reader
     tells with `SplitRecords.at_end`; None: wherever the split ends by itself."""

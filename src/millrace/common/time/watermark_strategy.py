@@ -77,14 +77,14 @@ class WatermarkStrategy(Generic[T]):
     """
 
     generator_supplier: Callable[[], WatermarkGenerator[T]] | None = None
-    """Creates the generator of one split; None: no watermarks."""
+    """Creates the generator of one split; None for no watermarks."""
     timestamp_assigner: TimestampAssigner[T] | Callable[[T, int], int] | None = None
-    """None: the timestamps that the source gives."""
+    """Extracts the timestamps; None to use the timestamps of the source."""
     idle_timeout_ms: int | None = None
-    """After how long without records a split is idle; None: never."""
+    """Milliseconds without records after which a split is idle; None if it is never idle."""
     alignment: WatermarkAlignment | None = None
     clock_limit: ClockLimit | None = None
-    """None: any timestamp is believed."""
+    """None if timestamps have no limit."""
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy[Any]:

@@ -33,7 +33,7 @@ class TypeSerializer(ABC, Generic[T]):
     """
 
     version: ClassVar[int] = 1
-    """Of what `serialize` writes; it is kept with the state."""
+    """Version of the format that `serialize` writes; stored with the state."""
 
     @abstractmethod
     def serialize(self, element: T, stream: BytesIO) -> None:

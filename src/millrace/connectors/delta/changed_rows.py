@@ -29,9 +29,9 @@ def change_rows(
     """Change the rows with these keys; keys that the table does not have are not added.
 
     Args:
-        rows: to be deleted, of which the keys are looked at, or to be written over those of their
-            keys; None: delete every row.
-        read: the version that the rows were made from, or one before it.
+        rows: rows to delete, by their keys, or to replace the rows of their keys; None to delete
+            every row.
+        read: the version from which the rows were made, or an earlier one.
 
     Raises:
         ConfigurationError: there is no such table.

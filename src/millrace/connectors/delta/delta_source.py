@@ -43,7 +43,7 @@ class DeltaSource(SplitSource[Any]):
         location: of the table, a path or a URI such as ``s3://bucket/table``.
         starting_version: the first version whose changes are read; None: the table as it is when
             the job starts, and the changes after that.
-        bounded: read what is there when the job starts, and end.
+        bounded: read the rows that exist when the job starts, and end.
         poll_interval: milliseconds between looks for new versions.
         storage_options: of `deltalake.DeltaTable`, for tables that are not on a disk.
 

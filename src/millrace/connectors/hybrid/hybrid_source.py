@@ -98,9 +98,9 @@ class HybridSourceBuilder(Generic[T]):
 
         Args:
             source: a source, or a function from the switch position to a source.
-            boundedness: of what the function makes.
-            switch_position: of the previous enumerator; by default the position is None. That of a
-                `FileSource` has ``files``, the paths it has found.
+            boundedness: boundedness of the source that the function makes.
+            switch_position: function of the previous enumerator that returns the switch position;
+                by default None. The enumerator of a `FileSource` has ``files``, the found paths.
 
         Raises:
             JobDefinitionError: the source before never ends, or arguments are missing.

@@ -25,7 +25,7 @@ class Member:
     index: int
     boundedness: Boundedness
     declared: Source[Any] | None = None
-    """None: it is made by the factory."""
+    """The source; None if the factory makes it."""
     factory: Callable[[Any], Source[Any]] | None = None
     switch_position: Callable[[Any], Any] | None = None
 
@@ -57,9 +57,9 @@ class HybridSplit(SourceSplit):
     """A split of one of the sources."""
 
     index: int
-    """Of the source."""
+    """Index of the source."""
     position: Any
-    """Where the source starts, as its reader has to know."""
+    """Start position of the source, which its reader needs."""
     split: Any
 
 

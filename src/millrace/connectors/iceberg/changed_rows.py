@@ -31,9 +31,9 @@ def change_rows(
     that are not given keep their values.
 
     Args:
-        rows: to be deleted, of which the keys are looked at, or to be written over those of their
-            keys; None: delete every row.
-        read: id of the snapshot that the rows were made from, or of one before it.
+        rows: rows to delete, by their keys, or to replace the rows of their keys; None to delete
+            every row.
+        read: id of the snapshot from which the rows were made, or of an earlier one.
 
     Raises:
         ConfigurationError: there is no such table.

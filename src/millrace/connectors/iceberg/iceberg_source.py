@@ -46,7 +46,7 @@ class IcebergSource(SplitSource[Any]):
             not "default", or the name of a catalog in ``.pyiceberg.yaml``.
         after_snapshot: id of the snapshot whose successors are read; None: the table as it is when
             the job starts, and what comes after that.
-        bounded: read what is there when the job starts, and end.
+        bounded: read the rows that exist when the job starts, and end.
         poll_interval: milliseconds between looks for new snapshots.
 
     Raises:

@@ -27,8 +27,8 @@ def change_rows(
     """Change rows of a table by key: either all of them or none.
 
     Args:
-        target: with the columns that the rows have.
-        rows: to be deleted, or to be written over those of their keys; None: delete every row.
+        target: the table, with the columns of the rows.
+        rows: rows to delete, or to replace the rows of their keys; None to delete every row.
 
     Raises:
         ConnectionError, JdbcError: the database does not do it.

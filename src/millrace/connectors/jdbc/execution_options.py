@@ -23,7 +23,7 @@ class JdbcExecutionOptions:
     batch_size: int = 5000
     """Rows."""
     max_retries: int = 3
-    """How often a batch is tried again, on a new connection, before its epoch fails."""
+    """Retries of a batch, each on a new connection, before its epoch fails."""
 
     def get_batch_interval_ms(self) -> int:
         """Maximum age of a batch in ms; 0 means no limit."""

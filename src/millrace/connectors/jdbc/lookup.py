@@ -47,7 +47,7 @@ class LookupSettings:
     selector: Callable[[Any], Any] | None = None
     join: Join = pairs
     max_rows: int = 0
-    """Of the cache; 0: there is none."""
+    """Maximum number of rows in the cache; 0 for no cache."""
     ttl_s: float = 0.0
     missing: bool = True
     batch_size: int = 500

@@ -25,7 +25,7 @@ def table_rows(batch: Batch, columns: Sequence[str], keyed: bool) -> JdbcRows:
     """The rows of a batch.
 
     Args:
-        columns: fields of records that have names, and how many of those that have none.
+        columns: names of fields; of records without names, the number of fields counts.
         keyed: whether changes can be told from new rows.
 
     Raises:

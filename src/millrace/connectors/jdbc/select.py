@@ -21,7 +21,7 @@ class Selection:
     """The columns and rows that a source selects, as SQL of its database.
 
     Args:
-        connection: is asked for the types of a table.
+        connection: connection for the query of a table's types.
 
     Raises:
         JdbcError: the table is not there, or has no such column.
@@ -64,7 +64,7 @@ class Selection:
         """Query and its parameters for a split.
 
         Args:
-            after: value of the split column from which to go on; None: from the first.
+            after: value of the split column at which reading continues; None for the start.
         """
         from sqlalchemy import text
 

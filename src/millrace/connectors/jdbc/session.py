@@ -48,8 +48,9 @@ class JdbcSession:
         """Run work in a transaction of its own, and return its result.
 
         Args:
-            retries: how often it is done again, on a new connection, if the server went away or
-                rolled it back. It may have been done then, so twice must do no harm.
+            retries: maximum number of repetitions, each on a new connection, if the server went
+                away or rolled the work back. The work must be repeatable, because it may have been
+                done already.
 
         Raises:
             ConnectionError: the server does not answer, or rolled it back.

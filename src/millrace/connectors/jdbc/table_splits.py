@@ -29,7 +29,7 @@ class JdbcReading:
     sql: str | None = None
     type_info: RowTypeInfo | None = None
     columns: tuple[str, ...] = ()
-    """Of the table; empty: all."""
+    """Columns of the table; empty for all."""
     split_column: str | None = None
     splits: int = 8
     conditions: tuple[str, ...] = ()
@@ -42,9 +42,9 @@ class JdbcSplit(SourceSplit):
     """A part of a table or query."""
 
     lower: Any = None
-    """Of the split column, included; None: from the first."""
+    """Lower bound of the split column, included; None for no bound."""
     upper: Any = None
-    """Not included; None: to the last."""
+    """Upper bound, excluded; None for no bound."""
     above: Any = None
     """The value that an earlier run has read up to, not included."""
     until: Any = None
@@ -79,8 +79,8 @@ def range_splits(connection: Connection, base: str, column: str, parts: int) -> 
     their own.
 
     Args:
-        base: what is read, with a name, as it stands behind FROM.
-        column: quoted.
+        base: the table or query with a name, as text after FROM.
+        column: quoted name of the split column.
     """
     from sqlalchemy import text
 

@@ -40,7 +40,7 @@ class BatchWriting:
     statement: str | None = None
     """With a ``?`` for every column; instead of the target's name."""
     sink_id: str | None = None
-    """Of an exactly-once sink."""
+    """Id of an exactly-once sink."""
 
 
 class JdbcWriter(SinkWriter[Any], ABC):

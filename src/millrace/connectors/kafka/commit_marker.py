@@ -40,8 +40,8 @@ class CommitMarker:
     """The last committed epoch of each run of a job, for one sink.
 
     Args:
-        config: of a client.
-        topic: to which nobody else writes; made if it is not there.
+        config: configuration of a client.
+        topic: topic of the marks, to which no other sink writes; created if it is missing.
 
     Attributes:
         epochs: what was committed, as of `load`.

@@ -40,10 +40,10 @@ class DynamicKafkaEnumerator(SplitEnumerator):
     from where it was left.
 
     Args:
-        look: gives the clusters of the streams as they are now.
-        create: the enumerator of a cluster.
-        interval: ms between looks; None: only one.
-        failures: so many looks in a row may fail before the job does.
+        look: function that returns the current clusters of the streams.
+        create: function that creates the enumerator of a cluster.
+        interval: ms between looks; None for a single look.
+        failures: number of consecutive looks that may fail before the job fails.
     """
 
     def __init__(

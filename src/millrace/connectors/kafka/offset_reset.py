@@ -53,10 +53,10 @@ class OffsetReset:
         """Next offset of a reader whose position is out of range.
 
         Args:
-            position: that the brokers do not know.
-            bounds: the first offset that they have, and the one behind their last.
-            has_been: whether the job has read up to the position; else it is an offset where it
-                was to begin.
+            position: position that the brokers do not have.
+            bounds: the brokers' first offset, and the offset after their last record.
+            has_been: whether the job has read up to the position; else the position is a start
+                offset.
 
         Raises:
             KafkaError: there is none.

@@ -45,9 +45,9 @@ class KafkaOffsetsInitializer:
     kind: _Kind
     reset: KafkaOffsetResetStrategy
     at: int = 0
-    """ms since the epoch; of `timestamp`."""
+    """Timestamp of `timestamp`, in ms since the epoch."""
     chosen: Mapping[KafkaTopicPartition, int] = field(default_factory=dict)
-    """Of `offsets`."""
+    """Offsets of `offsets`."""
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:

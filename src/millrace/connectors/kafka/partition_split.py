@@ -19,7 +19,7 @@ class KafkaPartitionSplit(SourceSplit):
     partition: int
     starting_offset: int
     stopping_offset: int | None = None
-    """None: it never ends."""
+    """None if the split never ends."""
 
     @property
     def place(self) -> KafkaTopicPartition:

@@ -29,7 +29,7 @@ class BatchProducer:
     """Sends messages in the background.
 
     Args:
-        config: of the producer, without what it sets itself.
+        config: configuration of the producer, without the options that this class sets.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:

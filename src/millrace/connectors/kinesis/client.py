@@ -96,7 +96,7 @@ class KinesisProperties:
         """Properties with checked names.
 
         Args:
-            more: names that are allowed besides those of clients.
+            more: allowed names in addition to those of clients.
 
         Raises:
             JobDefinitionError: they are no dict of texts, or a name is unknown.

@@ -11,10 +11,10 @@ from typing import Any
 __all__ = ["ACKNOWLEDGED_MS", "RESTORED_MS", "ProcessedIds"]
 
 RESTORED_MS = 2 * 3_600_000
-"""How long ids are kept that an earlier reader left: queues give up on a reader sooner."""
+"""Milliseconds for which the ids of an earlier reader are kept; queues drop a reader sooner."""
 ACKNOWLEDGED_MS = 5_000
-"""How long ids are kept after their acknowledgement: a server that is killed may forget it, since
-it has them on its disk a little later."""
+"""Milliseconds for which ids are kept after their acknowledgement. A server that is killed may lose
+an acknowledgement that it has not yet written to its disk."""
 
 
 class ProcessedIds:
@@ -22,7 +22,7 @@ class ProcessedIds:
     messages that the queue may deliver again for a while.
 
     Args:
-        restored: what `snapshot` gave, or nothing.
+        restored: result of `snapshot`, or None.
         now: milliseconds since the epoch.
     """
 
@@ -31,7 +31,7 @@ class ProcessedIds:
         self._fresh: dict[str, None] = {}
         ids = [*fresh, *(message_id for _, some in kept for message_id in some)]
         self._until = dict.fromkeys(ids, now + RESTORED_MS)
-        """Processed before, and when to forget them."""
+        """Ids of messages processed before, with the time at which each is forgotten."""
 
     def add(self, message_id: str) -> bool:
         """Add the id of a message to process; False if the message was processed before."""

@@ -13,8 +13,8 @@ class QueueEnumerator(SplitEnumerator):
     """Gives each subtask a consumer of the queue.
 
     Args:
-        single: one consumer for the whole job. Ids that are remembered are those of one: a message
-            that comes again must come to the same.
+        single: whether the job has only one consumer. Each consumer remembers its own ids, so a
+            redelivered message must go to the same consumer.
     """
 
     def __init__(self, single: bool) -> None:

@@ -21,7 +21,7 @@ class MongoReading:
 
     connection: MongoConnection = field(default_factory=MongoConnection)
     fields: tuple[str, ...] = ()
-    """Of the documents; empty: all."""
+    """Fields of the documents to read; empty for all."""
     filter: Mapping[str, Any] | None = None
     limit: int | None = None
     fetch_size: int = 2_048

@@ -30,9 +30,9 @@ class MqttMessage(NamedTuple):
     topic: str
     payload: bytes
     retained: bool
-    """Whether it was there before the subscription."""
+    """Whether the message existed before the subscription."""
     properties: Any
-    """Of MQTT 5: ``UserProperty``, ``CorrelationData`` and others, as paho has them."""
+    """paho's object of MQTT 5 properties: ``UserProperty``, ``CorrelationData`` and others."""
 
 
 def import_paho() -> Any:

@@ -75,7 +75,7 @@ class _Phase(Enum):
     SETUP = 0
     CHUNKS = 1
     CATCH_UP = 2
-    """What the queries of the chunks did not see is being read from the log."""
+    """Changes that the queries of the chunks did not see are being read from the log."""
     CAUGHT_UP = 3
     CHANGES = 4
     DONE = 5

@@ -53,7 +53,7 @@ class Commit(NamedTuple):
 
     commit_lsn: int
     end_lsn: int
-    """Of the log behind it."""
+    """Position in the log after the commit."""
 
 
 class RelationColumn(NamedTuple):
@@ -80,7 +80,7 @@ class RowChange(NamedTuple):
     op: str
     relation: int
     before: Values | None
-    """Of a table whose identity is its key: that alone, and only if it has changed."""
+    """The old row. If the key is the replica identity, only the old key, and only if it changed."""
     after: Values | None
 
 

@@ -22,7 +22,7 @@ class LogData(NamedTuple):
     """A message of the output plugin."""
 
     lsn: int
-    """Of the change in the log; 0 if the message is about none."""
+    """Position of the change in the log; 0 if the message has no change."""
     payload: bytes
 
 
@@ -36,10 +36,10 @@ class ReplicationStream:
     """Receives the changes of a slot from a position on, without waiting.
 
     Args:
-        slot: whose changes; no other stream may read it.
-        publication: what of them.
-        lsn: transactions that were committed before it are not sent again.
-        status_interval: seconds between signs of life to the server.
+        slot: name of the slot, which no other stream may read.
+        publication: publication that selects the changes.
+        lsn: start position; transactions committed before it are not sent again.
+        status_interval: seconds between status messages to the server.
 
     Raises:
         psycopg.Error: the slot cannot be read now, or at all.

@@ -27,16 +27,16 @@ class Page(NamedTuple):
     """Rows of a table that one query has read, from a key up to the next page's key."""
 
     start: Key | None
-    """None: from the first row of the table on."""
+    """The first key; None for the start of the table."""
     snapshot: str
-    """What the query saw (`DatabaseSnapshot`)."""
+    """Text of the `DatabaseSnapshot` of the query."""
 
 
 class ChunkPosition(NamedTuple):
     """Reading progress within a chunk."""
 
     start: Key | None
-    """Of the page to read next."""
+    """Start of the page to read next."""
     pages: tuple[Page, ...]
 
 
@@ -47,7 +47,7 @@ class ChunkSplit(SourceSplit):
     Attributes:
         table: the table.
         number: of the chunk in the table.
-        start: the first key; None: that of the first row.
+        start: the first key; None for the start of the table.
         end: the first key behind it; None: there is none.
     """
 

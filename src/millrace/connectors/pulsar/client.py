@@ -84,7 +84,7 @@ class PulsarProperties:
         """These properties with further ones.
 
         Args:
-            more: names that are allowed besides those of clients.
+            more: allowed names in addition to those of clients.
 
         Raises:
             JobDefinitionError: they are no dict of texts and numbers, or a name is unknown.

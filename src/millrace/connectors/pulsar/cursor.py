@@ -23,7 +23,7 @@ class StartCursor:
     """
 
     position: MessagePosition | None = EARLIEST
-    """None: behind the last message, unless there is a time."""
+    """None for the position after the last message, unless a time is set."""
     inclusive: bool = True
     publish_time: int | None = None
 

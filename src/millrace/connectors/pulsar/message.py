@@ -29,7 +29,7 @@ class PulsarMessage:
         key: chooses the partition, for `TopicRoutingMode.MESSAGE_KEY_HASH`, and what compaction
             keeps.
         ordering_key: for subscriptions of the type Key_Shared.
-        event_time: in ms since 1970; None: that of the record, if it has one.
+        event_time: in ms since 1970; None for the event time of the record, if it has one.
         properties: names and texts.
     """
 

@@ -18,6 +18,6 @@ class PulsarPartitionSplit(SourceSplit):
     inclusive: bool = False
     """Whether the message at ``start`` is read, too."""
     publish_time: int | None = None
-    """It begins there, not at ``start``."""
+    """Publish time at which reading begins, instead of ``start``."""
     stop: MessagePosition | None = None
-    """The last message, if it is known from the beginning where the partition ends."""
+    """The last message, if the end of the partition is known from the beginning."""

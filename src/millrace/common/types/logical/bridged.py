@@ -57,5 +57,5 @@ def unbridged(kind: LogicalType) -> LogicalType:
 
 
 def inner(kind: LogicalType) -> LogicalType:
-    """The type itself."""
+    """The type without the name of the class: the first child of a type that names one."""
     return kind.children()[0]
