@@ -43,7 +43,7 @@ def aggregate_function(
     """Definition of a user's aggregate function.
 
     Args:
-        name: as calls and errors show it.
+        name: name of the function in calls and errors.
         function: with ``create_accumulator``, ``accumulate``, ``get_value``, perhaps ``retract``
             and ``merge`` (``general``); or of columns (``pandas``, ``arrow``).
         result_type: type of its value, or the text of it.
@@ -80,7 +80,7 @@ def table_aggregate_function(
         function: with ``create_accumulator``, ``accumulate``, ``emit_value``, perhaps ``retract``
             and ``merge``.
         row_type: columns of the rows.
-        name, deterministic, input_types: as of `aggregate_function`.
+        name, deterministic, input_types: see `aggregate_function`.
 
     Raises:
         FunctionResolutionError: methods are missing.
@@ -123,8 +123,8 @@ class AggregateKernel:
     """Creates the accumulators of a user's aggregate function.
 
     Args:
-        name: for errors.
-        function: of the user.
+        name: name of the function in errors.
+        function: the user's function.
     """
 
     def __init__(self, name: str, function: Any) -> None:
@@ -136,8 +136,8 @@ class AggregateKernel:
         """The accumulator of a call.
 
         Args:
-            argument_types: of its arguments.
-            result_type: of its value.
+            argument_types: types of the arguments.
+            result_type: type of the value.
             retracts: whether rows may be taken back.
 
         Raises:

@@ -16,8 +16,8 @@ class Arity:
     """Parameters of a function.
 
     Attributes:
-        signature: as a `FunctionDefinition` has it: arguments of any type.
-        names: of the parameters, as errors show them.
+        signature: signature in the form of `FunctionDefinition`; the arguments have any type.
+        names: names of the parameters, for errors.
     """
 
     signature: tuple[str, ...] = ("<ANY>*",)
@@ -40,8 +40,8 @@ def taken_arguments(function: Any, method: str, skipped: int = 0) -> Arity:
     written in C.
 
     Args:
-        method: of an object, which is called.
-        skipped: how many parameters are not for arguments: the accumulator.
+        method: name of the method that is called if the function is an object.
+        skipped: number of leading parameters that are not arguments, such as the accumulator.
 
     Example:
         >>> taken_arguments(lambda a, b=1: a, "eval")

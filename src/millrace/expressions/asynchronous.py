@@ -22,8 +22,9 @@ class AsyncOptions:
 
     Attributes:
         capacity: calls at a time (``table.exec.async-scalar.max-concurrent-operations``).
-        timeout_ms: of a call with its retries (``table.exec.async-scalar.timeout``).
-        attempts: of a call that raises an error (``table.exec.async-scalar.max-attempts``).
+        timeout_ms: timeout of a call with its retries, in ms (``table.exec.async-scalar.timeout``).
+        attempts: attempts for a call that raises an error
+            (``table.exec.async-scalar.max-attempts``).
         delay_ms: between them (``table.exec.async-scalar.retry-delay``).
     """
 

@@ -44,7 +44,7 @@ class Frame:
         length: number of rows.
         instant: milliseconds since 1970 of NOW and similar functions.
         watermark: watermark of the operator, in ms since 1970; None if there is no watermark.
-        values: of subexpressions that occur more than once.
+        values: values of subexpressions that occur more than once.
     """
 
     __slots__ = ("_columns", "_made", "_selection", "instant", "length", "values", "watermark")
@@ -107,10 +107,12 @@ class ExpressionNode:
     """A compiled subexpression.
 
     Attributes:
-        run: computes the value.
-        may_fail: it raises for some values, so it must be evaluated only for the rows that need it.
-        constant: its value, if it is the same for all rows.
-        shared: it occurs more than once, so its value is kept for the batch.
+        run: function that computes the value.
+        may_fail: whether the evaluation raises for some values, so that it must run only for the
+            rows that need it.
+        constant: the value, if it is the same for all rows.
+        shared: whether the subexpression occurs more than once, so that its value is kept for the
+            batch.
     """
 
     run: Callable[[Frame], Datum]
@@ -202,9 +204,10 @@ def per_value(
     """Result of a Python function of values, called once per distinct combination of them.
 
     Args:
-        function: of Python values; None is null.
+        function: function of Python values; NULL is None.
         arrow: type of its results.
-        with_nulls: it is called with nulls too; otherwise a null argument makes a null.
+        with_nulls: whether the function is also called with NULL arguments; otherwise the result is
+            NULL for these.
     """
     columns = [position for position, datum in enumerate(datums) if not is_scalar(datum)]
     fixed = [None if position in columns else _values(d)[0] for position, d in enumerate(datums)]

@@ -15,7 +15,7 @@ class EvaluationError(JobExecutionError):
     ``DateTimeException``); TRY_CAST gives null for what cannot be cast.
 
     Attributes:
-        place: of the expression in its statement, once it is known.
+        place: position of the expression in its statement, once it is known.
         row: the columns that it reads, of the row that has no value, likewise.
         call: the expression, where the reason does not name its function; "": it does.
     """

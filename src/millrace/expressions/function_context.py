@@ -16,8 +16,8 @@ class FunctionContext:
 
     Args:
         job_parameters: ``pipeline.global-job-parameters``.
-        metric_group: of the operator that calls the function; None: it is called outside a job, so
-            nobody collects its metrics.
+        metric_group: metric group of the operator that calls the function; None outside of jobs,
+            where metrics are not collected.
 
     Example:
         >>> context = FunctionContext({"rate": "2"})

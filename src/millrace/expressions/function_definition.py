@@ -48,7 +48,7 @@ class CallContext:
 
     Attributes:
         name: the function.
-        types: of the arguments, after implicit casts.
+        types: types of the arguments, after implicit casts.
         literals: value of each argument that is a constant; otherwise None.
         options: arguments that are not expressions.
     """
@@ -72,17 +72,20 @@ class FunctionDefinition:
     Attributes:
         name: upper case, or the symbol of an operator.
         signatures: accepted arguments; the first signature that fits decides.
-        result: the type of its value.
+        result: strategy for the type of the value.
         kernel: ``kernel(site, *datums) -> datum`` over columns; None for aggregates.
-        adjust: casts beyond the signature's: types of arguments to types to cast to, or None where
-            they do not fit together.
-        lazy: its arguments are evaluated only for the rows that need them (CASE, COALESCE, AND).
-        may_fail: it raises for some values, so that a lazy function must guard it.
-        safe_with: whether it cannot fail with these arguments, each a constant or None.
-        of_batch: the kernel is given the `Frame` as well: the number of rows and the instant.
-        deterministic: the same arguments always give the same value.
+        adjust: casts that the signature does not describe: a function from argument types to the
+            types to cast to, or to None if the types do not fit together.
+        lazy: whether arguments are evaluated only for the rows that need them (CASE, COALESCE,
+            AND).
+        may_fail: whether the function raises for some values, so that lazy functions must evaluate
+            it only for the rows that need it.
+        safe_with: tells from the arguments, each a constant or None, whether the call cannot fail.
+        of_batch: whether the kernel also gets the `Frame`, with the number of rows and the instant.
+        deterministic: whether the same arguments always give the same value.
         parameters: types that a function of the user declares, shown instead of the signatures.
-        built_in: it belongs to the registry or to the language, and is not a user function.
+        built_in: whether the function belongs to the registry or to the language, and is not a user
+            function.
         process: `ProcessSignature` of a process table function.
         temporal: the table of a temporal table function, with its key and time columns.
         category, text, examples: for the documentation; examples are (expression, text of value).

@@ -101,7 +101,7 @@ def parsed_document(text: str, decoder: json.JSONDecoder) -> Any:
     """The parsed document of a text, also if its nesting is deeper than Python's stack.
 
     Args:
-        decoder: with an ``object_pairs_hook``, or without.
+        decoder: decoder of scalars, with an optional ``object_pairs_hook``.
 
     Raises:
         ValueError: it is no JSON, or has more than `MAX_DEPTH` objects and arrays in each other.

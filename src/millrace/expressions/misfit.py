@@ -24,7 +24,7 @@ def misfit_of(values: Sequence[Any], kind: LogicalType, error: Exception) -> str
     element or field.
 
     Args:
-        error: of the conversion of all values.
+        error: error from the conversion of all values.
 
     Example:
         >>> from millrace.common.types.logical.logical_type import BigIntType

@@ -39,9 +39,9 @@ class PatternFieldReference(ResolvedExpression):
     ``RexPatternFieldRef``.
 
     Attributes:
-        rows: among which it is.
-        first: whether it is counted from the first of them, else from the last.
-        offset: how many rows on (or back) from there.
+        rows: rows from which the row is selected.
+        first: whether ``offset`` counts from the first row of ``rows``, or else from the last one.
+        offset: number of rows from the first row on, or from the last row back.
         index: position of the column in the input row.
     """
 

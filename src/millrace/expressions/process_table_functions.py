@@ -143,7 +143,7 @@ def process_table_function(
     """Definition of a user's process table function.
 
     Args:
-        name: as calls and errors show it.
+        name: name of the function in calls and errors.
         signature: the function with its arguments, state and result.
         deterministic: the same rows give the same rows.
     """

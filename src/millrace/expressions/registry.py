@@ -137,7 +137,7 @@ def resolve_call(
 
     Args:
         definition: the function.
-        arguments: with their types.
+        arguments: the arguments, with resolved types.
         options: arguments that are not expressions.
 
     Raises:

@@ -69,7 +69,8 @@ class OuterReference(ResolvedExpression):
     """A column of an outer query's row; rules replace it by joins.
 
     Attributes:
-        level: how many queries further out; 1 is the next.
+        level: number of query levels from the expression's query out to the row's query; 1 for the
+            directly enclosing query.
     """
 
     level: int

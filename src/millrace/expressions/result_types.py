@@ -42,7 +42,7 @@ def where_sure(text: str, is_sure: Callable[[Any], bool], position: int = 0) -> 
     Args:
         text: the type.
         is_sure: whether a constant (None for other arguments) always leads to a value.
-        position: of the argument that is asked.
+        position: position of the argument.
     """
     kind = parse_type(text)
 

@@ -50,16 +50,16 @@ def scalar_function(
     """Definition of a user's scalar function.
 
     Args:
-        name: as calls and errors show it.
-        function: of Python values (``general``; perhaps a coroutine), of `pandas.Series`
-            (``pandas``) or of `pyarrow.Array` (``arrow``); or an object with a method ``eval`` that
-            is one, and perhaps ``open`` and ``close``.
+        name: name of the function in calls and errors.
+        function: a function of Python values (``general``; possibly a coroutine), of
+            `pandas.Series` (``pandas``) or of `pyarrow.Array` (``arrow``). Or an object with such a
+            method ``eval`` and optionally ``open`` and ``close``.
         result_type: type of its value, or the text of it.
         func_type: ``general``, ``pandas`` or ``arrow``.
         deterministic: the same arguments give the same value.
         input_types: types that arguments are cast to where that is possible without loss; None:
             it takes any.
-        declared: how the program says the type of the value, for errors.
+        declared: the declared result type as text, for errors.
 
     Raises:
         FunctionResolutionError: the ``func_type`` is unknown.

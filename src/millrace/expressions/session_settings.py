@@ -20,7 +20,7 @@ class SessionSettings:
             here an epoch has one instant).
         legacy_cast: ``table.exec.legacy-cast-behaviour``: CAST returns NULL instead of failing.
         job_parameters: ``pipeline.global-job-parameters``, for functions of the user.
-        async_scalar: how asynchronous functions of the user are called.
+        async_scalar: options for calls of the user's asynchronous functions.
     """
 
     time_zone: str = "UTC"

@@ -30,12 +30,13 @@ def table_function(
     """Definition of a user's table function.
 
     Args:
-        name: as calls and errors show it.
-        function: of Python values; or an object with a method ``eval`` that is one, and perhaps
-            ``open`` and ``close``. It yields or gives tuples, `Row` or, of one column, values.
+        name: name of the function in calls and errors.
+        function: a function of Python values, or an object with such a method ``eval`` and
+            optionally ``open`` and ``close``. It yields or returns tuples, `Row` or, for one
+            column, values.
         row_type: columns of the rows.
         deterministic: the same arguments give the same rows.
-        input_types: as of `scalar_function`.
+        input_types: see `scalar_function`.
 
     Example:
         >>> from millrace.common.types.logical.logical_type import BigIntType

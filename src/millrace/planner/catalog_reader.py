@@ -74,10 +74,10 @@ class ResolvedColumn:
     """A column of a table.
 
     Attributes:
-        metadata_key: of a metadata column, the connector's name for it (``METADATA FROM``).
+        metadata_key: the connector's name for a metadata column (``METADATA FROM``).
         virtual: whether a metadata column is left out when rows are written.
-        expression: of a computed column, over the table's `ResolvedTable.scan_type`: computed
-            columns do not read one another.
+        expression: expression of a computed column over the table's `ResolvedTable.scan_type`,
+            without other computed columns.
     """
 
     name: str
@@ -115,9 +115,9 @@ class ResolvedTable:
 
     Attributes:
         path: catalog, database and name.
-        columns: in the order of the schema, computed ones among them.
+        columns: all columns, including computed ones, in the order of the schema.
         primary_key: names of the columns of ``PRIMARY KEY ... NOT ENFORCED``, or none.
-        options: of WITH.
+        options: options of WITH.
         changes: the row kinds its source emits.
         accepts: the row kinds its sink takes; empty: all of them (the sink is asked later).
         bounded: whether its source ends.
@@ -167,7 +167,7 @@ class ResolvedView:
     Attributes:
         query: the tree of a view that was made of a table or a query (``createTemporaryView``),
             or the SQL text.
-        names: of its columns, if the view names them, else none.
+        names: names of the columns; empty if the view does not name them.
         catalog: resolves the names in the text, from the catalog and database that were current
             when the view was made; None: as in the query around the view.
     """

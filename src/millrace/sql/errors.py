@@ -14,7 +14,7 @@ class SqlParserError(JobDefinitionError):
     Args:
         reason: the error, and what was expected instead.
         text: the whole text that was parsed.
-        position: where in it.
+        position: position of the error in the text.
 
     Example:
         >>> from millrace.sql.parser import parse_statement

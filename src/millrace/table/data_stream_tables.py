@@ -75,10 +75,10 @@ def declared_rows(
     """The rows of an unnamed table with known columns and a declared schema.
 
     Args:
-        known: columns that there are; they stand before those that are only declared.
+        known: known columns, which precede the columns that are only declared.
         access: makes the source.
-        kind: of table, for the name that it gets.
-        only_declared: as of `stream_rows`.
+        kind: kind of table, for the generated name.
+        only_declared: see `stream_rows`.
 
     Raises:
         JobDefinitionError: the schema is wrong.

@@ -33,7 +33,7 @@ def html_table(
     """A table with a line of text below.
 
     Args:
-        types: of the columns, which their heads show when they are pointed at.
+        types: types of the columns, shown when the pointer is over a column's header.
 
     Example:
         >>> html_table(["a"], [["<1>"]], "1 row").partition("<tbody>")[2]

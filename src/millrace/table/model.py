@@ -61,7 +61,7 @@ class Model:
         """The rows of a table with the model's predictions.
 
         Args:
-            input_columns: that the model gets, in the order of its input.
+            input_columns: columns for the model's input columns, in the same order.
             options: none are known; the name is PyFlink's.
 
         Raises:

@@ -38,7 +38,7 @@ class OperationTreeBuilder:
     """Builds the tree of an operation on a table.
 
     Args:
-        session: where names of functions are looked up.
+        session: the session whose catalogs resolve names of functions.
         rows: the table.
     """
 
@@ -110,9 +110,9 @@ class OperationTreeBuilder:
         """SELECT of the group's columns and of an aggregate function's result per group.
 
         Args:
-            call: of the function; a row that it gives has a column per field.
-            names: of its columns, or none: those of the fields, which get a number if the group
-                has a column of that name.
+            call: call of the function; a row as result has one column per field.
+            names: names of the result's columns. If empty, the names of the fields, with a number
+                where the group has a column of the same name.
         """
         node = _unaliased(call)
         made = self._value_type(node)
@@ -138,7 +138,7 @@ class OperationTreeBuilder:
         group.
 
         Args:
-            call, names: as of `aggregated`.
+            call, names: see `aggregated`.
         """
         node = _unaliased(call)
         rows = self._value_type(node)

@@ -27,8 +27,8 @@ def called_rows(session: TableSession, function: Any, arguments: Sequence[Any]) 
     """The output rows of a process table function.
 
     Args:
-        function: what `udptf` has made, or the name of one.
-        arguments: expressions and values by position, None for those left out; or with names, by
+        function: a function made by `udptf`, or its registered name.
+        arguments: expressions and values by position, None for omitted ones; or with names, by
             ``as_argument()``.
 
     Raises:
@@ -100,8 +100,8 @@ class PartitionedTable:
         """The output of a process table function with this table as its first argument.
 
         Args:
-            function: what `udptf` has made, or the name of one.
-            arguments: the others, by position or by ``as_argument()``.
+            function: a function made by `udptf`, or its registered name.
+            arguments: the other arguments, by position or with names by ``as_argument()``.
 
         Raises:
             JobDefinitionError: the function does not take these.

@@ -66,7 +66,7 @@ class ProgramTables:
 
         Args:
             schema: a row type, or names of the columns, or their types.
-            splits_num: how many subtasks may read it.
+            splits_num: maximum number of subtasks that read the table.
 
         Raises:
             JobDefinitionError, JobExecutionError: a column has no one type, or does not fit the
@@ -83,7 +83,7 @@ class ProgramTables:
             data: a `pyarrow.Table`, RecordBatch or RecordBatchReader, or any object that exports a
                 stream of Arrow (``__arrow_c_stream__``), as relations of DuckDB do.
             schema: a row type, or names of the columns.
-            splits_num: how many subtasks may read it.
+            splits_num: maximum number of subtasks that read the table.
 
         Raises:
             JobDefinitionError, JobExecutionError: it is no such object, or a column has a type that
@@ -105,7 +105,7 @@ class ProgramTables:
 
         Args:
             schema: a row type, or names of the columns.
-            splits_num: how many subtasks may read it.
+            splits_num: maximum number of subtasks that read the table.
 
         Raises:
             JobDefinitionError, JobExecutionError: it is neither, or a column does not fit.
@@ -125,11 +125,12 @@ class ProgramTables:
         workers, where they stay; only the query's columns are read.
 
         Args:
-            schema: if it declares columns, those of the table, by name and with the types that are
-                declared; computed columns and a watermark. None: the DataFrame's columns.
-            repeatable: a bounded DataFrame has the same rows in the same partitions whenever it is
-                computed. Without that Spark writes it to files once, which the job reads.
-            trigger: when a streaming DataFrame gives its next micro-batch, as the arguments of
+            schema: the table's columns by name, with their declared types, or only computed columns
+                and a watermark. None for the DataFrame's columns.
+            repeatable: whether a bounded DataFrame has the same rows in the same partitions each
+                time it is computed. If not, Spark first writes the rows to files, which the job
+                reads.
+            trigger: times of the micro-batches of a streaming DataFrame, as the arguments of
                 `pyspark.sql.streaming.DataStreamWriter.trigger`.
 
         Raises:
@@ -198,9 +199,10 @@ class _SourceAccess:
     """Access to a table with a source, which cannot be written.
 
     Attributes:
-        make: the source of some columns, by names; it may give all.
+        make: makes the source of the columns with the given names; the source may have more
+            columns.
         changes: short names of the kinds of its rows.
-        what: it is a table of, for errors.
+        what: content of the table, for errors.
     """
 
     make: Callable[[Sequence[str]], Source[Any]]

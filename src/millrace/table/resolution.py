@@ -24,7 +24,7 @@ class Resolution:
     """A unit of an interval, made by `DataTypes.DAY` and the like.
 
     Attributes:
-        unit: of the interval.
+        unit: unit of the interval.
         precision: digits of years or days, or of fractions of a second; -1: as many as by default.
 
     Example:

@@ -33,10 +33,11 @@ class UnresolvedColumn:
     """A column as declared.
 
     Attributes:
-        type: of physical and metadata columns.
-        expression: of a computed column, as SQL.
-        metadata_key: the connector's name of a metadata column, if it is another.
-        virtual: a metadata column that is not written.
+        type: type of a physical or metadata column.
+        expression: SQL expression of a computed column.
+        metadata_key: the connector's name for a metadata column, if it differs from the column's
+            name.
+        virtual: whether a metadata column is left out when rows are written.
     """
 
     name: str

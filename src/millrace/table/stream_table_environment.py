@@ -99,9 +99,9 @@ class StreamTableEnvironment(TableEnvironment):
         """A table of a stream's rows as changes, each with its kind (`Row.of_kind`).
 
         Args:
-            schema: as of `from_data_stream`.
-            changelog_mode: which kinds come: all of them if it is not given. Updates come as a row
-                before and a row after.
+            schema: see `from_data_stream`.
+            changelog_mode: row kinds of the stream; None for all kinds. An update must be two rows,
+                before and after.
 
         Raises:
             JobDefinitionError: the columns' types are not known, or the schema is wrong.
@@ -120,7 +120,7 @@ class StreamTableEnvironment(TableEnvironment):
         """Register a query or a stream under a name, for as long as the session exists.
 
         Args:
-            fields_or_schema: of a stream, as of `from_data_stream`.
+            fields_or_schema: columns of a stream, see `from_data_stream`.
 
         Raises:
             CatalogError: the name is taken.

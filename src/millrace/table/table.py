@@ -350,8 +350,10 @@ class Table(TableFrames, TablePicture, TableVersions):
         """The output of a process table function for each row of this table.
 
         Args:
-            function: what `udptf` has made, or the name of one; its first argument is this table.
-            arguments: the others, by position, None for those left out; or by ``as_argument()``.
+            function: a function made by `udptf`, or its registered name; its first argument is this
+                table.
+            arguments: the other arguments: by position, with None for omitted ones, or with names
+                by ``as_argument()``.
 
         Raises:
             JobDefinitionError: the function does not take these.
@@ -364,10 +366,9 @@ class Table(TableFrames, TablePicture, TableVersions):
         which change it is: ``INSERT``, ``UPDATE_BEFORE``, ``UPDATE_AFTER`` or ``DELETE``.
 
         Args:
-            arguments: those of ``TO_CHANGELOG`` by name, such as
-                ``descriptor("code").as_argument("op")`` and
-                ``map_("INSERT", "I", "DELETE", "D").as_argument("op_mapping")``; changes that a
-                mapping does not have are left out.
+            arguments: arguments of ``TO_CHANGELOG`` by name, such as
+                ``descriptor("code").as_argument("op")`` and ``map_("INSERT", "I", "DELETE",
+                "D").as_argument("op_mapping")``; changes that a mapping lacks are left out.
 
         Raises:
             JobDefinitionError: the function does not take these.
@@ -379,9 +380,9 @@ class Table(TableFrames, TablePicture, TableVersions):
         each row's kind, and is not in the result.
 
         Args:
-            arguments: those of ``FROM_CHANGELOG`` by name, such as
-                ``descriptor("code").as_argument("op")`` and
-                ``map_("c, r", "INSERT", "d", "DELETE").as_argument("op_mapping")``.
+            arguments: arguments of ``FROM_CHANGELOG`` by name, such as
+                ``descriptor("code").as_argument("op")`` and ``map_("c, r", "INSERT", "d",
+                "DELETE").as_argument("op_mapping")``.
 
         Raises:
             JobDefinitionError: the function does not take these.
@@ -413,7 +414,7 @@ class Table(TableFrames, TablePicture, TableVersions):
         """A call of a function, with all columns as one row unless it is a call already.
 
         Args:
-            lateral: as a table function beside the table sees them.
+            lateral: whether the call is on the right of a lateral join with this table.
         """
         if isinstance(func, Expression):
             return func
@@ -448,7 +449,7 @@ class _Groups:
         """The result of an aggregate function for each group, for ``select()``.
 
         Args:
-            func: as of `Table.aggregate`.
+            func: see `Table.aggregate`.
         """
         call = self._called(func)
         select = partial(self._operations.aggregated, self._keys, call, call.alias_names)
@@ -458,7 +459,7 @@ class _Groups:
         """The rows that a table aggregate function returns for each group, for ``select()``.
 
         Args:
-            func: as of `Table.flat_aggregate`.
+            func: see `Table.flat_aggregate`.
         """
         call = self._called(func)
         select = partial(self._operations.flat_aggregated, self._keys, call, call.alias_names)

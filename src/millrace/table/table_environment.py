@@ -165,7 +165,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         """The output rows of a process table function.
 
         Args:
-            function: what `udptf` has made, or the name of one.
+            function: a function made by `udptf`, or its registered name.
             arguments: by position, or with names: ``table.partition_by("k").as_argument("input")``,
                 ``lit(3).as_argument("least")``.
 
@@ -180,7 +180,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         """Register a query under a name, for as long as the session exists.
 
         Args:
-            fields_or_schema: of a stream, which a `StreamTableEnvironment` takes.
+            fields_or_schema: columns of a stream; only `StreamTableEnvironment` accepts streams.
 
         Raises:
             CatalogError: the name is taken.

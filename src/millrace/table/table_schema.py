@@ -25,8 +25,8 @@ class TableSchema:
     """Names and types of columns, in order.
 
     Args:
-        field_names: of the columns.
-        data_types: of the columns, as `DataTypes` or text.
+        field_names: names of the columns.
+        data_types: types of the columns, as `DataTypes` or text.
 
     Raises:
         JobDefinitionError: there are more of the one than of the other, or a name is there twice.

@@ -48,8 +48,9 @@ def tableau(
 
     Args:
         rows: cells; the first column is ``op`` if ``names`` begins with it.
-        widths: of the columns; None: as wide as their contents, so that all rows are read first.
-        limit: the widest that a column becomes by its contents; None: there is none.
+        widths: widths of the columns; if None, each column is as wide as its cells, and all rows
+            are read before the first line.
+        limit: maximum width of a column that fits its cells; None if there is no limit.
 
     Example:
         >>> print("\\n".join(tableau(["id", "name"], [["1", "a"]])))

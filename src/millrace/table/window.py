@@ -43,10 +43,10 @@ class GroupWindow:
     """A window with a name, for `Table.window`.
 
     Attributes:
-        name: by which `GroupWindowedTable.group_by` and ``col("w").start`` mean it.
+        name: name of the window in `GroupWindowedTable.group_by` and ``col("w").start``.
         call: TUMBLE, HOP or SESSION of a time attribute and spans of time.
-        rows: of a window of a number of rows, this number, and from the first row of one to that of
-            the next; None: it is one of time.
+        rows: for windows of a number of rows: this number, and the number of rows from the start of
+            one window to the start of the next; None for windows of time.
     """
 
     name: str

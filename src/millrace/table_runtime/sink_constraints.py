@@ -42,8 +42,8 @@ class SinkConstraints:
         drops: whether rows with a forbidden NULL are left out. Else they fail the job.
         lengths: treatment of texts and bytes that do not have their column's length: IGNORE,
             TRIM_PAD or ERROR.
-        nested: which nested values are checked: IGNORE, ROWS (fields of rows) or
-            ROWS_AND_COLLECTIONS (elements of collections as well).
+        nested: nested values to check: IGNORE, ROWS (fields of rows) or ROWS_AND_COLLECTIONS
+            (elements of collections as well).
         keys: names of the primary key's columns. A deletion needs only these.
     """
 

@@ -60,8 +60,8 @@ class TimeIntervalJoinOperator(Operator):
     """Joins two streams of inserts.
 
     Args:
-        spec: what to do.
-        session: for the condition.
+        spec: settings of the join.
+        session: session settings for the condition.
     """
 
     takes = BatchForm.COLUMNS

@@ -40,8 +40,8 @@ class ValueCounts:
     """Values of groups and their counts, in state by (key, value).
 
     Args:
-        state: of the subtask.
-        name: of the table.
+        state: state of the subtask.
+        name: name of the table.
         key: types of the group's columns.
         value: type of the value.
         groups: the table whose slots the groups have.

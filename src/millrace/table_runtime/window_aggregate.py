@@ -74,7 +74,7 @@ class WindowAggregateOperator(WindowingOperator):
     """Aggregates rows by window and group.
 
     Args:
-        spec: what to compute.
+        spec: settings of the aggregation.
     """
 
     takes = BatchForm.COLUMNS

@@ -55,8 +55,8 @@ class WindowJoinOperator(WindowingOperator):
     """Joins two streams of inserts whose rows have windows.
 
     Args:
-        spec: what to do.
-        session: for the condition.
+        spec: settings of the join.
+        session: session settings for the condition.
     """
 
     takes = BatchForm.COLUMNS

@@ -23,9 +23,9 @@ class WindowSlices:
     """TUMBLE, HOP or CUMULATE windows.
 
     Attributes:
-        size: of a window, of CUMULATE the greatest.
-        slide: between the ends of windows: of TUMBLE its size, of CUMULATE its step.
-        offset: of windows against 1970.
+        size: size of a window; for CUMULATE the greatest size.
+        slide: distance between the ends of windows: for TUMBLE the size, for CUMULATE the step.
+        offset: offset of the windows from 1970.
         cumulates: whether windows begin with a multiple of ``size`` and only grow.
 
     Example:

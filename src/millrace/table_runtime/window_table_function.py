@@ -28,7 +28,7 @@ class WindowTableFunctionOperator(Operator):
         window: TUMBLE, HOP or CUMULATE.
         time: position of the time.
         output_type: the input's columns and the three of the window.
-        clock: by which windows are cut.
+        clock: clock of the windows.
     """
 
     takes = BatchForm.COLUMNS

@@ -33,8 +33,9 @@ class WindowTime:
     were UTC.
 
     Attributes:
-        zone: whose wall clock cuts them; None: rows have wall clock times already.
-        processing: whether they follow processing time, else event time and watermarks.
+        zone: time zone whose wall clock divides the windows; None if rows already have wall clock
+            times.
+        processing: whether windows follow processing time, or else event time and watermarks.
 
     Example:
         >>> berlin = WindowTime("Europe/Berlin")

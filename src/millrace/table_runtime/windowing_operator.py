@@ -25,7 +25,7 @@ class WindowingOperator(Operator):
     epochs. At the end of the input all windows are complete.
 
     Args:
-        time: of the windows.
+        time: clock of the windows.
     """
 
     operator_states = (_WATERMARK,)

@@ -59,7 +59,7 @@ class ColumnAccumulator(ABC):
         """Add rows, or retract those with sign -1.
 
         Args:
-            slots: of each row.
+            slots: slot of each row.
             columns: changed in place.
             arguments: columns of the rows.
             signs: +1 or -1 for each row; None if all are +1.

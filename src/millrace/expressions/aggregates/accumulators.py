@@ -103,9 +103,9 @@ def accumulator(
 
     Args:
         definition: the function.
-        argument_types: of its arguments.
-        result_type: of its value.
-        options: of the call: IGNORE of IGNORE NULLS, or the clauses of JSON functions.
+        argument_types: types of the arguments.
+        result_type: type of the value.
+        options: options of the call: IGNORE for IGNORE NULLS, or the clauses of JSON functions.
         retracts: whether rows may be taken back.
 
     Raises:

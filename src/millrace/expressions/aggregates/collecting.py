@@ -44,7 +44,7 @@ class ElementCodec:
     is lost.
 
     Args:
-        kind: of the values.
+        kind: type of the values.
     """
 
     def __init__(self, kind: LogicalType) -> None:

@@ -116,9 +116,11 @@ class JsonAggAccumulator(CollectingAccumulator):
     """JSON_OBJECTAGG and JSON_ARRAYAGG. Flink: ``JsonObjectAggFunction``, ``JsonArrayAggFunction``.
 
     Args:
-        argument_types: of the values; before them of keys, if it is an object.
+        argument_types: types of the arguments: for an object the key and the value, for an array
+            the value.
         result_type: a text.
-        clauses: of the call: NULL with NULL or ABSENT, NESTED with arguments that are JSON.
+        clauses: clauses of the call: NULL with NULL or ABSENT, NESTED with the arguments that are
+            JSON.
     """
 
     takes_nulls = True

@@ -34,7 +34,7 @@ class OpenedFunction:
     """A user function that is opened at its first call in a process.
 
     Args:
-        name: for errors.
+        name: name of the function in errors.
         function: perhaps with methods ``open`` and ``close``.
         declared: the type of its value, or of its rows, as the program says it, for errors.
     """
@@ -58,11 +58,12 @@ class ImperativeAccumulator(ColumnAccumulator):
     """Keeps the accumulator object of each group in one column; None for a group without one.
 
     Args:
-        argument_types: of the arguments.
-        result_type: of the value.
+        argument_types: types of the arguments.
+        result_type: type of the value.
         function: with ``create_accumulator``, ``accumulate``, and what else is asked of it.
-        value_method: ``get_value``, or what gives the rows of a table aggregate function.
-        merges: whether it has a method ``merge``.
+        value_method: name of the method that returns the result: ``get_value``, or ``emit_value``
+            of a table aggregate function.
+        merges: whether the function has a method ``merge``.
     """
 
     takes_nulls = True

@@ -26,11 +26,11 @@ class VectorizedAccumulator(CollectingAccumulator):
     """Keeps the rows of each group in one column, as a tuple of tuples.
 
     Args:
-        argument_types: of the arguments.
-        result_type: of the value.
-        function: of columns; or an object with a method ``accumulate`` of an accumulator, which is
-            a list, and columns, that appends the value.
-        column: makes what the function gets of a column.
+        argument_types: types of the arguments.
+        result_type: type of the value.
+        function: a function of columns; or an object whose method ``accumulate`` takes an
+            accumulator, which is a list, and columns, and appends the value to the list.
+        column: converts a column to an argument of the function.
     """
 
     takes_nulls = True

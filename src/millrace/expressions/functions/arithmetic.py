@@ -65,8 +65,8 @@ def _arithmetic(
     """Kernel that adds, subtracts or multiplies.
 
     Args:
-        kernel: for numbers.
-        of_times: for times and intervals.
+        kernel: kernel for numbers.
+        of_times: kernel for times and intervals.
     """
 
     def computed(site: CallSite, left: Datum, right: Datum) -> Datum:

@@ -69,7 +69,7 @@ class CodePoints:
         """The set with each letter in both cases.
 
         Args:
-            beyond_ascii: of all letters; otherwise of A to Z only.
+            beyond_ascii: whether all letters are included, or only A to Z.
         """
         letters = self if beyond_ascii else self & CodePoints.of("a-zA-Z")
         others = []

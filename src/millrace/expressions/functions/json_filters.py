@@ -61,9 +61,9 @@ def parse_filter(text: str, place: int, relative: Relative) -> tuple[Test, int]:
     """The test of a filter, and the position behind its closing bracket.
 
     Args:
-        text: of the whole path.
-        place: behind the question mark.
-        relative: what reads a path that begins with ``@`` or ``$``.
+        text: text of the whole path.
+        place: position after the question mark.
+        relative: function that reads a path beginning with ``@`` or ``$``.
 
     Raises:
         JsonPathSyntaxError: it is no filter.

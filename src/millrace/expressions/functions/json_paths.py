@@ -313,8 +313,8 @@ def walk(text: str, path: str, parse: Callable[[str], Any]) -> Any:
     is none.
 
     Args:
-        text: of JSON.
-        path: with ``lax`` or ``strict`` in front; strict by default.
+        text: JSON text.
+        path: path with ``lax`` or ``strict`` in front; strict by default.
         parse: parses the text.
 
     Raises:

@@ -105,9 +105,9 @@ def format_simple(value: datetime, pattern: str, zone: tzinfo) -> str:
     """Text of a time in the format of a pattern.
 
     Args:
-        value: on the clocks of the zone.
+        value: wall-clock time in the zone.
         pattern: a pattern of ``SimpleDateFormat``.
-        zone: what z, Z and X show.
+        zone: time zone that z, Z and X show.
 
     Raises:
         EvaluationError: it is no pattern.

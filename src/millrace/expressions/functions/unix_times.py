@@ -24,7 +24,7 @@ def to_instants(value: Datum, digits: Datum, arrow: Any) -> Datum:
 
     Args:
         value: numbers.
-        digits: of the part of a second that each counts: 0, seconds; 3, milliseconds.
+        digits: decimal digits of a second that one unit counts: 0 for seconds, 3 for milliseconds.
         arrow: the Arrow type of the points in time.
     """
     fine = _DIGITS[arrow.unit]

@@ -27,11 +27,11 @@ class BindingContext:
     """State that all parts of the binder share for one statement.
 
     Attributes:
-        text: that was parsed, for errors.
-        bind_query: binds a query inside another one, given the scope around it.
-        bind_view: binds the text of a view, whose names are those of a catalog.
-        written_names: of the columns of queries in which a name is there twice; the rows have
-            others.
+        text: text that was parsed, for errors.
+        bind_query: binds a query inside another query, given the outer scope.
+        bind_view: binds the text of a view, with the catalog and database of the view.
+        written_names: column names as written, for queries with duplicate names; in the rows the
+            names are unique.
     """
 
     catalog: CatalogReader

@@ -50,7 +50,7 @@ class ExpressionBinder:
     """Binds expressions over the rows of a scope.
 
     Args:
-        clause: of the query, for errors.
+        clause: clause of the query, for errors.
         aggregates: whether aggregate functions may stand here.
         windows: named windows of the SELECT; None if OVER is not allowed here.
     """

@@ -60,8 +60,8 @@ class FromBinder:
 
     Args:
         outer: scope of the query around this one.
-        hints: of the SELECT, for its joins.
-        state_ttl: how long the joins keep the rows of tables.
+        hints: hints of the SELECT, for its joins.
+        state_ttl: time to live of the rows that joins keep, by table.
     """
 
     def __init__(

@@ -66,7 +66,7 @@ class OverPlaceholder(ResolvedExpression):
 
     Attributes:
         rows: ROWS, else RANGE.
-        preceding, following: as of `OverGroup`.
+        preceding, following: see `OverGroup`.
     """
 
     function: FunctionDefinition

@@ -41,7 +41,7 @@ def bind_query(query: exp.Expr, catalog: CatalogReader, text: str | None = None)
     """The typed relational tree of a query.
 
     Args:
-        text: that the query was parsed from, for errors.
+        text: text from which the query was parsed, for errors.
 
     Raises:
         SqlValidationError: a name is unknown, or types do not fit.
@@ -60,7 +60,7 @@ def bind_expression(
     UPDATE.
 
     Args:
-        name: of the table, by which the expression may qualify columns.
+        name: name of the table, with which the expression may qualify columns.
     """
     binder = _QueryBinder(catalog, text)
     scope = Scope((table_of((name,) if name else (), row_type),))

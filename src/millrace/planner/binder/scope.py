@@ -16,8 +16,8 @@ class AmbiguousNameError(Exception):
     """A name refers to several columns, of several tables or of one query.
 
     Args:
-        name: of the columns.
-        within_one: whether one query has it twice.
+        name: name of the columns.
+        within_one: whether the columns belong to one query.
     """
 
     def __init__(self, name: str, within_one: bool) -> None:

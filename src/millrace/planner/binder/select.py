@@ -52,8 +52,8 @@ class BoundSelect:
     """A bound SELECT before its LIMIT.
 
     Attributes:
-        rows: its columns, and behind them those that it is sorted by and does not show.
-        names: of its columns as they are written, where one may be there twice.
+        rows: the columns of SELECT, followed by sort keys that SELECT does not return.
+        names: names of the columns as written, possibly with duplicates.
     """
 
     rows: RelNode
@@ -159,7 +159,7 @@ class _Select:
         """An expression binder for a clause.
 
         Args:
-            outputs: of SELECT, whose names the clause may use.
+            outputs: the columns of SELECT, whose names the clause may use.
         """
         call, rows = self.window_call, self.rows
 

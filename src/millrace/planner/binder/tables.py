@@ -45,8 +45,8 @@ def table_rows(
     """All columns of a table: physical and computed ones, and its watermark.
 
     Args:
-        options: of an OPTIONS hint.
-        place: of the table in a statement.
+        options: options of an OPTIONS hint.
+        place: position of the table in a statement.
     """
     rows: RelNode = TableScan(table.path, table, table.scan_type, options, place=place)
     if any(column.expression is not None for column in table.columns):

@@ -33,7 +33,8 @@ def state_signature(
     """Signature of the state: rows of both sides by key, with their matches on the other side.
 
     Args:
-        parts: what decides beside the condition which rows are kept, and how long.
+        parts: parts of the query, besides the condition, that decide which rows are kept and how
+            long.
     """
     left, right = (translator.provenance(translator.input(each)) for each in node.inputs)
     pairs = left.beside(right)

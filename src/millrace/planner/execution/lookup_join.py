@@ -32,7 +32,7 @@ def lookup_join(
     shuffle hint, by key.
 
     Args:
-        name: of the table, for hints.
+        name: name of the table, for hints.
 
     Raises:
         UnsupportedQueryError: the table cannot be looked up, or there is no key.

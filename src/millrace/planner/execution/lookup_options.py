@@ -135,10 +135,10 @@ def lookup_behaviour(
     """Settings of a look-up join.
 
     Args:
-        table: its name.
-        options: of the table.
-        hint: as `lookup_hint` gives it.
-        zone: of times of the day without an offset.
+        table: name of the table.
+        options: options of the table.
+        hint: result of `lookup_hint`.
+        zone: time zone of times of day without an offset.
 
     Raises:
         JobDefinitionError: an option is wrong, or asks for what there is not.

@@ -141,7 +141,8 @@ def state_signature(
 
     Args:
         group: the frame.
-        by: how an operator that follows time gives values.
+        by: the time column, the distances of LAG and the numbering function, for operators that
+            emit rows as time passes.
     """
     rows = translator.provenance(translator.input(node.input))
     return StateSignature.of(

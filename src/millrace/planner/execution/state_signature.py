@@ -26,10 +26,11 @@ class Provenance:
 
     Attributes:
         rows: digest of the sources, the operators with state, and the operators that multiply rows.
-        columns: of each column, made of the source's columns and of functions.
+        columns: digest of each column, made from columns of the sources and from functions.
         session: settings that decide values of expressions.
-        filters: of conditions on rows that are only inserted. They may change, so they are no part
-            of ``rows``; two operators of one job that differ by them only are told apart by them.
+        filters: digests of conditions on rows that are only inserted. They are not part of
+            ``rows``, since the conditions may change; they only tell apart operators of a job that
+            are equal otherwise.
     """
 
     rows: str
@@ -71,7 +72,7 @@ class Provenance:
         """Meaning of the rows with other columns.
 
         Args:
-            rows: what changes which rows there are; nothing: nothing does.
+            rows: parts of the query that change the set of rows; empty if the rows stay the same.
         """
         origin = digest(self.rows, *rows) if rows else self.rows
         return replace(self, rows=origin, columns=tuple(columns))

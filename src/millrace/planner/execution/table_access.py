@@ -64,10 +64,11 @@ class SinkRequest:
     """Requirements for a table's sink.
 
     Attributes:
-        columns: of the rows that it gets (``sink_type``).
+        columns: columns of the written rows (``sink_type``).
         insert_only: whether there are no updates and deletes among the rows.
-        upsert_key: names of the columns by which the query's rows are unique, or none.
-        ordinal: how many sinks the job has before it.
+        upsert_key: names of the columns by which the query's rows are unique; empty if there are
+            none.
+        ordinal: number of the sink in its job, from 0.
     """
 
     table: ResolvedTable
@@ -86,7 +87,7 @@ class DataStreamAccess:
     """A stream of the program that is used as a table: it has no source of its own.
 
     Attributes:
-        inputs: where its records come from.
+        inputs: inputs that provide the records.
         changes: the kinds of its rows.
     """
 

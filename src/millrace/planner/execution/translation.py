@@ -57,7 +57,7 @@ class TranslationSettings:
     """Settings that a translation depends on besides the tree.
 
     Attributes:
-        parallelism: of operators that are not bound to one subtask.
+        parallelism: parallelism of operators that are not bound to one subtask.
         batch: whether the job reads bounded inputs and emits final results only.
         session: settings for the evaluation of expressions (time zone and so on); None: the
             defaults.
@@ -77,7 +77,7 @@ class Translator:
     """Translates the trees of one job. A node that occurs twice is translated only once.
 
     Args:
-        settings: of the session.
+        settings: settings of the session.
         modes: changelog modes of the nodes; None: all nodes may update, and all consumers need
             -U rows.
     """
@@ -217,8 +217,9 @@ class Translator:
         """An operator with keyed state.
 
         Args:
-            signature: what decides its state. It makes the uid: a query that was changed finds the
-                state of those parts that are still the same.
+            signature: the parts of the query that decide the meaning of the state. The uid is made
+                from the signature: after a change of the query, unchanged parts find their state
+                again.
         """
         inputs = tuple(inputs)
         single = any(

@@ -39,7 +39,7 @@ class ToChangelog(SingleRel):
         kept: positions of the input's columns that stay in rows about deletes, the others are
             NULL there; None: all stay.
         partition: positions of the columns of PARTITION BY, which stand before the code.
-        names: of all columns.
+        names: names of all columns.
         time: position of the ``on_time`` column of the input, which is ``rowtime`` in the result.
     """
 
@@ -79,7 +79,7 @@ class FromChangelog(SingleRel):
         codes: pairs of a code and its change.
         skips: whether rows of other codes are left out; else they fail the job.
         partition: positions of the columns of PARTITION BY, which come first.
-        names: of all columns.
+        names: names of all columns.
         time: position of the ``on_time`` column of the input, which is ``rowtime`` in the result.
     """
 

@@ -24,7 +24,7 @@ class JoinCondition:
     Attributes:
         left, right: positions of the columns that must be equal, in pairs, each in the row of its
             side.
-        residual: what else must hold, over the joined row.
+        residual: the other conditions, over the joined row.
     """
 
     left: tuple[int, ...]

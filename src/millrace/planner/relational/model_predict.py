@@ -18,7 +18,7 @@ class ModelPredict(SingleRel):
 
     Attributes:
         features: positions of the columns that the model gets, in the order of its input.
-        names: of the output columns.
+        names: names of the output columns.
     """
 
     model: ResolvedModel

@@ -42,8 +42,8 @@ class ProcessTable(RelNode):
 
     Attributes:
         operands: the tables' rows, in the order of ``tables``.
-        values: of the arguments that are no tables, in the places of all.
-        uid: identifies its state after a restart.
+        values: values of the arguments other than tables, by position among all arguments.
+        uid: uid that identifies the function's state after a restart.
         result_type: passed columns, the function's columns, and ``rowtime`` if there is on_time.
     """
 

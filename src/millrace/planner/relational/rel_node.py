@@ -108,7 +108,7 @@ class TableScan(RelNode):
         path: catalog, database and name.
         table: the catalog's resolved table (its schema, options, watermark and computed columns);
             the planner above this node adds computed columns and the watermark assigner.
-        options: of an OPTIONS hint.
+        options: options of an OPTIONS hint.
         columns: the columns that are read; None: all physical and metadata columns.
         pushed_filter: filter that the source applies.
     """
@@ -206,7 +206,7 @@ class Join(RelNode):
         condition: over the left row followed by the right one.
         lateral: the right side has `OuterReference`s (level 1) to the left row: a correlated
             subquery, LATERAL TABLE, UNNEST, or a look-up; rules remove them if possible.
-        names: of the columns of the result, unique.
+        names: unique names of the result's columns.
         hints: options of LOOKUP, BROADCAST and so on, by name.
         state_ttl: ms after which rows of the left and the right side expire; None: the session's
             setting.

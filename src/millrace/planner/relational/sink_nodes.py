@@ -15,9 +15,9 @@ class LogicalSink(SingleRel):
     """Writes rows into a table; the input has the columns of the table's ``sink_type``, in order.
 
     Attributes:
-        options: of an OPTIONS hint.
-        overwrite: INSERT OVERWRITE.
-        partition: of a static partition: columns and their values as text.
+        options: options of an OPTIONS hint.
+        overwrite: whether the statement is INSERT OVERWRITE.
+        partition: columns of a static partition, with their values as text.
     """
 
     table: ResolvedTable

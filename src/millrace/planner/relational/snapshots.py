@@ -20,7 +20,7 @@ class SnapshotSide:
 
     Attributes:
         rows: the table.
-        columns: of the right side, over a row of the table.
+        columns: columns of the right side, as expressions over a row of the table.
         conditions: without which a row of the table is not there; over it, too.
     """
 

@@ -87,9 +87,9 @@ class WindowingStrategy:
     """The kind and sizes of windows; times in ms.
 
     Attributes:
-        size: of a window; the greatest of CUMULATE; the gap of SESSION.
-        slide: between windows of HOP; the step of CUMULATE; else 0.
-        partition: columns by which sessions are kept apart.
+        size: size of a window; for CUMULATE the greatest size, for SESSION the gap.
+        slide: distance between the starts of HOP windows; for CUMULATE the step; else 0.
+        partition: columns whose values separate sessions.
         local: whether the times are points in time (TIMESTAMP_LTZ), and windows are cut by the wall
             clock of the session's zone.
         processing: whether the time is processing time.
@@ -212,11 +212,12 @@ class Rank(SingleRel):
     """The first rows of each partition: Top-N. A rule makes it from a filter over ROW_NUMBER.
 
     Attributes:
-        start: the first rank that is kept, from 1.
-        end: the last one.
-        rank_name: of the column with the rank behind the input's, or None: it is not asked for.
-        window: positions of window_start and window_end if they are part of the partition: a
-            window Top-N, given once when the window is complete.
+        start: first rank of the result, from 1.
+        end: last rank of the result.
+        rank_name: name of the rank column after the input's columns; None if the result has no rank
+            column.
+        window: positions of window_start and window_end if they are part of the partition. The node
+            is then a window Top-N, which emits a window once, when it is complete.
     """
 
     rank_kind: RankKind
@@ -305,10 +306,11 @@ class Match(SingleRel):
     of is in `millrace.expressions.pattern_expressions`.
 
     Attributes:
-        partition: positions of the columns whose rows are apart.
-        order: the first is a time attribute.
-        pattern: the variables, in their order: rows follow each other without a gap.
-        definitions: by variable the condition of its rows; of others any row is taken.
+        partition: positions of the PARTITION BY columns.
+        order: sort keys; the first is a time attribute.
+        pattern: the variables in order; they match adjacent rows.
+        definitions: condition of each defined variable; a variable without a condition matches any
+            row.
         measures: names and expressions.
         skip_to: the variable of SKIP TO FIRST and LAST.
         within: a match takes less than this time in ms; None if there is no limit.

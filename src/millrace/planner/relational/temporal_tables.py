@@ -27,7 +27,7 @@ def temporal_table_function(name: str, table: TemporalTable) -> FunctionDefiniti
     """Definition of a function that returns a table's versions as of a time.
 
     Args:
-        name: as calls and errors show it.
+        name: name of the function in calls and errors.
     """
     return FunctionDefinition(
         name,

@@ -15,7 +15,7 @@ class UnsupportedQueryError(JobDefinitionError):
     """A valid query cannot run as it is written. Flink: ``TableException``.
 
     Args:
-        reason: what cannot be done, and what to write instead.
+        reason: the unsupported part of the query, and what to write instead.
         place: position of the part of the statement that asks for it; None if there is no text.
         further: a second sentence and its place, of what makes it impossible.
     """

@@ -111,7 +111,8 @@ class Show(Statement):
         pattern: after LIKE or ILIKE.
         like: LIKE or ILIKE if there is a pattern.
         negated: NOT LIKE.
-        partition: of SHOW PARTITIONS: only these.
+        partition: for SHOW PARTITIONS, values of partition columns that the listed partitions must
+            have.
     """
 
     kind: ShowKind

@@ -127,10 +127,11 @@ class CreateTable(Statement):
     """``CREATE TABLE`` with its own columns, LIKE another table, or AS a query.
 
     Attributes:
-        column_names: of ``CREATE TABLE t (a, b) AS SELECT``: columns of the query in this order.
+        column_names: names of the query's columns in the table's order, from ``CREATE TABLE t (a,
+            b) AS SELECT``.
         partitioned_by: names of columns.
-        options: what stands in WITH.
-        query: of AS, with its text.
+        options: options of WITH.
+        query: query of AS, with its text.
     """
 
     path: Path
@@ -170,7 +171,7 @@ class CreateFunction(Statement):
     Attributes:
         language: JAVA, SCALA or PYTHON; None if it is not said (Flink takes JAVA then).
         system: TEMPORARY SYSTEM: found without a catalog, under one name.
-        resources: of ``USING JAR 'a', FILE 'b'``: pairs of kind and path.
+        resources: pairs of kind and path from ``USING JAR 'a', FILE 'b'``.
     """
 
     path: Path

@@ -30,8 +30,8 @@ class Insert(Statement):
 
     Attributes:
         columns: names, or paths of nested fields; empty: all columns, in the order of the table.
-        hints: of ``INSERT INTO name /*+ OPTIONS('a'='b') */``: the options.
-        conflict: of ``ON CONFLICT DO ...``: ERROR, NOTHING or DEDUPLICATE.
+        hints: options of the hint ``INSERT INTO name /*+ OPTIONS('a'='b') */``.
+        conflict: action of ``ON CONFLICT DO ...``: ERROR, NOTHING or DEDUPLICATE.
     """
 
     path: Path

@@ -20,7 +20,7 @@ class Statement:
 
     Attributes:
         text: the whole text that was parsed; positions of nodes count from its beginning.
-        position: of the name of the object that the statement is about, or of its first word.
+        position: position of the name of the statement's object, or of the statement's first word.
     """
 
     text: str = field(default="", compare=False, repr=False)

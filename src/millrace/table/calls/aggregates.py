@@ -32,7 +32,7 @@ class AggregateFunctions(CallBuilder):
         """The aggregate over a window of `Table.over_window`.
 
         Args:
-            alias: of the window, as an expression ``col("w")`` or its name.
+            alias: the window: an expression ``col("w")``, or its name.
         """
         name = alias if isinstance(alias, str) else node_of(alias).name
         return self._with(over=identifier(name))

@@ -91,8 +91,8 @@ class CatalogColumnStatisticsData:
     subclasses.
 
     Attributes:
-        minimum, maximum: as text, of columns of numbers and times.
-        average_length, max_length: in characters, of texts.
+        minimum, maximum: least and greatest value as text, for columns of numbers and times.
+        average_length, max_length: lengths of texts, in characters.
     """
 
     null_count: int
@@ -231,9 +231,9 @@ class CatalogBaseTable(_Described):
         """A view of a query, with these column names.
 
         Args:
-            original_query: as it was written.
-            expanded_query: with every name in full: what is run.
-            properties: a view has none.
+            original_query: the query as the statement has it.
+            expanded_query: the query with all names in full, which is run.
+            properties: ignored, since a view has no properties.
         """
         names = tuple(column.name for column in _unresolved(schema).columns)
         return CatalogView(expanded_query or original_query, None, names, comment)
@@ -258,11 +258,12 @@ class CatalogTable(CatalogBaseTable):
     """A table: its schema, options and partition columns. Flink: ``CatalogTable``.
 
     Attributes:
-        access: of a table that is not made by a connector's options: its own `TableAccess`. Such a
-            table is never persisted.
+        access: `TableAccess` of a table that is not made from a connector's options; None for other
+            tables. A table with its own access is never persisted.
         bounded: whether it ends, where its own access is asked for nothing.
-        statistics: of ANALYZE TABLE, by partition such as ``year=2026``; under "" of all rows.
-        partitions: that were added by `Catalog.create_partition`.
+        statistics: results of ANALYZE TABLE by partition, such as ``year=2026``; the key "" stands
+            for all rows.
+        partitions: partitions that `Catalog.create_partition` added.
     """
 
     schema: Schema

@@ -26,10 +26,11 @@ class CatalogError(JobDefinitionError):
 
     Args:
         reason: what is wrong.
-        name: the last part of the name that it is about.
+        name: the last part of the object's name, which errors point at.
 
     Attributes:
-        place: where that name stands in a statement, or None: it is of no statement.
+        place: position of the name in a statement; None if the error does not come from a
+            statement.
     """
 
     def __init__(self, reason: str, name: str = "") -> None:

@@ -41,7 +41,7 @@ class JdbcCatalog(Catalog):
 
     Args:
         catalog_name: its name.
-        default_database: that is current after USE CATALOG.
+        default_database: the database that is current after USE CATALOG.
         username, pwd: credentials for the server.
         base_url: without a database: ``jdbc:postgresql://localhost:5432/``.
 

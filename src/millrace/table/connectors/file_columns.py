@@ -36,10 +36,10 @@ class TableFileFormat(FileFormat[Any]):
 
     Args:
         inner: reads the files.
-        columns: to give, in their order.
-        in_files: names of the columns that files have, in their order.
-        partitions: what reads columns out of paths.
-        metadata: per column of metadata, its key.
+        columns: columns of the result, in order.
+        in_files: names of the columns inside the files, in order.
+        partitions: reader of columns in paths.
+        metadata: key of each metadata column.
     """
 
     def __init__(
@@ -135,8 +135,8 @@ class PartitionFilter:
     partition columns.
 
     Args:
-        partitions: what reads the columns out of paths.
-        columns: those that the condition is over.
+        partitions: reader of columns in paths.
+        columns: columns that the condition reads.
         evaluate: gives the condition's value per row.
     """
 

@@ -70,7 +70,7 @@ def bulk_sink(
     checkpoints are joined.
 
     Args:
-        ordinal: of the sink in its job.
+        ordinal: number of the sink in its job, from 0.
     """
     builder = FileSink.for_bulk_format(path, writers)
     strategy = _compaction(options)
@@ -90,7 +90,7 @@ def row_sink(
     or times for this.
 
     Args:
-        ordinal: of the sink in its job.
+        ordinal: number of the sink in its job, from 0.
     """
     builder = FileSink.for_row_format(path, MessageLinesEncoder(schema))
     size, over, idle = (options.get(each) for each in (ROLLING_SIZE, ROLLOVER, INACTIVITY))

@@ -64,7 +64,7 @@ def source_builder(options: OptionValues, startup: str | None = None) -> KafkaSo
     """A source builder that lacks only the deserializer.
 
     Args:
-        startup: where to begin, for tables that do not have the option.
+        startup: value of ``scan.startup.mode`` for tables that lack this option.
 
     Raises:
         JobDefinitionError: options contradict each other, or one of them is missing.

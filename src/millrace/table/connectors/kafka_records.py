@@ -62,8 +62,8 @@ class Part:
     """The key or the value of records, as columns of a table.
 
     Attributes:
-        schema: reads or writes it.
-        columns: of the rows that the schema reads or writes, under the table's names.
+        schema: schema that reads or writes the key or the value.
+        columns: columns of the schema's rows, under the table's names.
         in_table: names of the columns as the schema knows them.
     """
 
@@ -76,14 +76,14 @@ class TableRecordDeserializationSchema(KafkaRecordDeserializationSchema[Any]):
     """Reads columns of values, keys and metadata.
 
     Args:
-        columns: to give, in their order.
-        value, key: what is read of each; a column of both is the value's.
-        metadata: per column of metadata, its key.
-        tombstones: whether a record without a value deletes the row of its key and others upsert
-            it; else such records are left out.
+        columns: columns of the result, in order.
+        value, key: parts to read; a column that both contain is read from the value.
+        metadata: key of each metadata column.
+        tombstones: whether a record without a value deletes the row of its key, and other records
+            are upserts; if not, records without a value are left out.
 
     Attributes:
-        of_values: those pieces of metadata, by key, that are in the values themselves.
+        of_values: metadata that is inside the values, by key.
     """
 
     def __init__(
@@ -219,9 +219,10 @@ class TableRecordSerializationSchema(KafkaRecordSerializationSchema):
     """Writes rows with keys and metadata.
 
     Args:
-        columns: of the rows.
-        metadata: per column of metadata, its key.
-        tombstones: whether a row that is deleted is a record without a value.
+        columns: columns of the rows.
+        metadata: key of each metadata column.
+        tombstones: whether a record without a value deletes the row of its key, and other records
+            are upserts; if not, records without a value are left out.
         partitioner: chooses the partition of each row; by default the key does.
     """
 

@@ -22,7 +22,7 @@ class MarkingFileSink(FileSink):
     """Sink that writes an empty file to each directory with new rows.
 
     Args:
-        name: of the file.
+        name: name of the file.
     """
 
     def __init__(self, settings: FileSinkSettings, name: str) -> None:

@@ -16,8 +16,8 @@ def changed_options(
     """The options after ALTER ... SET or RESET.
 
     Args:
-        kept: the option that says what the thing is, which cannot be reset.
-        of: what has the options, for the message.
+        kept: option that determines the kind of object, and cannot be reset.
+        of: the object with the options, for errors.
 
     Raises:
         JobDefinitionError: that option is to be reset.

@@ -40,12 +40,12 @@ class MessageFormat(ABC):
     """Reads and writes rows as single messages or lines.
 
     Attributes:
-        options: beside ``format``.
-        ignores: the option that has rows skipped that cannot be read, or None.
-        changes: the row kinds that are read.
-        accepts: those that are written; none: all of them.
+        options: options of the format besides ``format``.
+        ignores: the option that skips messages that cannot be read; None if the format has none.
+        changes: row kinds that the format can read.
+        accepts: row kinds that the format can write; all kinds if empty.
         text: whether messages are text, which lines of files can hold.
-        metadata: what messages tell beside the rows, by its key.
+        metadata: metadata of messages by key.
     """
 
     options: tuple[ConfigOption[Any], ...] = ()

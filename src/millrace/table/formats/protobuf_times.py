@@ -43,7 +43,7 @@ class RowsWithTimes(DeserializationSchema[Row]):
     """Deserializer of rows with times in the types of the columns.
 
     Args:
-        columns: of the table, by the rows' names.
+        columns: columns of the table, by the field names of the rows.
         inner: reads the rows.
     """
 

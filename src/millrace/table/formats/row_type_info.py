@@ -40,9 +40,9 @@ def row_type_info(
     """The type of rows of these columns.
 
     Args:
-        holder: what is to hold them, for the message.
-        nested: whether it holds rows and maps, too, in each other.
-        rows: whether it holds rows of scalar types, too.
+        holder: the place that stores the values, for errors.
+        nested: whether rows and maps may be nested in each other.
+        rows: whether rows of scalar types are allowed.
 
     Raises:
         JobDefinitionError: a column is of a type that it cannot hold.

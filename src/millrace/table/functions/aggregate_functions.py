@@ -138,8 +138,8 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
     """An aggregate or table aggregate function, made by `udaf` or `udtaf`.
 
     Args:
-        func, input_types, deterministic, name: as of the base.
-        result_type: of the value; of a table aggregate function, of its rows.
+        func, input_types, deterministic, name: see the base class.
+        result_type: type of the value; for a table aggregate function, of its rows.
         func_type: ``general``, ``pandas`` or ``arrow``.
         is_table_aggregate: whether it makes rows.
     """
@@ -221,13 +221,13 @@ def udaf(
     """Make an aggregate function callable in statements; usable as a decorator or as a function.
 
     Args:
-        f: an `AggregateFunction`; or, unless ``func_type`` is ``general``, a function of columns.
-            None: what is returned is a decorator.
-        input_types: as of `udf`.
-        result_type: type of the value; None: what ``get_result_type()`` says, or
-            the type hints of ``get_value`` and ``accumulate``.
-        accumulator_type: not needed: accumulators are kept as the Python objects they are.
-        deterministic, name: as of `udf`.
+        f: an `AggregateFunction`, or a function of columns if ``func_type`` is not ``general``;
+            None returns a decorator.
+        input_types: see `udf`.
+        result_type: type of the value. None for the result of ``get_result_type()``, or for the
+            type hints of ``get_value`` and ``accumulate``.
+        accumulator_type: ignored, since accumulators are stored as Python objects.
+        deterministic, name: see `udf`.
         func_type: ``general``: its methods are called for each row; ``pandas``: it is called with a
             `pandas.Series` of all rows of a group, and gives one value; ``arrow``: with a
             `pyarrow.Array` (not in PyFlink).
@@ -258,10 +258,10 @@ def udtaf(
     as a function.
 
     Args:
-        f: a `TableAggregateFunction`; None: what is returned is a decorator.
-        result_type: columns of the rows, a ROW; None: what ``get_result_type()`` says,
-            or the type hints of ``emit_value`` and ``accumulate``.
-        input_types, accumulator_type, deterministic, name: as of `udaf`.
+        f: a `TableAggregateFunction`; None returns a decorator.
+        result_type: columns of the rows, as a ROW. None for the result of ``get_result_type()``, or
+            for the type hints of ``emit_value`` and ``accumulate``.
+        input_types, accumulator_type, deterministic, name: see `udaf`.
         func_type: ``general``.
 
     Raises:

@@ -26,10 +26,10 @@ def annotated_result(
     """The type of a function's result.
 
     Args:
-        method: of an object, whose result is meant.
-        made_by: what makes the function, for errors.
-        rows: whether the result is any number of rows; the type is that of one.
-        parameter: of ``made_by``, which declares the type instead.
+        method: method to inspect if the function is an object.
+        made_by: name of the decorator, such as ``udf``, for errors.
+        rows: whether the function returns any number of rows; the type is then that of one row.
+        parameter: parameter of ``made_by`` that declares the type instead of hints, for errors.
 
     Raises:
         JobDefinitionError: it has no hint for its result, or one that says no type.
@@ -58,7 +58,7 @@ def annotated_inputs(
     parameter is optional, or their number is variable.
 
     Args:
-        skipped: how many parameters are not for arguments: the accumulator.
+        skipped: number of leading parameters that are not arguments, such as the accumulator.
 
     Raises:
         JobDefinitionError: a hint says no type.

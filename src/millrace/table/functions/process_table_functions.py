@@ -64,10 +64,11 @@ class ArgumentHint:
     """Kind of a parameter of ``eval``: ``Annotated[Row, ArgumentHint(SET_SEMANTIC_TABLE)]``.
 
     Args:
-        traits: of `ArgumentTrait`; none: a value.
-        name: by which calls name it; None: that of the parameter.
-        type: of the value, or of the table's rows; None: the type hint says it.
-        is_optional: whether calls may leave it out; a default says so, too.
+        traits: members of `ArgumentTrait`; without any, the argument is a value.
+        name: name of the argument in calls; None for the parameter's name.
+        type: type of the value, or of the table's rows; None for the type hint.
+        is_optional: whether calls may omit the argument, as they may if the parameter has a
+            default.
     """
 
     traits: frozenset[ArgumentTrait]
@@ -96,10 +97,10 @@ class StateHint:
     """Mark of a parameter of ``eval`` as state: ``Annotated[CountState, StateHint(ttl="1 day")]``.
 
     Args:
-        type: of a `Row`, its ROW.
-        ttl: how long it is kept without being written, as Flink writes durations; ``"0"``: for
-            ever; None: ``table.exec.state.ttl``.
-        name: of the state; None: that of the parameter.
+        type: the ROW type, if the state is a `Row`.
+        ttl: time after the last write at which the state expires, such as ``"1 day"``; never with
+            ``"0"``; None for ``table.exec.state.ttl``.
+        name: name of the state; None for the parameter's name.
     """
 
     type: Declared | None = None
@@ -149,7 +150,7 @@ class UserDefinedProcessTableFunctionWrapper(UserDefinedFunctionWrapper):
     """A process table function, made by `udptf`.
 
     Args:
-        func, deterministic, name: as of the base.
+        func, deterministic, name: see the base class.
         row_type: columns of its rows; None: its type hints say them.
     """
 
@@ -186,11 +187,11 @@ def udptf(
     """Make a process table function callable in statements; usable as a decorator or as a function.
 
     Args:
-        f: a `ProcessTableFunction`, or a function, which has no timers; None: what is returned is a
+        f: a `ProcessTableFunction`, or a function, which cannot have timers; None returns a
             decorator.
-        result_types: types of the columns, or a ROW; None: what the type hints of ``f`` say.
-        deterministic: as of `udf`.
-        name: for errors, and the ``uid`` of calls.
+        result_types: types of the columns, or a ROW; None for the type hints of ``f``.
+        deterministic: see `udf`.
+        name: name of the function, for errors and for the ``uid`` of calls.
 
     Raises:
         JobDefinitionError: its parameters do not say what they are.

@@ -69,8 +69,9 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
     """A scalar function, made by `udf`.
 
     Args:
-        func, input_types, deterministic, name: as of the base.
-        result_type: of the value; None: its type hints say it.
+        func, input_types, deterministic, name: see the base class.
+        result_type: type of the value. None for the type hints of ``f``, which then also set the
+            argument types unless ``input_types`` are given.
         func_type: ``general``, ``pandas`` or ``arrow``.
     """
 
@@ -128,15 +129,15 @@ def udf(
     """Make a function callable in statements; usable as a decorator or as a function.
 
     Args:
-        f: a function, perhaps a coroutine (``async def``), a `ScalarFunction` or an
-            `AsyncScalarFunction`; None: what is returned is a decorator.
+        f: a function, possibly a coroutine (``async def``), a `ScalarFunction` or an
+            `AsyncScalarFunction`; None returns a decorator.
         input_types: types of the arguments, as `DataTypes` or text; without, any are taken. An
             argument is cast where that loses nothing, else the statement is refused.
-        result_type: type of the value; None: what the type hints of ``f`` say, which are those of
-            its arguments, too, unless ``input_types`` are given.
-        deterministic: whether the same arguments always give the same value; if not, it is
-            evaluated where it stands, once per row.
-        name: for errors.
+        result_type: type of the value. None for the type hints of ``f``, which then also set the
+            argument types unless ``input_types`` are given.
+        deterministic: whether the same arguments always give the same value; if not, the function
+            is called once per row, at its place in the query.
+        name: name of the function in errors.
         func_type: ``general``: called for each row with Python values, None for NULL; ``pandas``:
             called for each batch with `pandas.Series`, and gives one; ``arrow``: with
             `pyarrow.Array`, and gives one (not in PyFlink, the fastest).

@@ -50,7 +50,7 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
     """A table function, made by `udtf`.
 
     Args:
-        func, input_types, deterministic, name: as of the base.
+        func, input_types, deterministic, name: see the base class.
         row_type: columns of its rows; None: its type hints say them.
     """
 
@@ -93,13 +93,13 @@ def udtf(
     """Make a table function callable in statements; usable as a decorator or as a function.
 
     Args:
-        f: a function or a `TableFunction`, which yields rows, or gives a list of them; None: what
-            is returned is a decorator.
-        input_types: as of `udf`.
-        result_types: types of the columns, which are called f0, f1, ...; or a ROW, whose fields
-            they are; None: what the type hints of ``f`` say: ``-> Iterator[tuple[str, int]]``.
-        deterministic: as of `udf`.
-        name: for errors.
+        f: a function or a `TableFunction`, which yields rows or returns a list of rows; None
+            returns a decorator.
+        input_types: see `udf`.
+        result_types: types of the columns, which are called f0, f1, ...; or a ROW with the columns
+            as fields. None for the type hints of ``f``, such as ``-> Iterator[tuple[str, int]]``.
+        deterministic: see `udf`.
+        name: name of the function in errors.
 
     Raises:
         JobDefinitionError: there are no result types, or ``f`` is no function.

@@ -65,9 +65,10 @@ class UserDefinedFunctionWrapper(ABC):
 
     Args:
         func: a function, or an object with a method ``eval``.
-        input_types: what arguments are cast to; None: any are taken.
-        deterministic: None: what ``is_deterministic()`` says, else True.
-        name: for errors; None: the function's own.
+        input_types: types to which arguments are cast; None if any arguments are allowed.
+        deterministic: whether the same arguments always give the same value; None for the result of
+            ``is_deterministic()``, or True without this method.
+        name: name in errors; None for the function's own name.
     """
 
     MADE_BY = "udf"
