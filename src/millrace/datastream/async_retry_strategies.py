@@ -25,4 +25,4 @@ __all__ = [
 OUT = TypeVar("OUT")
 
 NO_RETRY_STRATEGY: AsyncRetryStrategy = NoRetryStrategy()
-"""Makes no request again."""
+"""Strategy without retries."""

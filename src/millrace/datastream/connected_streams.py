@@ -47,7 +47,7 @@ T1 = TypeVar("T1")
 T2 = TypeVar("T2")
 U = TypeVar("U")
 Selector = Callable[[T1], Any] | KeySelector[T1, Any] | str | int | Sequence[str | int]
-"""What `DataStream.key_by` takes."""
+"""Key selector as in `DataStream.key_by`."""
 
 
 class ConnectedStreams(Generic[T1, T2]):

@@ -62,7 +62,7 @@ from millrace.state.backend.state_backend import StateBackend
 Onlooker = Callable[[EmbeddedJobClient], AbstractContextManager[object]]
 Handlers = Mapping[Transformation, Callable[[list[Any], int, int], None]]
 ALL = 1 << 62
-"""Records per split in batch mode: a batch is one epoch."""
+"""Number of records per split and epoch in batch mode, where one epoch takes all."""
 DEFAULT_INTERVAL = 1_000
 """Milliseconds between checkpoints when none is configured."""
 
@@ -72,19 +72,19 @@ class JobLauncher:
     """Launcher of this process's jobs."""
 
     settings: Configuration = field(default_factory=Configuration)
-    """Settings that go over those of the program."""
+    """Settings that have precedence over the program's."""
     defaults: Configuration = field(default_factory=Configuration)
-    """Settings that those of the program go over."""
+    """Settings over which the program's have precedence."""
     resume: bool = False
     listeners: list[Listener] = field(default_factory=list)
     clock: Clock = field(default_factory=SystemClock)
     executor: Callable[[Configuration, str, int], Executor] | None = None
-    """(configuration, job name, highest parallelism) -> executor; None: Spark."""
+    """Factory of executors from configuration, job name and highest parallelism; None for Spark."""
     run: Callable[[EmbeddedJobClient], JobExecutionResult] | None = None
-    """Runs a job to its end; None: as fits the executor."""
+    """Function that runs a job to its end; None for the executor's usual way."""
 
     onlookers: ClassVar[list[Onlooker]] = []
-    """What looks on while a program waits for its job, such as a progress line in a notebook."""
+    """Observers while a program waits for its job, such as a progress line in a notebook."""
     _current: ClassVar[JobLauncher | None] = None
 
     @classmethod

@@ -23,7 +23,7 @@ __all__ = ["VARIABLE", "crash_point"]
 VARIABLE = "MILLRACE_CRASH"
 
 _Traps = Mapping[tuple[str, int], bool]
-"""(name, count) -> whether to raise rather than to kill."""
+"""By name and count of a crash point: whether to raise an error instead of ending the process."""
 
 
 def crash_point(name: str) -> None:

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Version = str
-"""Names one content of a file; opaque. Object stores: the entity tag."""
+"""Opaque id of one content of a file; for object stores, the entity tag."""
 _COPY_BYTES = 1 << 20
 
 
@@ -43,7 +43,7 @@ class FileStatus:
     length: int
     """Bytes."""
     modified: float
-    """Seconds since the epoch of Unix."""
+    """Time of the last change, in seconds since the Unix epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class UploadStatus:
     """An upload that has begun but is not committed."""
 
     location: str
-    """The file that it was to become."""
+    """Location of the file that the upload was meant for."""
     token: str
     modified: float
-    """When something was last written; seconds since the epoch of Unix."""
+    """Time of the last write, in seconds since the Unix epoch."""
 
 
 class UploadDamagedError(OSError):
@@ -67,9 +67,9 @@ class PendingUpload:
     visible with `FileSystem.commit`, so checkpoints may contain it."""
 
     location: str
-    """The file that it becomes."""
+    """Location of the file that the upload becomes."""
     token: str
-    """What the file system knows it by: a temporary name, or the id and parts of an upload."""
+    """Name of the upload in the file system: a temporary name, or the id and parts of an upload."""
     length: int
     """Bytes."""
 
@@ -188,9 +188,9 @@ class FileSystem(ABC):
     """
 
     has_directories: ClassVar[bool] = False
-    """Whether directories exist by themselves, so that they have to be made and removed."""
+    """Whether the storage has real directories, which must be made and removed."""
     has_locks: ClassVar[bool] = False
-    """Whether there are locks (`lock`) that end with their process."""
+    """Whether the storage has locks (`lock`) that end with their process."""
 
     # -- reading -------------------------------------------------------------------------------
 

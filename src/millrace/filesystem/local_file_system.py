@@ -34,7 +34,7 @@ __all__ = ["LocalFileSystem"]
 
 _READ_BUFFER = 1 << 18
 _NOWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG})
-"""What the operating system says of a name that no file can have."""
+"""Error numbers for names that no file can have."""
 
 
 class LocalFileSystem(FileSystem):

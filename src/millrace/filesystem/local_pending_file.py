@@ -23,10 +23,10 @@ __all__ = [
 ]
 
 TEMP_SUFFIX = ".tmp"
-"""Files being written are hidden and end so."""
+"""Suffix of the hidden names of files under construction."""
 _BUFFER = 1 << 20
 _MUCH = 8 << 20
-"""Bytes that a flush should not exceed by far."""
+"""Number of unflushed bytes after which a pause of the writer is used to flush them."""
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
 

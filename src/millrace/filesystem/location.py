@@ -15,8 +15,9 @@ StrPath = str | os.PathLike[str]
 
 LOCAL_SCHEME = "file"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(.*)", re.DOTALL)
-"""One slash is enough: `pathlib` makes ``s3:/bucket`` of ``s3://bucket``, Hadoop writes
-``file:/data``. A scheme has two characters at least, so that drive letters are none."""
+"""Pattern of URIs. One slash is enough, because `pathlib` turns ``s3://bucket`` into
+``s3:/bucket``, and Hadoop writes ``file:/data``. A scheme has at least two characters, unlike drive
+letters."""
 
 
 def scheme_of(location: StrPath) -> str:

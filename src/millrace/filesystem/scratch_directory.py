@@ -16,7 +16,8 @@ __all__ = ["ScratchDirectory"]
 
 _LOCK = "in-use"
 _TOO_YOUNG_S = 60.0
-"""Its owner may be about to lock it."""
+"""Age in seconds below which a directory is left alone, because its owner may be about to lock
+it."""
 
 
 class ScratchDirectory:

@@ -31,8 +31,8 @@ __all__ = ["CsvBulkWriters", "CsvEncoder", "CsvReaderFormat", "CsvSchema", "CsvS
 
 _LINES_AT_ONCE = 2048
 _ROWS_AT_ONCE = 512
-"""As many as the processor's cache holds as Python objects: of 4096, each takes half as long
-again."""
+"""Number of rows that the processor's cache holds as Python objects; at 4096 rows, each takes 1.5
+times as long."""
 
 
 class CsvReaderFormat(StreamFormat[Any]):
@@ -162,7 +162,7 @@ class CsvReader(FormatReader[Any]):
         self._columns = columns
         self._failure: Exception | None = None
         self._closer_look = 0
-        """So many of the next lines are not simple."""
+        """Number of next lines that must be read as rows, because they are not simple."""
         self._rows_at_once = _ROWS_AT_ONCE
         self._finished = layout is None
 

@@ -17,7 +17,8 @@ __all__ = ["CsvColumns", "require_columns"]
 
 _WHOLE = ("BYTE", "SHORT", "INT", "LONG", "BIG_INT")
 _HEXADECIMAL = {b"x": b"0x", b"X": b"0X"}
-"""Numbers to Arrow, and not to Python; one letter is found much faster than two."""
+"""Prefixes of hexadecimal numbers, which Arrow accepts and Python does not. They are searched by
+their letter, because one byte is found much faster than two."""
 
 
 def require_columns(schema: CsvSchema | None) -> None:

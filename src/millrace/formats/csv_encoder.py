@@ -34,7 +34,7 @@ _KINDS: dict[CsvColumnKind, set[type]] = {
     CsvColumnKind.NUMBER: {int, float, Decimal, NoneType},
     CsvColumnKind.BOOLEAN: {bool, NoneType},
 }
-"""The types that need not be looked at more closely; columns of other kinds take all."""
+"""Types that need no closer check, by column kind; columns of other kinds accept all types."""
 
 _CLOCKS = {datetime, time}
 

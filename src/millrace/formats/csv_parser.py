@@ -31,13 +31,14 @@ class CsvParser:
     ) -> None:
         self._lines = lines
         self._returned: list[bytes] = []
-        """Lines to be parsed before the others."""
+        """Lines to be parsed before all others."""
         self._batch: list[bytes] = []
         """The lines of the last batch."""
         self._options = csv_options(dialect)
         self._charset = charset
         self._quote = dialect.quote_char if dialect.escape_char is None else None
-        """What alone may let a record go on in another line; None: there is more than that."""
+        """Quote character, without which no record can continue in another line; None if an escape
+        character can have this effect, too."""
         self._comments = dialect.allow_comments
         self._between_records = True
         self.position = position

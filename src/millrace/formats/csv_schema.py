@@ -35,7 +35,7 @@ class CsvColumn:
     type_info: TypeInformation[Any] | None = None
     """The type of a number, or of the elements of an array."""
     separator: str = ";"
-    """The text between two elements of an array; "": the whole field is one element."""
+    """Text between two elements of an array; empty if the whole field is one element."""
     decimal: DecimalType | None = None
     """The type of numbers that are rounded to a scale (``DataTypes.DECIMAL``)."""
 

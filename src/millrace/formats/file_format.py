@@ -28,9 +28,11 @@ class FormatReader(ABC, Generic[T]):
     """Reads the records of one `FileRange`."""
 
     on_malformed: Callable[[MalformedRecordError], None] | None = None
-    """Takes the records that cannot be read; None: the first of them is raised."""
+    """Function that is called with each unreadable record; None if the first one raises its
+    error."""
     skipped = 0
-    """Records that the last `read` gave to `on_malformed`; they count towards its limit."""
+    """Number of records that the last `read` passed to `on_malformed`; they count towards its
+    limit."""
 
     def malformed(self, error: MalformedRecordError) -> None:
         """Handle an unreadable record: skip it if a handler is set, else raise the error.

@@ -22,7 +22,8 @@ __all__ = ["JsonLinesEncoder", "JsonLinesFormat"]
 
 _DECODER = json.JSONDecoder()
 _decode_fast = msgspec.json.Decoder().decode
-"""Gives what `_DECODER` gives, or refuses: NaN, halves of surrogate pairs, empty lines."""
+"""Decoder with the same results as `_DECODER`, which refuses NaN, halves of surrogate pairs and
+empty lines."""
 
 
 class JsonLinesFormat(LineFormat[Any]):

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["JsonColumns"]
 
 _TOGETHER = 2_000
-"""Messages that become columns at a time: what they are in between stays in the cache."""
+"""Number of messages that are converted at a time, so that intermediate values stay in the
+processor's cache."""
 
 
 class JsonColumns:
@@ -120,4 +121,4 @@ _REFUSALS = (
     *(msgspec.DecodeError, RecursionError),
     *(TypeError, ValueError, ArithmeticError, LookupError, AttributeError),
 )
-"""What decoding and converting raise of messages that are to be read one by one."""
+"""Errors of decoding and conversion after which messages are read one by one."""

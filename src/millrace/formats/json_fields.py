@@ -33,7 +33,7 @@ __all__ = ["TIMES", "FieldReading", "column_reader", "readings_of", "struct_of",
 Convert = Callable[[Any], Any]
 
 TIMES = (DateTypeInfo, TimeTypeInfo, TimestampTypeInfo, InstantTypeInfo)
-"""Types whose values are texts in JSON, with a Z at their end or without."""
+"""Types whose JSON texts are times, with or without a Z at the end."""
 
 
 def _whole(bits: int) -> Any:

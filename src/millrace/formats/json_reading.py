@@ -41,14 +41,14 @@ __all__ = [
 
 Read = Callable[[Any], Any]
 READING_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
-"""What readers raise of a value that is not of their type."""
+"""Errors that readers raise for a value that is not of their type."""
 _BITS = {"BYTE": 8, "SHORT": 16, "INT": 32, "LONG": 64}
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(
     r"[+-]?(?:NaN|Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?)"
 )
 _BLANKS = "".join(map(chr, range(33)))
-"""What Java's ``trim`` takes off."""
+"""Characters that Java's ``trim`` removes."""
 
 
 class FieldReaders:

@@ -13,13 +13,13 @@ from millrace.formats.malformed_record import MalformedRecordError
 __all__ = ["MAX_RECORD_BYTES", "TOO_LONG", "LineBlock", "LineBlocks", "bounded_lines", "is_cut"]
 
 MAX_RECORD_BYTES = 16 << 20
-"""What is longer is no record: somebody forgot a line feed, or a quote."""
+"""Largest size of a line in bytes; a longer one probably lacks a line feed or a closing quote."""
 TOO_LONG = MalformedRecordError(f"a record is longer than {MAX_RECORD_BYTES} bytes")
 _BLOCK_BYTES = 1 << 16
-"""As much as is decoded while it is in the processor's cache: four times that takes half as long
-again."""
+"""Size of a block in bytes, which is decoded while it is in the processor's cache; four times the
+size takes 1.5 times as long per line."""
 _FEW = 16
-"""So few lines are looked for one by one."""
+"""Largest number of lines that are searched one by one."""
 
 
 class LineBlock(NamedTuple):
@@ -28,7 +28,7 @@ class LineBlock(NamedTuple):
     data: bytes
     lines: int
     cut: bool = False
-    """It is no more than the beginning of a line that is too long."""
+    """Whether the block is only the beginning of a line that is too long."""
 
 
 _NOTHING = LineBlock(b"", 0)
@@ -45,9 +45,9 @@ class LineBlocks:
         self._stream = stream
         self._block = b""
         self._at = 0
-        """Where in the block the next line begins."""
+        """Position of the next line in the block."""
         self._rest = b""
-        """What was read behind the block: the beginning of a line."""
+        """Bytes read after the block: the beginning of a line."""
 
     def take(self, max_lines: int, max_bytes: int) -> LineBlock:
         """Some lines that begin within the next ``max_bytes`` bytes; none at the end.

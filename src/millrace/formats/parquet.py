@@ -111,7 +111,7 @@ class ParquetReader(FormatReader[Any]):
         self._file = file
         self._names = names
         self._stored = stored
-        """The names of columns in the file that are spelt otherwise there."""
+        """Names of columns in the file whose spelling differs."""
         self._batch_size = batch_size
         self._record_type = record_type
         self._position = position
@@ -121,7 +121,7 @@ class ParquetReader(FormatReader[Any]):
         self._sizes = rows[groups.start : groups.end]
         self._total: int = sum(self._sizes)
         self._lost = 0
-        """Rows passed over since the last one that was read."""
+        """Number of rows skipped since the last row that was read."""
         self._batches = self._all_batches()
         self._records = self._all_records()
 

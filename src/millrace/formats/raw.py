@@ -28,7 +28,7 @@ _CODES = {
     "FLOAT": ("f", "float32"),
     "DOUBLE": ("d", "float64"),
 }
-"""Per type, the letters of `struct` and the names of NumPy."""
+"""Letter for `struct` and name in NumPy of each type."""
 _ENDIANNESS = {"big-endian": ">", "little-endian": "<"}
 
 

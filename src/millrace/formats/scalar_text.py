@@ -37,7 +37,7 @@ class ScalarText:
     write: Callable[[Any], str]
     read: Callable[[str], Any]
     is_number: bool = False
-    """Whether JSON has the text without quotes."""
+    """Whether JSON contains the text without quotes."""
 
 
 def scalar_text(type_info: TypeInformation[Any]) -> ScalarText:

@@ -8,7 +8,8 @@ from typing import Any
 __all__ = ["single_precision"]
 
 _TOO_LARGE = 2.0**128 - 2.0**103
-"""What lies between the largest number of four bytes and this is rounded to that."""
+"""Limit of numbers: those between the largest number of four bytes and this limit are rounded to
+the former."""
 
 
 def single_precision(value: Any) -> float:

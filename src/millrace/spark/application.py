@@ -15,8 +15,7 @@ __all__ = ["require_application"]
 
 POLL = 0.1
 LOOKS = 50
-"""For so many polls it may turn out that the program is stopping the application: that takes a
-while."""
+"""Number of polls that wait for the program to stop the application, which takes a while."""
 
 
 def require_application(context: SparkContext) -> None:

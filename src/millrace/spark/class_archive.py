@@ -17,8 +17,8 @@ from pathlib import Path
 import pyspark
 
 SWITCH = "MILLRACE_CLASS_ARCHIVE"
-"""Set to "off", nothing is written or used; set to an absolute path, the archive is in that
-directory instead of the user's cache."""
+"""Environment variable: "off" disables the archive, and an absolute path is its directory instead
+of the user's cache."""
 OWN_OPTIONS = "spark.driver.defaultJavaOptions"
 """Setting for Millrace's own options of the JVM, which come before those of the user. Were they in
 ``spark.driver.extraJavaOptions``, they would replace what ``spark-defaults.conf`` has there."""

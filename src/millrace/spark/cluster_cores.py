@@ -10,10 +10,10 @@ from pyspark import SparkContext
 PATIENCE = 15.0
 """Seconds to wait for the first executors."""
 SETTLED = 2.0
-"""Seconds without another executor after which those that are there count as all."""
+"""Seconds without a new executor after which the registered ones count as all."""
 GROWN_AFTER = 5
-"""Epochs in a row that have to see more cores before a job spreads over them: whatever moves
-state must be worth it."""
+"""Consecutive epochs with more cores before a job spreads over them, because a spread moves
+state."""
 
 
 def in_driver(context: SparkContext) -> bool:
@@ -30,11 +30,11 @@ class ClusterCores:
         self._profile = self._application.resourceProfileManager().defaultResourceProfile()
         self._local = in_driver(context)
         self.count = self._now()
-        """Cores to plan with: as many tasks run at the same time."""
+        """Number of cores to plan with, which is the number of tasks that run at the same time."""
         self._seen_more = 0
         self.promised = _promised(context)
-        """Tasks at the same time that the application has asked for; infinite if it takes what
-        there is."""
+        """Number of tasks that the requested cores can run at a time; infinite if the application
+        takes all cores."""
 
     def _now(self) -> int:
         # not the default parallelism, which a setting makes any number

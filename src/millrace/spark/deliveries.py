@@ -20,7 +20,7 @@ __all__ = ["Deliveries"]
 
 _TARGET = struct.Struct(">q")
 _SLOT = -1
-"""Of the workers that label partitions: none that subtasks live in."""
+"""Slot of the workers that label partitions, which have no subtasks."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class _Labels:
 
     stage: int
     subtasks: tuple[int, ...]
-    """Of each lane."""
+    """Subtask of each lane."""
     width: int
-    """Tasks of the widest level."""
+    """Number of tasks of the widest level."""
     partitions: tuple[int, ...]
 
 

@@ -34,16 +34,16 @@ from millrace.state.backend.scratch_directory import make_scratch_directory
 JARS = "spark.jars"
 CLASSPATHS = ("spark.driver.extraClassPath", "spark.executor.extraClassPath")
 _PIP_LINES = 5
-"""So many of the last lines of pip are shown when it fails."""
+"""Number of pip's last lines that are shown when it fails."""
 _ARCHIVES = (".zip", ".jar", ".tar", ".tar.gz", ".tgz")
 _ZIPS = (".whl", ".egg")
 
 _made: dict[str, str] = {}
-"""Directories of archives that were made here: Spark reads them as long as it runs."""
+"""Directories of archives that this process made; Spark reads them as long as it runs."""
 _unpacked: dict[str, str] = {}
-"""Digests of the first archives that were unpacked under their names."""
+"""Digest of the first archive that was unpacked under each name."""
 _searched: dict[str, str] = {}
-"""Per file of modules, by its name, where this process finds it."""
+"""Path at which this process finds each file of modules, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Dependencies:
 
     files: tuple[str, ...] = ()
     archives: tuple[str, ...] = ()
-    """``path`` or ``path#target``."""
+    """Archives as ``path`` or ``path#target``."""
     requirements: str | None = None
-    """``file`` or ``file#directory of packages``."""
+    """Requirements file as ``file`` or ``file#directory of packages``."""
     executable: str | None = None
     jars: tuple[str, ...] = ()
     classpaths: tuple[str, ...] = ()

@@ -72,12 +72,14 @@ class SparkExecutor:
         self._source: JavaObject = None
         self._broadcast: Any = None
         self._workers: dict[tuple[int, int], str] = {}
-        """Per subtask, the worker process of its last answer."""
+        """Worker process of each subtask, from its last answer."""
         self._unsettled = 0
-        """Epochs after which slots are to be compared with where tasks are."""
+        """Number of further epochs after which slots are compared with the executors of the
+        tasks."""
         self._cleaner = ShuffleCleaner(context)
         self._name = ""
-        """Of its Spark jobs: their group, or their tag in a group of the user's."""
+        """Name of this job's Spark jobs: their job group, or their tag if the user has set a
+        group."""
         self._digest = ""
 
     def deploy(self, program: Program) -> None:

@@ -23,9 +23,9 @@ class Feed:
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     batches: dict[int, JavaObject] = field(default_factory=dict)
-    """The RDD of each, of messages of Arrow."""
+    """RDD of Arrow messages of each batch."""
     delivered: int = -1
-    """The last batch that the executor has brought to its subtasks."""
+    """Number of the last batch that the executor has delivered."""
 
     def __post_init__(self) -> None:
         _feeds[self.id] = self

@@ -20,9 +20,11 @@ from millrace.spark.class_archive import OWN_OPTIONS, with_archive
 from millrace.spark.java_version import find_java
 
 LOG_VARIABLE = "MILLRACE_SPARK_LOG"
-"""Names the file that takes what the JVM and its Python workers print; unset: the terminal."""
+"""Environment variable with the path of the file for the output of the JVM and its Python workers;
+unset for the terminal."""
 LEVEL_VARIABLE = "MILLRACE_SPARK_LOG_LEVEL"
-"""What Spark is to log, such as WARN; unset: on a terminal hardly anything."""
+"""Environment variable with Spark's log level, such as WARN; if unset, Spark logs hardly anything
+on a terminal."""
 _USERS_OPTIONS = "spark.driver.extraJavaOptions"
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _QUIET = os.path.join(_HERE, "quiet_log4j2.properties")
@@ -31,7 +33,7 @@ _LATE_OPTIMIZATION = (
     "-XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000 "
     "-XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
 )
-"""Twenty times Java's own thresholds, above which it optimises a method a second time."""
+"""Thresholds for Java's second compiler, twenty times Java's defaults."""
 
 
 def launch_early(settings: Mapping[str, str]) -> None:

@@ -22,11 +22,11 @@ class Java:
     """An installed Java, or its absence."""
 
     path: str | None
-    """The program; None: there is none."""
+    """Path of the program ``java``; None if there is none."""
     version: int | None = None
-    """The major version; None: it does not tell."""
+    """Major version; None if unknown."""
     home: str | None = None
-    """What ``JAVA_HOME`` says, if the program is not there or cannot be run."""
+    """Value of ``JAVA_HOME``, if there is no program in it or the program does not run."""
 
     def problem(self) -> str | None:
         """Reason why Spark cannot use the Java, with the remedy; None if it can.

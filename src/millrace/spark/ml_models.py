@@ -426,4 +426,4 @@ _CONVERSIONS: dict[str, Callable[[Any], ModelStage]] = {
     "VectorIndexerModel": _vector_indexer,
 }
 SUPPORTED = ("PipelineModel", *_CONVERSIONS)
-"""Names of the classes that `model_stages` takes."""
+"""Names of the classes that `model_stages` supports."""

@@ -11,7 +11,8 @@ from millrace.common.errors import JobDefinitionError, JobExecutionError
 __all__ = ["QueryPosition"]
 
 _COMMITTED = b'v1\n{"nextBatchWatermarkMs":0}'
-"""What Spark notes of a micro-batch that is done; the watermark is that of stateful queries."""
+"""Content of Spark's file for a completed micro-batch; the watermark is that of stateful
+queries."""
 _LOGS = ("offsets", "commits")
 _LIMIT = 8 << 20
 

@@ -35,7 +35,7 @@ LOOPBACK: dict[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-"""Where executors are on this machine: independent of its name and networks."""
+"""Settings for executors on this machine, which make them independent of its name and networks."""
 ON_YARN: dict[str, str] = {
     # sockets would be below a container's directory, whose path is longer than a socket's may be
     "spark.python.unix.domain.socket.enabled": "false",

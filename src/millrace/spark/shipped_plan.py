@@ -14,14 +14,15 @@ from millrace.state.checkpoint.directory import SHARED
 from millrace.state.serialization.payload import dump_pickle
 
 _INLINE = 64 * 1024
-"""Bytes of a plan that travel with every task of its epoch; a larger plan goes to a file."""
+"""Largest size in bytes of a plan that travels with every task of its epoch; a larger plan goes to
+a file."""
 _COMPRESSED = 4 * _INLINE
-"""Bytes of a plan that may become few enough for that; deltas in it do not, and compressing many
-takes longer than all else that an epoch does in the driver."""
+"""Largest size in bytes of a plan that is compressed in order to travel with the tasks. Deltas
+hardly shrink, and to compress many takes longer than the driver's other work in an epoch."""
 _LENGTH = 8
 
 _known: dict[int, tuple[str, EpochPlan]] = {}
-"""The last plan of each task in this process, and the text that it was made from."""
+"""Last plan of each task in this process, with its encoded text."""
 
 
 def encode_plan(plan: EpochPlan, tasks: int) -> tuple[str, str | None]:

@@ -23,8 +23,8 @@ from millrace.spark.worker_environment import WorkerEnvironment, variable_of_fun
 SLOT_VARIABLE = "MILLRACE_SLOT"
 
 _WRAPPING = Lock()
-"""Held while a function is wrapped: jobs of one process share the context whose variables it
-takes."""
+"""Held while a function is wrapped, because all jobs of a process share the context with its
+variables."""
 
 JavaObject = Any
 

@@ -30,7 +30,7 @@ class WaitingBatch:
     """A micro-batch that waits to be read."""
 
     position: QueryPosition
-    """Behind it."""
+    """Position after the micro-batch."""
     partitions: int
 
 
@@ -51,7 +51,7 @@ class StreamingFeed(Feed):
         self._changed = Condition()
         self._waiting: WaitingBatch | None = None
         self._released = -1 if position is None else position[0]
-        """The last micro-batch that a checkpoint has."""
+        """Last micro-batch that a checkpoint includes."""
         self._closing = self._over = False
         self._ends_itself = "availableNow" in trigger
         self._error: Exception | None = None

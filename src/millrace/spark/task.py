@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from pyspark.core.broadcast import Broadcast
 
 PLAN_PROPERTY = "millrace.plan"
-"""The local property of the Spark job that has the epoch's plan."""
+"""Local property of the Spark job with the epoch's plan."""
 ANCHOR = b"\x00anchor"
-"""The one element of each partition of an anchor; no buffer."""
+"""The only element of each partition of an anchor; it is not a buffer."""
 
 _TARGET = struct.Struct(">q")
 _FRAME = 256 * 1024
 _ALONE = 64 * 1024
-"""A packed buffer of so many bytes is a frame by itself: nothing is copied."""
+"""Size in bytes from which a packed buffer is a frame by itself, so that it is not copied."""
 
 _programs: dict[str, Program] = {}
 _worker: Worker | None = None

@@ -16,10 +16,11 @@ from pyspark import SparkContext
 from pyspark.core.files import SparkFiles
 
 VARIABLE = "MILLRACE_DEPENDENCIES"
-"""Set in workers of jobs with dependencies, so that they serve no other jobs."""
+"""Environment variable of workers of jobs with dependencies, so that these workers serve no other
+jobs."""
 
 _CHANGING = Lock()
-"""Held while a Spark context gets other variables."""
+"""Held while the variables of a Spark context are changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +28,15 @@ class WorkerEnvironment:
     """Directories of a job's modules and data in a worker, and the interpreter."""
 
     search: tuple[str, ...] = ()
-    """Names below Spark's directory of files in which modules are looked for."""
+    """Names of modules' directories and archives below Spark's directory of files."""
     in_files: bool = False
-    """Whether the working directory is Spark's directory of files: archives are found there."""
+    """Whether Spark's directory of files becomes the working directory, so that functions find
+    archives."""
     executable: str | None = None
-    """The interpreter; None: the application's."""
+    """Path of the interpreter; None for the application's."""
     renamed: tuple[tuple[str, str], ...] = ()
-    """The archives as they are called, and as they are called in Spark's directory of files, if one
-    of them has another name there: the working directory then has links to them."""
+    """Names of the archives for functions and in Spark's directory of files; empty if all are
+    equal. If they differ, the working directory has links to the archives."""
 
     def enter(self) -> None:
         """Apply the environment to this process, before the program is loaded."""

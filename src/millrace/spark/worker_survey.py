@@ -49,15 +49,15 @@ class WorkerReport:
     executable: str
     python: str
     packages: Mapping[str, str]
-    """Per package its version, or what its import raises."""
+    """Version of each package, or the error of its import."""
     encoding: str
     open_files: int | None
-    """How many it may have open."""
+    """Limit of open files."""
     memory: int | None
-    """Bytes that are available."""
+    """Available memory in bytes."""
     scratch: str
     disk: int
-    """Bytes that are free in the directory for temporary files."""
+    """Free bytes in the directory for temporary files."""
     trial_name: str
     trial_error: str | None
 
@@ -70,7 +70,8 @@ class WorkerSurvey:
     """The version of the driver's Spark."""
     reports: tuple[WorkerReport, ...]
     skews: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Per host, between what and what its clock is ahead of the driver's, in seconds."""
+    """Least and greatest number of seconds by which the clock of each host is ahead of the
+    driver's."""
 
 
 def survey_workers(

@@ -38,7 +38,7 @@ class Target:
     now: int
     """The time of writing, ms since the epoch."""
     classes: dict[str, type] = field(default_factory=dict)
-    """Of the main module."""
+    """Classes of the main module."""
 
 
 class BootstrapTask:

@@ -19,7 +19,7 @@ from millrace.state.table_id import OPERATOR_TABLE, VALVE, TableId
 __all__ = ["rewritten"]
 
 Uids = Mapping[str, str | None]
-"""What each operator is called from now on; None: it goes."""
+"""New uid of each operator; None if the operator is removed."""
 
 
 def rewritten(delta: StateDelta, load: Loader, uids: Uids) -> StateDelta:

@@ -40,9 +40,10 @@ class OperatorPlace:
     name: str
     max_parallelism: int
     states: frozenset[str]
-    """The names of its states, in all subtasks together."""
+    """Names of the operator's states in all subtasks."""
     now: int
-    """When the snapshot was taken, ms since 1970; entries that had expired by then are not read."""
+    """Time of the snapshot, in ms since the Unix epoch; entries that had expired by then are not
+    read."""
     key_type: TypeInformation[Any] | None = None
 
     @property

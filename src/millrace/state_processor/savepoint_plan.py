@@ -50,9 +50,9 @@ class StageChange:
 
     old: str
     new: str
-    """What it is called from now on."""
+    """New name of the stage."""
     uids: dict[str, str | None]
-    """What each of its operators is called from now on; None: it goes."""
+    """New uid of each operator of the stage; None if the operator is removed."""
 
     @property
     def rewritten(self) -> bool:

@@ -37,7 +37,7 @@ class _ChangeSide:
     info: StateInfo
     source: StateSource
     maximum: int
-    """Key groups."""
+    """Number of key groups."""
 
     @staticmethod
     def of(reader: SnapshotReader, uid: str, name: str) -> _ChangeSide | None:
@@ -76,7 +76,7 @@ class ChangesQuery:
     before: _ChangeSide | None
     after: _ChangeSide | None
     checkpoint: int
-    """Of the later one."""
+    """Number of the later snapshot's checkpoint."""
 
     @staticmethod
     def of(before: SnapshotReader, after: SnapshotReader, uid: str, name: str) -> ChangesQuery:

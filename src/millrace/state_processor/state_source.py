@@ -23,9 +23,9 @@ class StateSource:
     parallelism: int
     subtasks: tuple[int, ...]
     deltas: tuple[tuple[StateDelta, ...], ...]
-    """Of each of the subtasks."""
+    """Deltas of each subtask."""
     classes: dict[str, type] = field(default_factory=dict)
-    """Of the main module: values in state may be of them."""
+    """Classes of the main module, of which values in state may be."""
 
     @staticmethod
     def of(reader: SnapshotReader, stage: str, subtasks: Sequence[int]) -> StateSource:

@@ -33,7 +33,7 @@ VIEW_COLUMNS = ("view", "columns", "uid", "operator", "state", "shape")
 _HIDDEN = (MERGING, PASSED)
 """Internal states of window operators, which get no view."""
 _HASH = re.compile(r"[0-9a-f]{16}")
-"""A uid that was generated."""
+"""Pattern of generated uids."""
 _TIMERS = (EVENT_TIMERS, PROCESSING_TIMERS)
 
 

@@ -52,12 +52,12 @@ class WindowContents:
     function."""
 
     name: str
-    """Of the table."""
+    """Name of the table."""
     logic: WindowLogic
-    """How accumulators become results. Without any they are left as they are."""
+    """Conversion of accumulators to results; without one, accumulators are returned unchanged."""
     assigner: SlidingEventTimeWindows | None = None
-    """Puts the panes that sliding windows share together to windows; without it each pane is
-    shown by itself."""
+    """Assigner of sliding windows, which are assembled from shared panes; if None, each pane is
+    returned by itself."""
 
     @property
     def has_elements(self) -> bool:

@@ -23,7 +23,7 @@ class WrittenPart:
 
     stage: str
     versions: dict[int, str]
-    """Per subtask."""
+    """Version of each subtask's state."""
     file: DeltaFileRef
 
     def encode(self) -> bytes:

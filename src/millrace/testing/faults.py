@@ -15,13 +15,13 @@ class Faults:
     """
 
     lost_epochs: float = 0.0
-    """An epoch runs in all subtasks, but its answers are lost."""
+    """Probability that an epoch runs in all subtasks, but its answers are lost."""
     lost_workers: float = 0.0
-    """Before an epoch a worker dies, and with it all the state it keeps."""
+    """Probability that a worker dies before an epoch, with all the state it keeps."""
     repeated_tasks: float = 0.0
-    """A task runs twice, and consumers get buffers of either attempt."""
+    """Probability that a task runs twice, and its consumers get buffers of either attempt."""
     lost_buffers: float = 0.0
-    """A task loses one of the buffers it sends."""
+    """Probability that a task loses one of the buffers it sends."""
     in_a_row: int = 3
 
 

@@ -23,7 +23,7 @@ class ManualClock:
     def __init__(self, now: int = 0) -> None:
         self._now = now
         self.waits: list[int] = []
-        """When each wait began and, after it, ended: two entries per wait."""
+        """Times at which each wait began and ended: two entries per wait."""
 
     def now(self) -> int:
         """Current time, in ms since the Unix epoch."""

@@ -18,7 +18,7 @@ from millrace.testing.searched_files import SearchedFiles, UnpackedArchives
 
 EPOCH_LIMIT = 10_000
 _ONE_EPOCH = 20_000
-"""Records of a split that the first epoch reads."""
+"""Number of records of a split that the first epoch reads."""
 
 
 @dataclass
@@ -27,11 +27,12 @@ class MiniCluster:
 
     clock: ManualClock
     progress: list[JobDetails] = field(default_factory=list)
-    """How the job was doing after every accepted epoch, of all jobs run here."""
+    """Progress after each accepted epoch of all jobs in this cluster."""
     listeners: list[Listener] = field(default_factory=list)
-    """Called after every accepted epoch, in the job's thread: a test may act between epochs."""
+    """Functions that are called after each accepted epoch, in the job's thread, so that a test can
+    act between epochs."""
     executors: list[Executor] = field(default_factory=list)
-    """One per job."""
+    """Executors of the jobs, one per job."""
     epoch_limit: int = EPOCH_LIMIT
 
     def observe(self, progress: JobDetails) -> None:

@@ -63,7 +63,7 @@ class MiniJob:
         resume: bool = False,
     ) -> None:
         self.clock = clock or ManualClock()
-        """Processing time. Timers that are due fire with the next epoch."""
+        """Processing time. Due timers fire in the next epoch."""
         self._parallelism = parallelism
         self._configuration = configuration
         self._local = run_local(

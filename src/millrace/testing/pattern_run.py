@@ -55,7 +55,7 @@ class PatternMatch:
 
     events: Match[Any]
     timestamp: int
-    """When it was found, or its time over; ms since the epoch."""
+    """Time at which the match was complete or timed out, in ms since the Unix epoch."""
     key: Any = None
 
 
@@ -65,7 +65,7 @@ class MatchResult:
 
     found: list[PatternMatch] = field(default_factory=list)
     over: list[PatternMatch] = field(default_factory=list)
-    """What there was of matches whose time was over."""
+    """Timed-out partial matches."""
 
     @property
     def matches(self) -> list[Match[Any]]:
@@ -85,7 +85,7 @@ class TimedEvent:
     value: Any
     timestamp: int
     number: int
-    """In the order in which events are taken, from 0."""
+    """Number of the event, from 0, in the order in which the pattern takes events."""
     key: Any
 
 

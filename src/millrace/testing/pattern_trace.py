@@ -43,7 +43,7 @@ class Trace:
     """Trace of a pattern over its events, step by step. Print it as text: ``print(trace(...))``."""
 
     events: list[TimedEvent]
-    """In the order of their numbers, in which they are taken."""
+    """Events in the order of their numbers, in which the pattern takes them."""
     steps: list[TraceStep]
     result: MatchResult
 

@@ -14,9 +14,9 @@ from millrace.testing.trace_step import Attempt, Taken, TraceStep
 from millrace.testing.transition_verdict import Check, Verdict
 
 SMALL_TIMES = 10**11
-"""Below, times are those of a test that counts from 0 (ms)."""
+"""Times below this number of ms are shown as numbers, because the test counts from 0."""
 SHORT = 40
-"""Longest text of a value that is shown."""
+"""Largest number of characters of a value that is shown."""
 
 WORDS = {
     Verdict.TAKEN: "taken",

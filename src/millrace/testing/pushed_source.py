@@ -71,7 +71,7 @@ class PushedSource(Generic[T]):
         pushed = env.from_source(source, strategy, name).set_parallelism(1)
         unpacked = pushed.flat_map(_records).name(f"{name}: records").set_parallelism(1)
         self.stream: DataStream[T] = unpacked
-        """What the pipeline under test begins with."""
+        """Stream with which the pipeline under test begins."""
 
     def push(self, *values: T, timestamp: int | None = None) -> None:
         """Push records, all with the same event time (ms since the Unix epoch; None for none)."""

@@ -20,10 +20,10 @@ class Timer(NamedTuple):
     """A registered timer."""
 
     timestamp: int
-    """When it is due, ms since the epoch."""
+    """Time at which the timer is due, in ms since the Unix epoch."""
     key: Any
     window: Any = None
-    """The window whose trigger set it; None: a function's."""
+    """Window whose trigger registered the timer; None for a function's timer."""
 
 
 class StateView:

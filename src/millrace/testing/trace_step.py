@@ -11,7 +11,7 @@ from millrace.testing.transition_verdict import Check, Verdict
 __all__ = ["Attempt", "Pruned", "Taken", "TraceStep"]
 
 Taken = tuple[tuple[str, int], ...]
-"""What a match or partial match has: names of patterns and numbers of events."""
+"""Events of a match or partial match: pairs of pattern name and event number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,14 +19,14 @@ class Attempt:
     """A transition that was tried with an event on a partial match."""
 
     taken: Taken
-    """What the partial match had; nothing, for one that would begin with the event."""
+    """Events of the partial match; empty if the match would begin with the event."""
     target: str
     """Label of the target: a pattern's name, with a number for all but its first occurrence."""
     verdict: Verdict
     because: tuple[Check, ...] = ()
-    """The conditions that decided against it."""
+    """Conditions that decided against the transition."""
     by: str = ""
-    """The pattern that closed the transition: a guard, a loop that is over, a greedy loop."""
+    """Pattern that closed the transition: a guard, a loop that is over, or a greedy loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Pruned:
 
     taken: Taken
     match: Taken
-    """In favour of this match."""
+    """Match in whose favour the other one was removed."""
 
 
 @dataclass(slots=True)
@@ -43,16 +43,16 @@ class TraceStep:
     """Effects of one event, or of the passing of time."""
 
     timestamp: int
-    """When, ms since the epoch."""
+    """Time of the step, in ms since the Unix epoch."""
     key: Any = None
     event: TimedEvent | None = None
-    """None: it was time that did it."""
+    """The event; None for the passing of time."""
     attempts: list[Attempt] = field(default_factory=list)
     found: list[Taken] = field(default_factory=list)
-    """Matches that were emitted."""
+    """Emitted matches."""
     held_back: list[Taken] = field(default_factory=list)
-    """Matches that wait, because of the skip strategy, for what began earlier."""
+    """Matches that wait, because of the skip strategy, for matches that began earlier."""
     pruned: list[Pruned] = field(default_factory=list)
     timed_out: list[Taken] = field(default_factory=list)
     closed: list[tuple[Taken, str]] = field(default_factory=list)
-    """Ways whose own time was over (`WithinType.PREVIOUS_AND_CURRENT`)."""
+    """Transitions of partial matches that time has closed (`WithinType.PREVIOUS_AND_CURRENT`)."""

@@ -24,19 +24,20 @@ class Verdict(enum.Enum):
     TAKEN = "taken"
     TAKEN_AND_PASSED = "taken; in another try passed over"
     PASSED = "passed over"
-    """It is not taken, and the transition stays open."""
+    """The event is not taken, and the transition stays open."""
     STRICT = "strict contiguity"
-    """It is not taken, and nothing may lie between."""
+    """The event is not taken, and strict contiguity allows no event in between."""
     NOT_FOLLOWED_BY = "not_followed_by"
-    """It must not occur."""
+    """The event must not occur."""
     NOT_NEXT = "not_next"
-    """It must not occur next."""
+    """The event must not occur next."""
     UNTIL = "until"
-    """It ends the loop."""
+    """The event ends the loop."""
     GREEDY = "greedy"
-    """A greedy loop has taken it."""
+    """A greedy loop has taken the event."""
     FOUND = "match found"
-    """The match was waiting only for the next event not to be another one."""
+    """The match is complete: it was only waiting to see that the next event is not a forbidden
+    one."""
 
     @property
     def closes(self) -> bool:
@@ -49,11 +50,11 @@ class Check:
     """A condition that was evaluated."""
 
     description: str
-    """Whose condition it is, in words."""
+    """Description of the pattern whose condition it is."""
     condition: Condition
     result: bool
     parts: tuple[Check, ...] = ()
-    """The conditions it is made of, as far as they had to be evaluated."""
+    """Evaluated parts of a combined condition."""
 
     def deciding(self) -> list[Check]:
         """The single conditions that decided the result, such as the false part of an "and"."""

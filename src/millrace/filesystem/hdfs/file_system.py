@@ -47,7 +47,7 @@ class HdfsFileSystem(FileSystem):
 
         self._made: dict[tuple[str, int], NameService] = {}
         self._tidied: set[str] = set()
-        """Files around which what killed writers left has been removed."""
+        """Files whose leftovers of killed writers have been removed."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a file system has connections, so it is not pickled: use file_system_of")

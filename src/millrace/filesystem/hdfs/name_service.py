@@ -12,7 +12,7 @@ from millrace.filesystem.hdfs.refusals import refusals
 __all__ = ["NameService", "normal"]
 
 _ATTEMPTS = {"dfs.client.failover.max.attempts": "5"}
-"""About 30 seconds. The client's own number makes three minutes of it."""
+"""Number of attempts, which take about 30 seconds; the client's default takes three minutes."""
 _CONFIGURED = ("HADOOP_CONF_DIR", "HADOOP_HOME")
 _SLASHES = re.compile("/{2,}")
 

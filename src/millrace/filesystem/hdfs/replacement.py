@@ -22,9 +22,9 @@ __all__ = ["ABANDONED_AGE", "LOCK_SUFFIX", "remove_abandoned", "replace_if"]
 
 LOCK_SUFFIX = ".lock"
 ABANDONED_AGE = 3600.0
-"""Seconds; a writer needs a few hundredths."""
+"""Seconds after which a prepared file counts as abandoned; a writer needs a few hundredths."""
 _PATIENCE = 3.0
-"""Seconds that a lock may be held by the same holder; it takes a few hundredths."""
+"""Seconds after which the lock of one holder is broken; a holder needs a few hundredths."""
 _PAUSE = 0.02
 _DIRECTORY, _FILE = 0o700, 0o600
 

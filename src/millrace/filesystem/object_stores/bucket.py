@@ -21,9 +21,10 @@ __all__ = ["Block", "Bucket", "ObjectClients"]
 
 _TRIES = 6
 _FIRST_PAUSE = 0.1
-"""Seconds; each further pause is twice as long."""
+"""Seconds of the first pause; each further pause is twice as long."""
 _TRANSIENT = (408, 409, 429)
-"""Too slow, in conflict with a write that is under way, too many requests."""
+"""HTTP statuses after which a request is repeated: timeout, conflict with another write, too many
+requests."""
 _UNSATISFIABLE_RANGE = 416
 _SEPARATOR = "|"
 
@@ -33,9 +34,9 @@ class Block:
     """Bytes of an object, with further facts from the answer."""
 
     data: Any
-    """Anything with the buffer protocol."""
+    """Bytes in any object with the buffer protocol."""
     size: int
-    """Of the whole object."""
+    """Size of the whole object in bytes."""
     version: Version
 
 
@@ -44,9 +45,10 @@ class ObjectClients:
     """The clients of a bucket."""
 
     store: ObjectStore
-    """Repeats what failed on the way."""
+    """Client that repeats failed requests."""
     once: ObjectStore
-    """Repeats nothing: for conditional writes, where a repetition finds its own first attempt."""
+    """Client that repeats nothing, for conditional writes: a repeated one would find the object of
+    its own first attempt."""
     uploads: Uploads
 
 

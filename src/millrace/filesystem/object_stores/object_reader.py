@@ -10,7 +10,7 @@ from millrace.filesystem.positioned_reader import PositionedReader
 __all__ = ["ObjectReader"]
 
 _FIRST = 1 << 18
-"""Bytes of the first request, and of one after a jump."""
+"""Size in bytes of the first request, and of the first one after a jump."""
 _MOST = 8 << 20
 
 

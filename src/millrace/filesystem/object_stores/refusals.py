@@ -18,7 +18,7 @@ _CODE = re.compile(r"<Code>([^<]{1,80})</Code>")
 _MESSAGE = re.compile(r"<Message>([^<]{1,400})")
 _STATUS = re.compile(r"status code: (\d+)")
 _CONFLICTS = frozenset({"ConditionalRequestConflict", "OperationAborted"})
-"""Codes of S3 that leave open who wins: the request is to be repeated."""
+"""Error codes of S3 for undecided conflicts, after which the request is to be repeated."""
 _URL = re.compile(r"\w+://\S+")
 
 
@@ -26,9 +26,9 @@ class Refused(OSError):
     """An object store failed, or is out of reach."""
 
     status = 0
-    """Of HTTP; 0: there was no answer."""
+    """HTTP status; 0 if there was no answer."""
     code = ""
-    """The store's name for what is wrong."""
+    """Error code of the store."""
 
 
 @contextlib.contextmanager

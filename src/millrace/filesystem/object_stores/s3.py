@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["s3_clients"]
 
 _CREDENTIALS_LAST = datetime.timedelta(minutes=10)
-"""botocore renews temporary credentials when so much of their life is left."""
+"""Remaining lifetime of temporary credentials at which botocore renews them."""
 _DEFAULT_REGION = "us-east-1"
 
 

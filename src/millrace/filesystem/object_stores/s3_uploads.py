@@ -14,10 +14,10 @@ from millrace.filesystem.object_stores.uploads import Upload, Uploads, token_of
 __all__ = ["S3Uploads"]
 
 _PARTS_OF_ONE_SIZE = 1000
-"""Parts after which the pieces get bigger: an upload has 10,000 at most."""
+"""Number of parts after which parts become larger, because an upload has at most 10,000."""
 _LOOKS = 5
 _PAUSE = 0.2
-"""Seconds between two looks whether another process has completed an upload."""
+"""Seconds between two checks whether another process has completed an upload."""
 
 
 class S3Uploads(Uploads):

@@ -21,7 +21,7 @@ __all__ = ["StagedUploads"]
 
 _SUFFIX = ".upload"
 _MARK = "millrace_upload"
-"""The metadatum by which an object tells which upload it was: copies keep it."""
+"""Metadata key with the id of the upload from which an object was made; copies keep it."""
 
 
 class StagedUploads(Uploads):

@@ -41,7 +41,7 @@ class Uploads(ABC):
     """The uploads of a bucket."""
 
     piece = 8 << 20
-    """Bytes of a piece."""
+    """Size of a piece in bytes."""
 
     @abstractmethod
     def begin(self, key: str) -> Upload:

@@ -33,7 +33,7 @@ class AvroColumns:
         self._names = [entry.name for entry in kind.fields]
         self._types = [entry.type for entry in kind.fields]
         self.possible = bool(self._types) and all(map(_has_column, self._types))
-        """Whether there are columns for these; nested records come back as dicts from columns."""
+        """Whether all fields have columns; nested records would become dicts in columns."""
         self._makers: list[Callable[[list[Any]], Any]] | None = None
 
     def of(self, records: Sequence[dict[str, Any]]) -> ColumnBatch:

@@ -100,7 +100,7 @@ class AvroFileReader(FormatReader[Any]):
         self._decoder = decoder
         self._end = file_range.end
         self._records: BytesIO | None = None
-        """The open block."""
+        """Records of the open block."""
         self._left = 0
         self._block_end = 0
         self._finished = False

@@ -32,7 +32,7 @@ class AvroSchema:
 
     def __init__(self, schema: Any) -> None:
         self.definition = schema
-        """As JSON has it."""
+        """The schema as parsed JSON."""
         self.type: AvroType = avro_type_of(schema)
 
     @staticmethod

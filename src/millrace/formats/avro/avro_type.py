@@ -12,7 +12,8 @@ __all__ = ["PRIMITIVES", "AvroField", "AvroType", "avro_type_of"]
 
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _MAX_TYPES = 20_000
-"""References repeated in references grow exponentially: no schema of a program is that large."""
+"""Largest number of types in a schema. References within references grow exponentially; real
+schemas are much smaller."""
 _MAX_DEPTH = 64
 _MAX_FIXED = 1 << 20
 _LOGICAL_BASES = {
@@ -83,7 +84,7 @@ symbols=(), size=0, precision=0, scale=0)
 class _Walk:
     named: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
-    """Records that are being looked at."""
+    """Names of the records that are being expanded."""
     seen: int = 0
 
     def type_of(self, schema: Any, namespace: str, depth: int) -> AvroType:

@@ -21,14 +21,15 @@ from millrace.formats.single_precision import single_precision
 __all__ = ["Convert", "decimal_of", "read_conversion", "write_conversion"]
 
 Convert = Callable[[Any], Any]
-"""Of a value that is not None."""
+"""Conversion of a value that is not None."""
 
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MICROSECOND = timedelta(microseconds=1)
 _EXACT = Context(prec=100)
 _MAX_DECIMAL_BYTES = 32
-"""What 38 digits take is half of it; a number of megabytes would keep Python busy for hours."""
+"""Largest size in bytes of a decimal, twice the size of 38 digits; a number of megabytes would keep
+Python busy for hours."""
 
 
 def read_conversion(kind: AvroType, record_type: type[Any] = Row) -> Convert | None:

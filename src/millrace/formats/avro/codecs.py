@@ -14,7 +14,8 @@ from millrace.common.errors import SerializationError
 __all__ = ["CODECS", "MAX_BLOCK_BYTES", "compressed", "decompressed"]
 
 MAX_BLOCK_BYTES = 256 << 20
-"""Writers make blocks of 16 KiB to a few MiB: what unpacks to more was made to use up memory."""
+"""Largest decompressed size in bytes of a block. Writers make blocks of 16 KiB to a few MiB; a
+larger one was made to exhaust memory."""
 
 
 def compressed(codec: str, data: bytes) -> bytes:
@@ -111,4 +112,4 @@ CODECS: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {
     "bzip2": (bz2.compress, lambda data: _bounded(bz2.BZ2Decompressor(), data)),
     "xz": (lzma.compress, lambda data: _bounded(lzma.LZMADecompressor(), data)),
 }
-"""Per name, what packs and what unpacks."""
+"""Functions that compress and decompress, by the codec's name."""

@@ -57,7 +57,7 @@ class AvroBlock:
     count: int
     data: bytes
     end: int
-    """The byte behind it, where its marker begins."""
+    """Position after the block, where its marker begins."""
 
 
 def read_header(stream: BinaryIO) -> FileHeader:

@@ -13,7 +13,7 @@ from millrace.formats.avro.row_types import plain_definition
 __all__ = ["table_schema"]
 
 _NAME = "org.apache.flink.avro.generated.record"
-"""What Flink calls it: a registry compares names, too."""
+"""Flink's name of the record; a registry compares names, too."""
 
 
 def table_schema(columns: RowType, legacy_timestamps: bool = True) -> AvroSchema:

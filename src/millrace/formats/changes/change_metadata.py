@@ -25,9 +25,10 @@ __all__ = [
 
 Message = Mapping[str, Any]
 decoded_change: Callable[[bytes], Any] = msgspec.json.Decoder().decode
-"""What a message says, for `ChangeMetadata.of`: decoded once for all pieces."""
+"""Decoder of a message for `ChangeMetadata.of`, so that several fields need one decoding."""
 _FIRST_MILLIS = 10**11
-"""Smaller numbers are seconds, as Maxwell writes them: as ms they would be in 1973."""
+"""Smaller numbers are seconds, as Maxwell writes them; as ms, they would be times before March
+1973."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from millrace.formats.changes.change_schema import DELETE, INSERT, UPDATE_AFTER,
 __all__ = ["debezium_changes"]
 
 _NO_ROWS = frozenset({"t", "m"})
-"""Truncated tables and messages of the log."""
+"""Operations without rows: truncated tables, and log messages."""
 
 
 def debezium_changes(op: str, before: Any, after: Any) -> Sequence[tuple[int, Any]]:

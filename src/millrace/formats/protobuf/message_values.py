@@ -20,9 +20,9 @@ __all__ = ["Get", "Set", "getter_of", "row_type_of", "setter_of"]
 
 Convert = Callable[[Any], Any]
 Get = Callable[[Any], Any]
-"""Takes a field's value out of a message."""
+"""Function that reads a field's value from a message."""
 Set = Callable[[Any, Any], None]
-"""Puts a value that is not None into a message."""
+"""Function that writes a value other than None into a message."""
 
 _WRAPPERS = {
     f"google.protobuf.{name}Value"
@@ -33,7 +33,7 @@ _TIMESTAMP = "google.protobuf.Timestamp"
 _DURATION = "google.protobuf.Duration"
 
 _UNSIGNED_64 = (4, 6)
-"""The numbers that ``FieldDescriptorProto.Type`` has for uint64 and fixed64."""
+"""Numbers of uint64 and fixed64 in ``FieldDescriptorProto.Type``."""
 _PARTS = ("seconds", "nanos")
 _MICROSECOND = timedelta(microseconds=1)
 

@@ -35,7 +35,7 @@ _IN_COLUMNS = (
     logical.VarCharType,
     logical.VarBinaryType,
 )
-"""Types whose values come out of a column as they went in."""
+"""Types whose values a column returns unchanged."""
 
 
 class _OfMessageType:

@@ -32,10 +32,10 @@ _MAX_PAUSE_S = 5.0
 _MAX_ANSWER = 16 << 20
 _MAX_KEPT = 10_000
 _UNKNOWN_FOR_S = 10.0
-"""How long an id that the registry did not know is not asked for again."""
+"""Seconds for which an id that the registry did not know is not requested again."""
 _MAX_REFERENCES = 200
 _NOT_FOUND = (40401, 40402, 40403)
-"""The registry's own numbers for a subject, a version or a schema that is not there."""
+"""The registry's error codes for a missing subject, version or schema."""
 _MEDIA_TYPE = "application/vnd.schemaregistry.v1+json"
 
 

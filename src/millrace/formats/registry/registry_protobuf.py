@@ -31,7 +31,7 @@ __all__ = [
 
 Properties = Mapping[str, str]
 _BUILT_IN = "google/protobuf/"
-"""Files that every registry knows."""
+"""Prefix of the files that every registry knows."""
 
 
 class ConfluentRegistryProtobufDeserializationSchema(
