@@ -50,8 +50,8 @@ SECRET = (
     "access-key",
     "access.key",
 )
-"""Words in the keys of settings whose values are nobody's business (Flink: ``GlobalConfiguration``
-hides the same)."""
+"""Words in the keys of settings with secret values (Flink: ``GlobalConfiguration`` hides the
+same)."""
 
 
 class ArchivedInput(msgspec.Struct, frozen=True):
@@ -100,14 +100,14 @@ class ArchivedJob(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     max_parallelism: int
     checkpoint_interval: int
-    """Milliseconds."""
+    """Checkpoint interval in milliseconds."""
     batch: bool = False
-    """Whether it runs in runtime mode BATCH, asked for or found by AUTOMATIC."""
+    """Whether the job runs in runtime mode BATCH, chosen by the user or by AUTOMATIC."""
     retained_checkpoints: int = 1
     stages: tuple[ArchivedStage, ...] = ()
     restart: RestartSettings = RestartSettings("FallbackRestartStrategy")
     settings: dict[str, str] = {}
-    """The job's configuration, without what is secret."""
+    """The job's configuration, without secrets."""
     details: JobDetails = msgspec.field(default_factory=JobDetails)
     time: int = 0
     """Time at which the details were written, ms since the epoch of Unix."""

@@ -46,9 +46,9 @@ class Restored:
     """Position and state from which a run continues."""
 
     checkpoint: int | None
-    """The job's own, if it is one."""
+    """Number of the job's own checkpoint; None if the snapshot is not one of these."""
     epoch: int
-    """The first epoch to run."""
+    """First epoch to run."""
     states: StateAssignment
     sources: dict[str, bytes]
     pending: Pending
@@ -76,7 +76,7 @@ class CheckpointCoordinator:
         self.job_dir = os.path.join(self._base, self.job_id)
         self._last = 0
         self._saved_epoch = 0
-        """The first epoch that is not part of the newest checkpoint."""
+        """First epoch that is not part of the newest checkpoint."""
         self._failures = 0
         self._lease: Lease | None = None
         self._storage: CheckpointStorage | None = None
@@ -86,7 +86,7 @@ class CheckpointCoordinator:
         self._ancestor = ""
         self._claimed: ClaimedSnapshot | None = None
         self._kept: Pin | None = None
-        """The job's own checkpoint that this run must leave where it is."""
+        """Pin of the job's own checkpoint that this run must not delete."""
         self.savepoint_ended: Callable[[], None] = lambda: None
         """Called, in any thread, when a savepoint is complete or has failed."""
 

@@ -56,7 +56,7 @@ class _CheckpointDraft:
 
     deltas: DeltaSet
     arrived: list[DeltaEntry]
-    """The new deltas as they were handed over, dead ones included."""
+    """New deltas as they were received, dead deltas included."""
     new: DeltaFile | None
     packed: list[Packed]
 

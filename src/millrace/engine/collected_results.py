@@ -12,8 +12,8 @@ from millrace.state.serialization.payload import decode
 __all__ = ["CollectedResults", "ResultHandler"]
 
 ResultHandler = Callable[[str, list[Any], int, int], None]
-"""Takes what a collecting sink's subtask got in a committed epoch: (uid, values, subtask, number
-of subtasks)."""
+"""Receives the results of a subtask of a collecting sink in a committed epoch: (uid, values,
+subtask, number of subtasks)."""
 
 
 class CollectedResults:

@@ -40,13 +40,14 @@ class CommandBus:
         self._closed = False
         self._stop_wanted = False
         self.wanted = Event()
-        """Somebody wants something: look at once what it is."""
+        """Event that is set when there is a request to process."""
         self.ending = Event()
-        """The job has been asked to end."""
+        """Event that is set when the job is asked to end."""
         self.cancelled = Event()
-        """The job has been asked to end at once, or has failed: nothing is tried again."""
+        """Event that is set when the job must end at once, or has failed: no commit is tried
+        again."""
         self.end_reading: Callable[[], None] = lambda: None
-        """Has a running epoch read no more; called, in any thread, with every request."""
+        """Ends the reading of a running epoch. Called with every request, in any thread."""
 
     @property
     def stop_wanted(self) -> bool:

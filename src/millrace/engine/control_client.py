@@ -14,9 +14,10 @@ __all__ = ["ask", "await_end"]
 
 POLL = 0.05
 WORD_AFTER, WORD_PERIOD = 3.0, 10.0
-"""Seconds after which one hears what the job waits for, and after which again."""
+"""Seconds until the client is first told what the job waits for, and seconds between later
+messages."""
 ACCEPT_TIMEOUT = 20.0
-"""Seconds in which a job that is well takes a request."""
+"""Seconds within which a healthy job accepts a request."""
 
 
 def ask(

@@ -31,7 +31,7 @@ __all__ = ["COMMANDS", "CommandResult", "ControlledJob", "execute", "status_fiel
 
 CommandResult = Future[dict[str, Any]]
 MOST_STACKS = 6
-"""Most subtasks in an answer, which has to fit into the mailbox."""
+"""Maximum number of subtasks in an answer, which must fit into the mailbox."""
 STACK_LENGTH = 6_000
 
 
@@ -162,7 +162,7 @@ COMMANDS: dict[str, tuple[Callable[..., CommandResult], dict[str, tuple[type, ..
     "status": (_status, {}),
     "stacks": (_stacks, {}),
 }
-"""Commands that a job accepts, and the arguments of each, all of which must be given."""
+"""Commands that a job accepts, with their arguments, all of which are required."""
 
 
 def execute(job: ControlledJob, command: str, given: Mapping[str, Any]) -> CommandResult:

@@ -34,7 +34,7 @@ __all__ = ["CONTROL", "Mailbox", "MailboxAnswer", "MailboxRequest", "RunNote"]
 
 CONTROL = "control"
 MAX_BYTES = 64 * 1024
-"""No request or answer is longer."""
+"""Limit for the bytes of a request or answer."""
 _NOTE = "run.json"
 _ALIVE = "alive.lock"
 _REQUEST = re.compile(r"request-([0-9a-f]{16})\.json")
@@ -63,7 +63,7 @@ class MailboxRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     run_id: str
-    """The run it is meant for."""
+    """Id of the run that the request is for."""
     command: str
     arguments: dict[str, Any]
 

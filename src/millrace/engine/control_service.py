@@ -23,15 +23,15 @@ __all__ = ["ControlService", "Operable"]
 log = logging.getLogger(__name__)
 
 POLL = 0.2
-"""Seconds between two looks into the mailbox."""
+"""Seconds between two checks of the mailbox."""
 ENDING = ("stop", "cancel")
 WAITING_PERIOD = 1.0
-"""Seconds after which who waits for an answer hears again what the job waits for."""
+"""Seconds between two messages to a waiting client about what the job waits for."""
 STARTED = 5.0
-"""Seconds after which a job has other things to do than to start: what the first savepoint would
-import, a second of work, is imported then."""
+"""Seconds after the start at which the service imports what the first savepoint needs. This
+takes a second of work, which would otherwise delay the start."""
 GRACE = 5.0
-"""Seconds that a job which has ended waits for the answers that it still owes."""
+"""Seconds for which an ended job waits until its last answers are written."""
 
 
 class ControlService:

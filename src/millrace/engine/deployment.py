@@ -41,7 +41,7 @@ class Deployment:
         self.loops = FeedbackCoordinator(graph.loops)
         self.states = StateRegistry()
         self.restoring: set[SubtaskId] = set()
-        """Subtasks whose plan has to have their whole state."""
+        """Subtasks whose plans must contain their complete state."""
         self._leftovers = leftovers
 
     def go_on_from(self, restored: Restored) -> None:

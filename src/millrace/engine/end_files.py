@@ -23,7 +23,7 @@ class EndFiles:
 
     def __init__(self) -> None:
         self._token = secrets.token_hex(8)
-        """Makes the file's name unique."""
+        """Random text that makes the names of the files unique."""
 
     def paths(self, job_dir: str, epoch: int, attempt: int) -> tuple[str, str | None]:
         """Path of the file for an attempt, and the address of the object; None instead of the

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 INFRASTRUCTURE_RETRIES = 5
 """Number of consecutive retries of an epoch lost by Spark before the job fails, or restarts."""
 FIRST_PAUSE_MS = 200
-"""Before an epoch that was lost twice in a row runs again; doubled each time."""
+"""Milliseconds before an epoch runs again that was lost twice in a row; doubled each time."""
 
 
 class EpochRunner:
@@ -60,15 +60,15 @@ class EpochRunner:
         self._history = history
         self._decider = decider
         self.attempt = 0
-        """Number of attempts so far of the next epoch."""
+        """Number of attempts of the next epoch so far."""
         self._lost_in_a_row = 0
         self._lock = Lock()
         self._running: tuple[int, int] | None = None
         """Epoch and attempt that the executor runs at present."""
         self._timed_out: str | None = None
-        """Why the running attempt must end."""
+        """Reason for which the running attempt must end."""
         self._end = EndWish(None)
-        """The wish that the running attempt reads no more."""
+        """Request that ends the reading of the running attempt."""
 
     def fail(self, epoch: int, attempt: int, reason: str) -> None:
         """Make an attempt fail if it is still running. May be called in any thread, and

@@ -27,8 +27,8 @@ class EpochTimer:
         self._keep_warm = keep_warm
         self._wanted = wanted
         self.stands_still = False
-        """Whether epochs are for commits only: they see the time of the last one, and timers that
-        are due are left to the run that goes on from here."""
+        """Whether epochs only make commits. They then have the time of the last normal epoch,
+        and due timers are left to the run that continues."""
         self.started = 0
         """Start of the last epoch (ms since the epoch)."""
         self._ended = clock.now()

@@ -21,7 +21,7 @@ __all__ = ["EpochWatch", "WatchedJob"]
 log = logging.getLogger(__name__)
 
 POLL = 1.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 class WatchedJob(Protocol):

@@ -23,7 +23,7 @@ from millrace.state.checkpoint.files import write_file
 __all__ = ["EXIT_NOTE", "ExitNote", "PendingNote", "read_exit_note"]
 
 EXIT_NOTE = "MILLRACE_EXIT_NOTE"
-"""The environment variable that names the file."""
+"""Environment variable with the path of the file."""
 
 
 @dataclass(frozen=True, slots=True)

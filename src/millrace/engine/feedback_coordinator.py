@@ -18,7 +18,7 @@ class FeedbackCoordinator:
     def __init__(self, nodes: Iterable[LoopNode]) -> None:
         self._nodes = {node.loop: node for node in nodes}
         self._pending: dict[str, int] = {}
-        """Per loop in which something goes round: how many records."""
+        """Number of records in each loop that has records."""
         self._drained: set[str] = set()
 
     @property

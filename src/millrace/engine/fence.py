@@ -22,9 +22,9 @@ from millrace.state.checkpoint.files import StrPath, reading, writing
 __all__ = ["FENCE", "FENCING_TOKEN", "Fence", "own_fence", "own_fencing_token"]
 
 FENCING_TOKEN = "MILLRACE_FENCING_TOKEN"
-"""The environment variable with the token of the leader that has started this process."""
+"""Environment variable with the token of the leader that has started this process."""
 FENCE = "MILLRACE_FENCE"
-"""The environment variable with the directory where that server keeps the fence of the job."""
+"""Environment variable with the directory where that server keeps the fence of the job."""
 RECORD = "fence.json"
 
 

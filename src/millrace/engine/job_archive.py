@@ -23,7 +23,7 @@ __all__ = ["JobArchive"]
 log = logging.getLogger(__name__)
 
 PERIOD = 1.0
-"""Seconds between two looks whether there is something new."""
+"""Seconds between two checks for new details."""
 
 
 class JobArchive(JobObserver):

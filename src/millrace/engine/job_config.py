@@ -16,21 +16,23 @@ class JobConfig:
     """Directory of checkpoints. If None, the job keeps its deltas in a temporary directory
     during its run."""
     checkpoint_interval: int = 1_000
-    """Least time between two checkpoints; 0 for a checkpoint after every epoch."""
+    """Minimum time between two checkpoints; 0 for a checkpoint after every epoch."""
     retained_checkpoints: int = 2
     retention: ExternalizedCheckpointRetention = (
         ExternalizedCheckpointRetention.RETAIN_ON_CANCELLATION
     )
-    """Whether the checkpoints of a job stay after its end, by the way it has ended."""
+    """Whether the checkpoints of a job stay after its end, depending on how the job has ended."""
     tolerable_failed_checkpoints: int = 0
     resume_from: int | None = None
     """Number of the checkpoint from which to resume; None for the newest."""
     resume: bool = False
-    """Go on from the newest checkpoint of this job, if there is one."""
+    """Whether to continue from the newest checkpoint of this job, if there is one."""
     start_from: str | None = None
-    """Path of a savepoint or checkpoint to go on from, unless there is something to resume."""
+    """Path of a savepoint or checkpoint to start from, unless the job resumes from a checkpoint
+    of its own."""
     claim: bool = False
-    """Whether what it starts from becomes the job's own, to be deleted when no longer needed."""
+    """Whether the job claims the snapshot that it starts from, and deletes it when it is no
+    longer needed."""
     allow_non_restored: bool = False
     """Whether state of operators that the job does not have may be left behind."""
     allow_pickle: bool = False
@@ -47,15 +49,15 @@ class JobConfig:
     """Records per split that the first epoch may read."""
     max_records: int = 1_000_000
     min_interval: int = 0
-    """Least time between the starts of two epochs."""
+    """Minimum time between the starts of two epochs."""
     keep_warm: int = 45_000
-    """Longest time between two epochs: Spark ends idle workers after 60 s."""
+    """Maximum time between two epochs: Spark ends idle workers after 60 s."""
     epoch_report_after: int = 60_000
     """Time after which an epoch is logged with the stacks of its subtasks; 0 for never."""
     epoch_timeout: int | None = None
-    """An epoch that takes longer fails."""
+    """Time after which an epoch fails."""
     latency_interval: int = 0
-    """Milliseconds between latency markers; 0: there are none."""
+    """Milliseconds between latency markers; 0 for no markers."""
     batch: bool = False
     program: str = ""
-    """The file of the program; empty: an interactive session."""
+    """File of the program; empty in an interactive session."""

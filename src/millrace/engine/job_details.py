@@ -43,14 +43,14 @@ class BusySubtask(NamedTuple):
     """Subtask of the running epoch that has been running for long."""
 
     operator: str
-    """The name of the operator that it is in."""
+    """Name of the operator that is running."""
     subtask: int
     worker: str
-    """host:pid."""
+    """Process of the worker, as host:pid."""
     seconds: float
-    """Seconds that it had been running at its report."""
+    """Seconds that the subtask had been running at the time of its report."""
     stack: str
-    """Python's, the outermost call first."""
+    """Python stack, the outermost call first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class EpochAttempt:
     since: int
     """Start of this attempt, ms since the epoch of Unix."""
     busy: tuple[BusySubtask, ...] = ()
-    """The subtasks that take long, longest first."""
+    """Subtasks that have been running for long, longest first."""
     done: int | None = None
     """Number of subtasks that have ended; None if no worker has reported."""
     subtasks: int = 0
@@ -73,7 +73,7 @@ class StateSize(NamedTuple):
     """Bytes of a stage's state in a checkpoint."""
 
     written: int
-    """New with this checkpoint."""
+    """Bytes that are new with this checkpoint."""
     full: int
 
 
@@ -82,7 +82,7 @@ class RestoredCheckpoint:
     """Checkpoint from which the run has continued (Flink: ``RestoredCheckpointStats``)."""
 
     number: int | None
-    """Number of the checkpoint; None if it is not one of this job's own."""
+    """Number of the checkpoint; None if it is not one of this job's own checkpoints."""
     epoch: int
     time: int
     """Time of the restore, ms since the epoch of Unix."""
@@ -95,22 +95,22 @@ class CheckpointStats:
     number: int | None
     """Number of the checkpoint; None if it failed."""
     epoch: int
-    """The first epoch that is not part of it."""
+    """First epoch that is not part of the checkpoint."""
     triggered: int
-    """ms since the epoch of Unix."""
+    """Time of the trigger, ms since the epoch of Unix."""
     duration: float
     """Milliseconds until the sinks had committed."""
     failure: str | None = None
     size: int = 0
-    """Bytes of state that it wrote (Flink: ``checkpointed_size``)."""
+    """Bytes of state that the checkpoint wrote (Flink: ``checkpointed_size``)."""
     full_size: int = 0
-    """Bytes of all the state that it names (Flink: ``state_size``)."""
+    """Bytes of all state that the checkpoint refers to (Flink: ``state_size``)."""
     path: str = ""
-    """The directory it is in."""
+    """Directory of the checkpoint."""
     written_ms: float = 0.0
-    """Part of its duration until it was written; the sinks' commits follow."""
+    """Milliseconds until the checkpoint was written; the sinks' commits follow."""
     stages: Mapping[str, StateSize] = field(default_factory=_nothing)
-    """Per uid of a stage."""
+    """Sizes by stage uid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class CheckpointHistory:
     completed: int = 0
     failed: int = 0
     recent: tuple[CheckpointStats, ...] = ()
-    """The last ones, newest first."""
+    """Last checkpoints, newest first."""
     restored: RestoredCheckpoint | None = None
 
 
@@ -129,16 +129,16 @@ class ExceptionEntry:
     """Failure in the history of a job (Flink: ``ExceptionHistoryEntry``)."""
 
     time: int
-    """ms since the epoch of Unix."""
+    """Time of the failure, ms since the epoch of Unix."""
     epoch: int
     cause: str
-    """In a sentence, or a user's traceback."""
+    """Cause as a sentence, or the traceback of the user's code."""
     operator: str | None = None
-    """The name of the operator whose function failed."""
+    """Name of the operator whose function failed."""
     record: str | None = None
-    """``repr`` of the record that it was called with."""
+    """``repr`` of the record with which the function was called."""
     fatal: bool = False
-    """Whether the job ended by it; else it went on."""
+    """Whether the failure ended the job; if not, the job continued."""
 
 
 class RescaleStatus(Enum):
@@ -147,7 +147,7 @@ class RescaleStatus(Enum):
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
     IGNORED = "IGNORED"
-    """The job had that parallelism already, or ended meanwhile."""
+    """The job already had the parallelism, or ended meanwhile."""
 
 
 class StageRescale(NamedTuple):
@@ -165,25 +165,25 @@ class RescaleStats:
     id: str
     """32 hexadecimal digits."""
     number: int
-    """From 1, counted per run."""
+    """Number of the rescaling in its run, from 1."""
     parallelism: int
-    """That was asked for."""
+    """Requested parallelism."""
     begun: int
-    """ms since the epoch of Unix."""
+    """Time of the request, ms since the epoch of Unix."""
     stages: Mapping[str, StageRescale]
-    """Per uid; chains, and with them stages, may differ with the parallelism."""
+    """Changes by stage uid. Chains, and therefore stages, may depend on the parallelism."""
     ended: int | None = None
     status: RescaleStatus | None = None
     """Outcome; None while the rescaling is running."""
     failure: str | None = None
-    """Why it is not COMPLETED, if it was refused or failed."""
+    """Reason for which the rescaling was refused or failed."""
 
 
 class LatencyDetails(NamedTuple):
     """Latencies of the last markers from a source to a subtask, in ms (Flink: ``LatencyStats``)."""
 
     source: str
-    """Uid of the stage that the markers come from."""
+    """Uid of the stage that emits the markers."""
     stage: str
     subtask: int
     number: int
@@ -201,7 +201,7 @@ class OperatorDetails(NamedTuple):
     """Details of one operator of a subtask."""
 
     records_in: int
-    """Since the run began, or the job was last rescaled."""
+    """Records since the beginning of the run or the last rescaling."""
     records_out: int
     watermark: int | None
     """Watermark of the operator, ms since the epoch; None if it has none yet, or its input has
@@ -215,34 +215,34 @@ class SubtaskDetails(NamedTuple):
     """
 
     records_in: int
-    """In the newest epoch."""
+    """Records in the newest epoch."""
     records_out: int
     watermark: int | None
     """Watermark of the subtask, ms since the epoch; None if it has none, or is idle."""
     worker: str
-    """host:pid."""
+    """Process of the worker, as host:pid."""
     seconds: float = 0.0
-    """Seconds that it took for the newest epoch."""
+    """Seconds that the subtask took for the newest epoch."""
     total_in: int = 0
-    """Records since the run began, or the job was last rescaled."""
+    """Records since the beginning of the run or the last rescaling."""
     total_out: int = 0
     bytes_in: int = 0
-    """Likewise; what a source reads is not counted."""
+    """Bytes in the same time, without the data that a source reads."""
     bytes_out: int = 0
     records_in_per_second: float = 0.0
     records_out_per_second: float = 0.0
     bytes_in_per_second: float = 0.0
     bytes_out_per_second: float = 0.0
     busy_ms_per_second: float = 0.0
-    """The time that it worked (Flink: ``busyTimeMsPerSecond``)."""
+    """Milliseconds per second in which the subtask worked (Flink: ``busyTimeMsPerSecond``)."""
     back_pressured_ms_per_second: float = 0.0
-    """The time that it waited for Spark to take what it gave."""
+    """Milliseconds per second in which the subtask waited until Spark took its output."""
     state_bytes: int = 0
-    """Bytes of its state in checkpoints."""
+    """Bytes of the subtask's state in checkpoints."""
     state: str = "current"
     """Origin of its state: current, replayed, restored or new."""
     operators: tuple[OperatorDetails, ...] = ()
-    """In the order of the chain."""
+    """Operators in the order of the chain."""
 
     @property
     def idle_ms_per_second(self) -> float:
@@ -268,12 +268,12 @@ class StageDetails:
     uid: str
     name: str
     operators: Mapping[str, str]
-    """uid -> name, in the order of the chain."""
+    """Names of the operators by uid, in the order of the chain."""
     records_in: int = 0
-    """In this run."""
+    """Records in this run."""
     records_out: int = 0
     watermark: int | None = None
-    """The lowest of its subtasks."""
+    """Lowest watermark of the subtasks."""
     subtasks: tuple[SubtaskDetails, ...] = ()
     records_in_per_second: float = 0.0
     """Records per second into all subtasks, in the last ten seconds."""
@@ -298,7 +298,7 @@ class StageDetails:
 
 
 IDLE_AFTER = 2_000
-"""Milliseconds without a record after which a job is shown at rest."""
+"""Milliseconds without a record after which a job is shown as idle."""
 
 
 @dataclass(frozen=True)
@@ -310,27 +310,28 @@ class JobDetails:
     since: Mapping[JobStatus, int] = field(default_factory=_nothing)
     """Time of the last entry into each state, ms since the epoch of Unix."""
     epoch: int = 0
-    """The newest that was accepted."""
+    """Number of the newest accepted epoch."""
     epochs: int = 0
-    """Accepted in this run."""
+    """Number of epochs accepted in this run."""
     running: EpochAttempt | None = None
-    """The epoch that is under way."""
+    """The running epoch."""
     waits_for: str = ""
-    """Cause, besides its epoch, for which the job waits, as shown to clients that wait for the
-    job."""
+    """What the job waits for besides its epoch, as shown to waiting clients; empty if it does
+    not wait."""
     checkpoint: int | None = None
     """Number of the newest checkpoint."""
     checkpoints: CheckpointHistory = field(default_factory=CheckpointHistory)
     records: int = 0
-    """Read from sources in this run."""
+    """Records read from sources in this run."""
     records_per_second: float = 0.0
-    """Read from sources, over the last ten seconds (`millrace.engine.rates`): what every page and
-    command shows as a job's throughput."""
+    """Records read from sources per second, in the last ten seconds (`millrace.engine.rates`).
+    All pages and commands show this number as the job's throughput."""
     last_read: int = 0
-    """Time at which an epoch that had read something was last accepted, ms since the epoch of
-    Unix; 0 if there was none."""
+    """Time at which an epoch that read records was last accepted, ms since the epoch of Unix; 0
+    if there was no such epoch."""
     watermark: int | None = None
-    """The lowest of all stages that have one, ms since the epoch; None before the first."""
+    """Lowest watermark of all stages that have one, ms since the epoch; None if no stage has
+    one."""
     epoch_ms: float = 0.0
     """Duration of the last epoch."""
     epoch_accepted: int = 0
@@ -340,17 +341,17 @@ class JobDetails:
     state_bytes: int = 0
     """Bytes of all state in checkpoints."""
     rescales: tuple[RescaleStats, ...] = ()
-    """The last ones of this run, newest first."""
+    """Last rescalings of this run, newest first."""
     restarts: int = 0
     refused: int = 0
     """Epochs that had to run again because their answers did not fit together."""
     exceptions: tuple[ExceptionEntry, ...] = ()
-    """The last ones, newest first."""
+    """Last exceptions, newest first."""
     cached: Mapping[str, int] = field(default_factory=_nothing)
     """Numbers of subtasks by the origin of their state: current, replayed, restored, new."""
     stages: tuple[StageDetails, ...] = ()
     metrics: Mapping[str, Mapping[int, Mapping[str, Any]]] = field(default_factory=_nothing)
-    """The functions' own metrics: per operator uid and subtask; -1 is the driver."""
+    """Metrics of user functions, by operator uid and subtask; subtask -1 is the driver."""
     latencies: tuple[LatencyDetails, ...] = ()
     """Latencies of the last markers, if there are any (``metrics.latency.interval``)."""
     described: Mapping[str, Mapping[str, MetricDescription]] = field(default_factory=_nothing)

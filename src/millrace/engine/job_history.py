@@ -33,7 +33,7 @@ from millrace.runtime.program import Program, Stage
 __all__ = ["JobHistory"]
 
 DRIVER = -1
-"""Stands for the driver among the subtasks that report metrics."""
+"""Number that stands for the driver among the subtasks that report metrics."""
 REMEMBERED_CHECKPOINTS = 10
 """Number of checkpoints kept, as in Flink's ``web.checkpoints.history``."""
 REMEMBERED_EXCEPTIONS = 16
@@ -75,7 +75,7 @@ class JobHistory:
         self._cached: dict[str, int] = {}
         self._metrics: dict[str, dict[int, dict[str, Any]]] = {}
         self._counted: set[tuple[str, str]] = set()
-        """(operator uid, name) of the metrics that count."""
+        """Metrics that are counters, as (operator uid, name)."""
         self._described: dict[str, dict[str, MetricDescription]] = {}
         self._accumulators: dict[str, Accumulator[Any, Any]] = {}
         self._stages: dict[int, StageDetails] = {}

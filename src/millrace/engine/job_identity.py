@@ -7,7 +7,7 @@ import re
 import uuid
 
 RAN_BEFORE = "MILLRACE_RAN_BEFORE"
-"""The environment variable with which a job server says that it has started this job before."""
+"""Environment variable by which a job server says that it has started this job before."""
 
 
 def job_id_of(name: str) -> str:

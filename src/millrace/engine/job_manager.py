@@ -87,7 +87,7 @@ class JobManager:
         self.result: CompletableFuture[JobExecutionResult] = CompletableFuture()
         """Result of the job; it raises the error that made the job fail."""
         self.final_savepoint: str | None = None
-        """The savepoint that the job has ended with."""
+        """Path of the savepoint with which the job has ended."""
         self._executor = executor
         self._config = config
         self._clock = clock
@@ -98,15 +98,15 @@ class JobManager:
         self._interrupted = False
         """Whether the job ends because the program is interrupted."""
         self._thread = 0
-        """That the job runs in."""
+        """Id of the thread in which the job runs."""
         self._epoch = 0
-        """The next to run."""
+        """Next epoch to run."""
         self._input_ended = False
         self._run_end = RunEnd()
         self._stopping = False
-        """Nothing more is read: once all is committed, the job ends with a savepoint."""
+        """Whether the job reads no more, and ends with a savepoint when everything is committed."""
         self._completed: int | None = None
-        """The checkpoint of which the subtasks have not heard yet."""
+        """Completed checkpoint about which the subtasks have not been told yet."""
         self._committed = CommittedCheckpoints(checkpoints, self._observers)
         self._results = CollectedResults(results)
         self._sweeper = SinkSweeper()

@@ -38,25 +38,26 @@ class JobRecord(msgspec.Struct, frozen=True, kw_only=True):
     job_id: str
     run_id: str
     program: str
-    """The file of the program; empty: an interactive session."""
+    """File of the program; empty in an interactive session."""
     host: str
     pid: int
     since: int
     status: str
-    """The name of its `JobStatus`; RUNNING, unless it has ended."""
+    """Name of the run's `JobStatus`: RUNNING until the run has ended."""
     ended: int | None = None
     error: str = ""
-    """Why it failed."""
+    """Error that made the job fail."""
     operator: str = ""
-    """Whose function failed."""
+    """Name of the operator whose function failed."""
     lost: bool = False
-    """Whether it failed because what it ran in has ended: another process can go on."""
+    """Whether the job failed because the application in which it ran has ended, so that another
+    process can continue."""
     checkpoints: str = ""
-    """Directory of its checkpoints, which may be in an object store; empty if it is the
+    """Directory of the job's checkpoints, which may be in an object store; empty if it is the
     directory of this record."""
     input_ended: bool | None = None
-    """Whether its last checkpoint contains all its input; None while it runs, or if it completed
-    no checkpoint."""
+    """Whether the last checkpoint contains all input of the run; None while the run goes on, or
+    if it completed no checkpoint."""
 
 
 class RecordedRun(JobObserver):

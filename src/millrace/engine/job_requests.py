@@ -35,7 +35,7 @@ class After(Enum):
     GO_ON = "GO_ON"
     STOP = "STOP"
     DRAIN = "DRAIN"
-    """Stop, and before the savepoint end all input: timers fire and windows close."""
+    """Stop, but end all input before the savepoint: timers fire and windows close."""
     CANCEL = "CANCEL"
 
 

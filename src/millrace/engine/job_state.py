@@ -23,7 +23,7 @@ class StateRule:
     """Successors of a job's state, and the requests that the job accepts in it."""
 
     followed_by: frozenset[JobStatus]
-    """Empty: the state is final."""
+    """States that may follow; empty for a final state."""
     accepts: frozenset[RequestKind]
     says: str
     """Activity of the job in this state, for the message to requests that it refuses."""
@@ -65,8 +65,8 @@ STATES: Mapping[JobStatus, StateRule] = MappingProxyType(
         JobStatus.SUSPENDED: _rule("has ended: it was stopped to be resumed", _ENDS),
     }
 )  # fmt: skip
-"""All states that a job can be in. Flink's RECONCILING is none of them: a job whose driver died is
-another run of the same job."""
+"""All states of a job. Flink's RECONCILING is not among them, because a job whose driver has
+died continues as another run."""
 
 
 class JobStateMachine:

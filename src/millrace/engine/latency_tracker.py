@@ -40,7 +40,7 @@ class LatencyTracker:
             stage.id: _reached(program, stage.id) for stage in program.stages if not stage.inputs
         }
         self._seen: dict[tuple[int, int, int], deque[float]] = {}
-        """Per source stage, stage and subtask."""
+        """Latencies by source stage, stage and subtask."""
         self.details: tuple[LatencyDetails, ...] = ()
 
     def accepted(self, acks: Sequence[Ack], now: int) -> None:

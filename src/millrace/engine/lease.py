@@ -48,9 +48,10 @@ LOCK = "lease.lock"
 RECORD = "lease.json"
 COMMIT_LOCK = "commit.lock"
 LIFETIME = 60_000
-"""Milliseconds that a record holds where there are no locks; it is renewed three times as often."""
+"""Milliseconds for which a lease is valid in file systems without locks; it is renewed three
+times in this time."""
 REMEMBERED = 100
-"""Former runs that are remembered."""
+"""Number of former runs that the record keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,14 @@ class Owner:
     since: int
     """Milliseconds since the epoch of Unix."""
     former: tuple[str, ...] = ()
-    """The runs before it, oldest first, as far as they are remembered."""
+    """Runs that had the lease before, oldest first, as far as the record keeps them."""
     until: int = field(default=0, compare=False)
     """End of the lease unless it is renewed (ms since the epoch of Unix); 0 if it ends with its
     lock."""
     space: str = ""
     """Space in which the process id is unique (see `process_space`)."""
     fencing: int = 0
-    """The fencing token of the server that started it; 0: none did."""
+    """Fencing token of the server that started the run; 0 if no server started it."""
 
     def __str__(self) -> str:
         return f"run {self.run_id} on host {self.host}, process {self.pid}"

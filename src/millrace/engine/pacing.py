@@ -55,9 +55,10 @@ class Pacer:
         """Records read and duration of each of the last epochs, since one was so short that its
         fixed cost does not matter."""
         self._fixed = 0.0
-        """Milliseconds of an epoch that reads nothing, as far as that is known."""
+        """Milliseconds of an epoch that reads nothing, as far as it is known."""
         self._proven = 0
-        """Most records that an epoch has read in time since the last one that was too slow."""
+        """Maximum number of records that an epoch has read in time since the last epoch that was
+        too slow."""
 
     def accept(self, acks: Sequence[Ack], program: Program, epoch_ms: float) -> None:
         """Learn from an accepted epoch; the start of workers does not count."""

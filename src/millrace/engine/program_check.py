@@ -17,7 +17,7 @@ from millrace.state.checkpoint.manifest import Manifest
 __all__ = ["require_same_program"]
 
 _STRUCTURAL = re.compile(r"[0-9a-f]{16}(-feedback)?")
-"""Uids that no user has given (see `millrace.plan.uids`)."""
+"""Form of uids that the user has not chosen (see `millrace.plan.uids`)."""
 
 
 def require_same_program(manifest: Manifest, program: str, uids: Iterable[str], path: str) -> None:

@@ -28,11 +28,11 @@ __all__ = ["NotLoadedError", "QueryableView", "Reading"]
 log = logging.getLogger(__name__)
 
 LONGEST_END = 1.0
-"""Seconds for which the end of a job waits for the view."""
+"""Maximum seconds for which the end of a job waits for the view."""
 KeyText = Callable[[Any], str | None]
 
 EXAMPLES = 16
-"""Keys of different types that are remembered per state."""
+"""Maximum number of example keys per state."""
 
 
 class NotLoadedError(StateError):
@@ -47,7 +47,7 @@ class Reading:
     timestamp: int
     """Time at which the checkpoint was made, ms since the epoch."""
     found: list[tuple[Any, Any]]
-    """Per key asked for: the key and its value, `MISSING` for both if there is none."""
+    """Key and value for each requested key; `MISSING` for both if there is none."""
 
 
 @dataclass

@@ -12,9 +12,9 @@ from typing import NamedTuple
 __all__ = ["Rates", "SubtaskTotals"]
 
 WINDOW = 10.0
-"""Seconds that are looked back over."""
+"""Seconds over which the rates are computed."""
 _SPACING = 1.0
-"""Seconds between two sums that are remembered."""
+"""Seconds between two remembered sums."""
 
 SubtaskId = tuple[int, int]
 """(stage, subtask)."""

@@ -37,7 +37,7 @@ class RequestHandler:
         self._rescaling = rescaling
         self._serving: QueuedRequest | None = None
         self.savepoint: AsyncSavepointWriter | None = None
-        """The last that was asked for."""
+        """Writer of the last requested savepoint."""
 
     @property
     def serving(self) -> QueuedRequest | None:

@@ -30,7 +30,7 @@ class RescaleHistory:
         self._now = now
         self._begun = 0
         self._stats: dict[str, RescaleStats] = {}
-        """The last ones, the oldest first."""
+        """Last rescalings, oldest first."""
 
     @property
     def recent(self) -> tuple[RescaleStats, ...]:

@@ -15,7 +15,8 @@ from millrace.runtime.epoch import Ack
 from millrace.state.state_delta import FileRef
 
 Replan = Callable[[int], JobGraph]
-"""Builds the job's graph again, with another parallelism of what has none of its own."""
+"""Builds the job's graph again, with another parallelism for all operators without a parallelism
+of their own."""
 
 
 class Rescaling:
@@ -42,7 +43,7 @@ class Rescaling:
         """Request that is being prepared."""
         self._prepared: CompletableFuture[None] = CompletableFuture.completed(None)
         self.graph: JobGraph | None = None
-        """The graph of the last change that was prepared."""
+        """Graph of the last rescaling that was prepared."""
 
     def prepare(self, request: RescaleRequest, now: JobGraph) -> None:
         """Make the new graph and start the workers that it needs. An invalid request is refused

@@ -17,9 +17,10 @@ class RunEnd:
 
     def __init__(self) -> None:
         self.begun = False
-        """All has been read: the epochs from now on read nothing, and wait for requests."""
+        """Whether all input has been read. From then on, epochs read nothing, and wait for
+        requests in flight."""
         self.reached = False
-        """And nothing is left to be done; what has to be committed may still be."""
+        """Whether no records are left in loops either. Only commits may still be outstanding."""
 
     def begin(self, deployment: Deployment) -> None:
         """Called before an epoch is planned."""

@@ -11,7 +11,7 @@ from millrace.runtime.watchdog import FIRST, SubtaskReport, reports_in
 __all__ = ["describe_epoch", "is_long", "observed", "stacks_text"]
 
 _NAMED = 3
-"""Operators that are named in a line."""
+"""Maximum number of operators named in a line."""
 
 
 def is_long(running: EpochAttempt, now: int) -> bool:

@@ -57,10 +57,10 @@ class AsyncSavepointWriter:
         self._key_types = key_types
         self._finished = finished
         self.busy = True
-        """Whether it has yet to end."""
+        """Whether the savepoint has not ended yet."""
         self.started = False
         self.failed = False
-        """Whether it has ended without a savepoint."""
+        """Whether the writer has ended without a savepoint."""
         self._thread = Thread(target=self._run, name="savepoint-writer", daemon=True)
 
     @property

@@ -14,13 +14,14 @@ from millrace.state.serialization.payload import decode
 __all__ = ["FIRST_BACKOFF", "BackgroundCommits", "DriverCommits", "Pause", "backoff", "too_often"]
 
 Pause = Callable[[float], object]
-"""Waits for the given number of seconds. It returns True, at once, when the job is being
-cancelled: then the commit is not tried again."""
+"""Waits for the given number of seconds. If the job is being cancelled, it returns True at once,
+and the commit is not tried again."""
 
 FIRST_BACKOFF = 0.1
 MAX_BACKOFF = 10.0
 MOST_BEHIND = 20
-"""Commits that may wait in the background: what they hold is in memory and in every checkpoint."""
+"""Maximum number of commits that wait in the background. Their committables are kept in memory
+and in every checkpoint."""
 MOST_BYTES = 64 << 20
 """Limit for the total bytes of waiting commits, unless there is only one."""
 

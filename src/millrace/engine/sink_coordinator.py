@@ -16,7 +16,7 @@ from millrace.runtime.epoch import Ack, CommitPlan
 from millrace.runtime.metrics import MetricRegistry, RegisteredGroup
 
 Pending = dict[str, list[bytes]]
-"""Per sink uid: encoded committables."""
+"""Encoded committables by sink uid."""
 Sweep = Callable[[], None]
 
 
@@ -35,14 +35,14 @@ class SinkCoordinator:
         self._background = BackgroundCommits()
         self._in_background: set[str] = set()
         self._stages: dict[int, list[str]] = {}
-        """Per stage: its sinks that commit in their subtasks."""
+        """Sinks that commit in their subtasks, by stage."""
         self._sweepable: dict[str, tuple[SupportsOrphanSweep, int]] = {}
-        """Per sink uid, with its parallelism."""
+        """Sinks that can sweep and their parallelism, by sink uid."""
         self._work_files: dict[str, dict[int, tuple[str, ...]]] = {}
-        """Per sink uid and subtask that has reported: what is in use."""
+        """Files in use, by sink uid and by subtask, for subtasks that have reported."""
         self._pending: Pending = {}
         self._owing = False
-        """Whether a durable checkpoint names what the driver has not committed."""
+        """Whether a durable checkpoint names committables that the driver has not committed."""
         for node in nodes:
             self._add(node, retries)
 

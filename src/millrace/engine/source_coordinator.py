@@ -25,7 +25,7 @@ class _Assigned:
     subtask: int
     position: Any = None
     end: Any = None
-    """The position at which the run ends."""
+    """Position at which the run ends."""
     started: bool = False
     at_end: bool = False
     watermark: int | None = MIN_WATERMARK
@@ -56,7 +56,7 @@ class SourceCoordinator:
         self._enumerating = False
         self._assigned: dict[str, _Assigned] = {}
         self._waiting: OrderedDict[str, AssignedSplit] = OrderedDict()
-        """Splits that no subtask has been given yet, by id."""
+        """Splits that have not been assigned to a subtask yet, by id."""
         self._events: list[tuple[int, SourceEvent]] = []
         self._sent = 0
         """Number of the events in the plans of the running epoch."""

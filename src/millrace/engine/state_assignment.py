@@ -27,7 +27,7 @@ SubtaskId = tuple[int, int]
 """(stage, subtask)."""
 DeltasOf = Mapping[SubtaskKey, list[StateDelta]]
 Parts = Mapping[SubtaskKey, tuple[StateDelta, ...]]
-"""Per former subtask, the part of each new one."""
+"""Parts of the state that each former subtask made, one per new subtask, by former subtask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class StateAssignment:
     """State handles with which each subtask of a job starts."""
 
     unchanged: dict[SubtaskId, tuple[str, list[StateDelta]]] = field(default_factory=dict)
-    """Subtasks of stages that have not changed: the version and deltas of their own."""
+    """Version and deltas of each subtask of an unchanged stage."""
     redistributed: dict[SubtaskId, tuple[str, RestoreAssignment]] = field(default_factory=dict)
-    """All others: the name of the version that they restore, and from which handles."""
+    """For each other subtask: the version that it restores, and the handles to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class Origin:
     manifest: Manifest
     deltas: DeltasOf
     directory: str | None = None
-    """Directory of its files, if that is not the job's own directory."""
+    """Directory of the snapshot's files; None if it is the job's own directory."""
     forked: bool = False
-    """Whether it stays the other job's (claim mode ``NO_CLAIM``)."""
+    """Whether the snapshot continues to belong to the other job (claim mode ``NO_CLAIM``)."""
     allow_non_restored: bool = False
-    """Whether state of operators that the job does not have is left behind."""
+    """Whether state of operators that the job does not have may be left out."""
     committed: bool = False
-    """Whether nothing of it is left for the sinks to commit."""
+    """Whether the sinks have committed all committables of the snapshot."""
     parts: Parts = field(default_factory=dict)
-    """The state of those subtasks that have divided it themselves (see `state.division`)."""
+    """State of the subtasks that have divided it themselves (see `state.division`)."""
 
     @property
     def name(self) -> str:

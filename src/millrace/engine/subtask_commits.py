@@ -17,7 +17,7 @@ __all__ = ["SubtaskCommits"]
 @dataclass(slots=True)
 class _Outstanding:
     checkpoint: int
-    """The one that names it."""
+    """Checkpoint that names the committable."""
     committable: bytes
     retries: int = 0
     due: int = 0
@@ -37,7 +37,7 @@ class SubtaskCommits:
         self._name = name
         self._retries = retries
         self._outstanding: list[list[_Outstanding]] = [[] for _ in range(parallelism)]
-        """Per subtask."""
+        """Committables by subtask."""
 
     def add(self, committables: list[bytes], checkpoint: int) -> None:
         """Add the committables of a durable checkpoint. If the subtask that wrote one no longer

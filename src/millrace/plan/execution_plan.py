@@ -13,7 +13,7 @@ from millrace.runtime.program import Exchange
 _TYPES = {Role.SOURCE: "Source: ", Role.SINK: "Sink: ", Role.COLLECT: "Sink: "}
 _PACTS = {Role.SOURCE: "Data Source", Role.SINK: "Data Sink", Role.COLLECT: "Data Sink"}
 _STRATEGIES = {Exchange.KEYED: "HASH"}
-"""Where Flink has another name for an exchange."""
+"""Flink's names of exchanges that have another name here."""
 
 
 def execution_plan(graph: JobGraph, ordered: Sequence[Transformation]) -> dict[str, Any]:

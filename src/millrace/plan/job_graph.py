@@ -44,9 +44,9 @@ class LoopNode:
     stage: int
     parallelism: int
     body: frozenset[int]
-    """All stages that something in the loop passes through."""
+    """All stages that records of the loop pass through."""
     feeders: frozenset[int] = frozenset()
-    """Stages outside that send something into the body, to its beginning or elsewhere."""
+    """Stages outside the loop that send records into its body."""
 
 
 @dataclass(frozen=True)
@@ -57,5 +57,5 @@ class JobGraph:
     sources: tuple[SourceNode, ...]
     sinks: tuple[SinkNode, ...]
     uid_of: Mapping[Transformation, str]
-    """Per transformation, the uid of its operator."""
+    """Uids of the operators, by transformation."""
     loops: tuple[LoopNode, ...] = ()

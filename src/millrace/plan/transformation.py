@@ -65,21 +65,22 @@ class Transformation:
     inputs: tuple[Input, ...]
     parallelism: int
     fixed_parallelism: bool = False
-    """Whether it was given by the program rather than the job's default."""
+    """Whether the program chose the parallelism, rather than the job's default."""
     uid: str | None = None
     chaining: bool = True
     starts_chain: bool = False
     max_parallelism: int | None = None
-    """None: the job's."""
+    """Maximum parallelism; None for the job's default."""
     source: Source[Any] | None = None
     alignment: WatermarkAlignment | None = None
-    """Of a source."""
+    """Watermark alignment of a source."""
     sink: Sink[Any] | None = None
     functions: tuple[Any, ...] = field(default=())
-    """The user's functions in it, to name what cannot be pickled."""
+    """The user's functions in the operator, for errors that name a function that cannot be
+    pickled."""
     description: str = ""
     slot_sharing_group: str | None = None
     output_type: TypeInformation[Any] | None = None
-    """As the program declared it."""
+    """Type of the results, as declared by the program."""
     loop: str | None = None
-    """The loop that it begins or (FEEDBACK) ends."""
+    """Loop that the transformation begins or (FEEDBACK) ends."""
