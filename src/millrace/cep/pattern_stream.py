@@ -198,8 +198,8 @@ class PatternStream(Generic[T]):
         """A stream with one record per match.
 
         Args:
-            pattern_select_function: of the match.
-            output_type: of the records.
+            pattern_select_function: function of a match.
+            output_type: type of the records.
             timed_out_tag: the side output for partial matches that time ended.
             timeout_function: makes its records, of the partial match and the time (ms since the
                 epoch) when it was over.

@@ -53,12 +53,12 @@ class Job:
 
     directory: Path
     run: RunNote | None
-    """The process that runs it; None: it is not running."""
+    """The process that runs the job; None if the job is not running."""
     newest: Manifest | None
     """The manifest of its newest complete checkpoint; None: there is none in its directory that can
     be read."""
     record: JobRecord | None = None
-    """The record of its last run; None: there is none that can be read."""
+    """The record of the last run; None if it is missing or unreadable."""
     unknown_reason: str = ""
     """Why it cannot be determined whether it is running; empty: it can."""
 

@@ -39,7 +39,7 @@ def server_address(
 
     Args:
         given: a URL, or the directory of a server on this machine.
-        own_directory: of the user's server, if there is one.
+        own_directory: directory of the user's own server, if it exists.
 
     Raises:
         MillraceError: it is neither, or a token cannot be read.
@@ -84,8 +84,8 @@ class ServerClient:
     """A connection to a job server; follows the leader if there are several.
 
     Args:
-        address: of the server, with the token.
-        ca_file: certificates to trust, as PEM; None: those of this machine.
+        address: address of the server, with the token.
+        ca_file: file of trusted certificates (PEM); None to use those of this machine.
 
     Raises:
         MillraceError: the extra ``server`` is not installed, or the certificates cannot be read.

@@ -24,7 +24,7 @@ class Report:
     """Report of ``savepoint show``: the operators and states of a snapshot.
 
     Args:
-        reader: of the snapshot.
+        reader: reader of the snapshot.
         internal: whether to name the states that operators keep for themselves.
         count: whether to read the states and count their entries.
     """

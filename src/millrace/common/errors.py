@@ -81,9 +81,9 @@ class UnsupportedFileSystemSchemeError(MillraceError):
     """A URI belongs to a file system that is not supported. Flink's class of the same name.
 
     Args:
-        uri: as it was given.
+        uri: the URI as given.
         scheme: the part before the first colon.
-        host: of a ``file:`` URI that names another machine.
+        host: host of a ``file:`` URI that names another machine.
         missing: the package that its file system needs and that is not installed.
     """
 

@@ -28,8 +28,8 @@ class DataFileReader(SplitReader[Any]):
     that the file does not have is null.
 
     Args:
-        location: of the file.
-        schema: of the table.
+        location: path or URI of the file.
+        schema: schema of the table.
         position: rows to pass over.
         constants: values of columns that are the same in the whole file, as texts.
     """

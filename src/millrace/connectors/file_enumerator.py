@@ -45,7 +45,7 @@ class FileEnumerator(SplitEnumerator):
     that are still to be archived or deleted.
 
     Args:
-        discovery_interval: ms between two looks; None: only one.
+        discovery_interval: ms between two looks; None for a single look.
         cleaner: archives or deletes files that have been read.
     """
 

@@ -14,7 +14,7 @@ class FileOrigin(NamedTuple):
     """File of a record and its position in the file, as in Spark's ``_metadata``.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         offset: behind the record before: a byte of the (decompressed) file, a row of the split of a
             Parquet file.
         size: bytes of the file when it was found.

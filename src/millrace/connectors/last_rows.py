@@ -63,7 +63,7 @@ def require_equals(data: pyarrow.RecordBatch, names: Sequence[str], role: str, t
     """Refuse NaN in columns that identify rows: NaN does not even equal itself.
 
     Args:
-        role: of these columns in the table, for the message.
+        role: role of these columns in the table, for the message.
 
     Raises:
         SerializationError: there is one.

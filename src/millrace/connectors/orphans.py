@@ -38,7 +38,7 @@ def sweep_orphans(
     """Delete unreferenced chunks and pending parts below a sink's path.
 
     Args:
-        base_path: of the file sink.
+        base_path: base path of the file sink.
         older_than_ms: leave files that were written to within this time: their attempt may run.
         keep: paths in use by any checkpoint that may be restored (`work_files_in_use`).
         now: ms since the epoch; None asks the clock.

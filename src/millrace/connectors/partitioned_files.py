@@ -25,7 +25,7 @@ class WrittenFile:
     """A durable data file that no table contains yet."""
 
     path: str
-    """Below the directory of the table's data."""
+    """Path of the file below the directory of the table's data."""
     size: int
     """Bytes."""
     rows: int

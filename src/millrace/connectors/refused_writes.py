@@ -20,7 +20,7 @@ class RefusedWrites:
     The metric is ``numRecordsSendErrors`` (Flink's FLIP-33).
 
     Args:
-        kind: of the error by which the job fails.
+        kind: class of the error with which the job fails.
     """
 
     def __init__(

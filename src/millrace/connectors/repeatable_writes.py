@@ -15,7 +15,7 @@ def require_repeatable(guarantee: Any, system: str, instead: str) -> None:
     completed writes.
 
     Args:
-        system: that has no transactions.
+        system: name of the system without transactions.
         instead: what makes each result be there once.
 
     Raises:

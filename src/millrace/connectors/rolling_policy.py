@@ -62,9 +62,9 @@ class RollingPolicy(ABC):
         """Policy that ends a part when it is large, old or idle.
 
         Args:
-            part_size: in bytes; the last batch may exceed it.
-            rollover_interval: since the first write; whole numbers are ms.
-            inactivity_interval: since the last write; whole numbers are ms.
+            part_size: maximum size in bytes, which the last batch may exceed.
+            rollover_interval: maximum time since the first write; a number is in ms.
+            inactivity_interval: maximum time since the last write; a number is in ms.
 
         Raises:
             JobDefinitionError: one of them is not positive.

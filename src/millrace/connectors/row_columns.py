@@ -23,7 +23,7 @@ def as_columns(
     """Rows as Arrow columns.
 
     Args:
-        kind: of the source's errors.
+        kind: class of the source's errors.
 
     Raises:
         ConnectorError: of this kind; a value is not of its column's type.

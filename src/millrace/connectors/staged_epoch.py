@@ -25,10 +25,10 @@ class StagedEpoch(NamedTuple):
     """Output of one subtask in one epoch: a committable.
 
     Attributes:
-        run_id: of the run that wrote it.
-        epoch: of that run.
+        run_id: id of the run that wrote the output.
+        epoch: number of the epoch in this run.
         size: size of the packed content in bytes.
-        packed: in MessagePack, compressed.
+        packed: the content in MessagePack, compressed.
     """
 
     run_id: str

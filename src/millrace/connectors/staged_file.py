@@ -21,7 +21,7 @@ class StagedFile:
 
     Args:
         location: where; on a disk, missing directories are made.
-        factory: of the writer, which knows the columns.
+        factory: factory of the writer, which knows the columns.
         private: only this user can read it, where a file system knows users.
     """
 

@@ -23,7 +23,7 @@ class TableWriter(SinkWriter[Any]):
 
     Args:
         table: its name, for messages.
-        directory: of its data.
+        directory: directory of the table's data.
         schema: its columns.
         partition_by: those that it is partitioned by.
         keys: those that identify a row: files wait below the job's checkpoints, with the kinds of

@@ -38,8 +38,8 @@ def check_host_name(
     """Check that executors on other machines can reach the driver.
 
     Args:
-        name: of this machine.
-        driver_host: what ``spark.driver.host`` or ``SPARK_LOCAL_IP`` says; None: nothing.
+        name: host name of this machine.
+        driver_host: value of ``spark.driver.host`` or ``SPARK_LOCAL_IP``; None if neither is set.
     """
     wanted = driver_host or name
     found = resolve(wanted)

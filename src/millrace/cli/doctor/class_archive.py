@@ -13,8 +13,8 @@ def check_class_archive(options: str, environment: Mapping[str, str]) -> Diagnos
     """Judge the options of the JVM.
 
     Args:
-        options: as `archive_options` gives them.
-        environment: of this process.
+        options: result of `archive_options`.
+        environment: environment of this process.
     """
     if "SharedArchiveFile=" in options:
         return ok(CHECK, "used")

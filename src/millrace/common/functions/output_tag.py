@@ -21,7 +21,7 @@ class OutputTag(Generic[T]):
 
     Args:
         tag_id: the name.
-        type_info: type of its records; None: anything that can be pickled.
+        type_info: type of the records; None for anything that can be pickled.
 
     Raises:
         JobDefinitionError: the id is empty or not a string.

@@ -129,7 +129,7 @@ class Condition:
     parts: tuple[Condition, ...] = ()
     """Parts of a combined condition."""
     word: str = ""
-    """How the parts are combined: "and" or "or"."""
+    """The word that combines the parts: "and" or "or"."""
 
     def with_context(self) -> Callable[[Any, Any], Any]:
         """The condition as a callable of event and context, even if it needs only the event."""

@@ -52,7 +52,7 @@ class CommitRequest(Generic[T]):
     def __init__(self, committable: T, number_of_retries: int = 0) -> None:
         self.committable = committable
         self.number_of_retries = number_of_retries
-        """How often it was tried before in this run."""
+        """Number of earlier attempts in this run."""
         self.state = CommitState.RECEIVED
         self.error: BaseException | None = None
 

@@ -31,7 +31,7 @@ class ColumnDescriptor:
     """Base class of the descriptors of state in columns.
 
     Attributes:
-        name: of the state, as in `ctx.state(name)` and in savepoints.
+        name: name of the state, as in `ctx.state(name)` and in savepoints.
     """
 
     name: str
@@ -53,8 +53,8 @@ class ValueColumnDescriptor(ColumnDescriptor):
     """A value per key: ``get()``, ``put(column)`` and ``clear(mask)``.
 
     Attributes:
-        type: of Arrow.
-        ttl: a key's value is forgotten when it was not written for so long; None: never.
+        type: Arrow type of the values.
+        ttl: time without writes after which a key's value expires; None if it never expires.
     """
 
     type: pa.DataType
@@ -67,7 +67,7 @@ class ReducingColumnDescriptor(ColumnDescriptor):
     ``get()`` and ``clear(mask)``.
 
     Attributes:
-        type: of Arrow, a number; sums of integers wrap around like NumPy's.
+        type: Arrow type of numbers; sums of integers wrap around like NumPy's.
         reduction: ``sum``, ``min`` or ``max``.
         ttl: as of `ValueColumnDescriptor`.
     """

@@ -176,7 +176,7 @@ class StateDescriptor(ABC):
 
     Args:
         name: unique within the operator; a savepoint finds the state by it.
-        type_info: type of the whole state of one key; None: anything that can be pickled.
+        type_info: type of the whole state of one key; None for anything that can be pickled.
 
     Raises:
         StateError: the name is empty, has a slash or begins with ``@``, or ``type_info`` is not a

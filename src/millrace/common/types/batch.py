@@ -23,9 +23,9 @@ class BatchForm(Enum):
     """Form in which an operator, a sink or a file format takes batches."""
 
     ROWS = "ROWS"
-    """As `RowBatch`."""
+    """Batches are `RowBatch`."""
     COLUMNS = "COLUMNS"
-    """As `ColumnBatch`."""
+    """Batches are `ColumnBatch`."""
     EITHER = "EITHER"
     """Each as it comes."""
 

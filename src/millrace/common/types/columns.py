@@ -33,7 +33,7 @@ def to_records(
     Args:
         data: the columns.
         form: one of `FORMS`.
-        row_kinds: the numbers of the records' `RowKind`; None: all are inserts.
+        row_kinds: the numbers of the records' `RowKind`; None if all are inserts.
 
     Raises:
         JobExecutionError: ``form`` is "value" and there are several columns, or it is not "row"

@@ -240,7 +240,7 @@ class Types:
         """The type of values that ``serializer`` writes; state stores its ``version``.
 
         Args:
-            name: the same for all versions of the serializer; None: the name of its class.
+            name: name for all versions of the serializer; None for the name of its class.
 
         Raises:
             JobDefinitionError: it is not a `TypeSerializer`.

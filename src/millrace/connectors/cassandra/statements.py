@@ -34,14 +34,14 @@ class CassandraTarget:
     """Destination of the records: a table or a query, with its options."""
 
     table: str | None = None
-    """With its keyspace."""
+    """Name of the table, with its keyspace."""
     query: str | None = None
-    """With a ``?`` for every field; instead of a table."""
+    """Statement with a ``?`` for every field, instead of a table."""
     consistency: ConsistencyLevel = ConsistencyLevel.LOCAL_QUORUM
     ttl_s: int | None = None
     ignore_nulls: bool = False
     timestamp_us: int | None = None
-    """Of all writes; None: the client gives each its own."""
+    """Timestamp of all writes; None if the client gives each write its own."""
     if_not_exists: bool = False
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class Statements:
     """Makes bound statements from records; each statement text is prepared once.
 
     Args:
-        session: of the driver.
+        session: session of the driver.
 
     Raises:
         CassandraError: there is no such table.

@@ -47,11 +47,11 @@ class DeltaSink(Sink[Any], SupportsOrphanSweep):
     it, unless a later one of the same checkpoint brings it back.
 
     Args:
-        location: of the table, a path or a URI such as ``s3://bucket/table``.
+        location: path or URI of the table, such as ``s3://bucket/table``.
         row_type: makes the table when it is missing.
         partition_by: the columns to partition such a new table by.
-        upsert_keys: the columns that identify a row; None: records are appended.
-        storage_options: of `deltalake.DeltaTable`, for tables that are not on a disk.
+        upsert_keys: the columns that identify a row; None to append records.
+        storage_options: options of `deltalake.DeltaTable`, for tables that are not on a disk.
 
     Raises:
         ConfigurationError: when the job starts and there is no table, no package deltalake, or the

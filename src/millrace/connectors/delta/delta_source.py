@@ -40,12 +40,12 @@ class DeltaSource(SplitSource[Any]):
     version that deletes or updates rows then ends the job; one that only compacts files does not.
 
     Args:
-        location: of the table, a path or a URI such as ``s3://bucket/table``.
+        location: path or URI of the table, such as ``s3://bucket/table``.
         starting_version: the first version whose changes are read; None: the table as it is when
             the job starts, and the changes after that.
         bounded: read the rows that exist when the job starts, and end.
         poll_interval: milliseconds between looks for new versions.
-        storage_options: of `deltalake.DeltaTable`, for tables that are not on a disk.
+        storage_options: options of `deltalake.DeltaTable`, for tables that are not on a disk.
 
     Raises:
         ConfigurationError: when the job starts and there is no table, no package deltalake, or the
@@ -100,7 +100,7 @@ class DeltaEnumerator(SplitEnumerator):
     ) -> None:
         self._options = options
         self._next = starting_version
-        """The next version to read; None: all of the table first."""
+        """The next version to read; None if the whole table is read first."""
         self._once = bounded
         self._poll_interval = poll_interval
         self._looked = False

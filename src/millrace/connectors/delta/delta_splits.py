@@ -23,7 +23,7 @@ class DeltaFileSplit(SourceSplit):
     """A data file whose rows are all new."""
 
     path: str = ""
-    """Below the table's directory."""
+    """Path of the file below the table's directory."""
     partition: tuple[tuple[str, str | None], ...] = ()
     """The values of the columns that the file does not have."""
 

@@ -22,7 +22,7 @@ class DeltaOptions:
     itself.
 
     Args:
-        location: of the table, a path or a URI such as ``s3://bucket/table``.
+        location: path or URI of the table, such as ``s3://bucket/table``.
         storage_options: of `deltalake.DeltaTable`, such as ``{"AWS_ENDPOINT_URL": ...}``; secrets
             are better left to the environment or the profile of the machine.
     """

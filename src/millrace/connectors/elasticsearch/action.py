@@ -30,7 +30,7 @@ class ElasticsearchAction:
     document_id: str | None
     document: Any
     document_type: str | None = None
-    """For Elasticsearch 6 only; None: ``_doc``."""
+    """Type of the document, for Elasticsearch 6 only; None for ``_doc``."""
 
     @staticmethod
     def index(

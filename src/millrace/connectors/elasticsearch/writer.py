@@ -39,7 +39,7 @@ class ElasticsearchWriter(AsyncSinkWriter[PreparedAction]):
 
     Args:
         sleep: waits between retries; replaced by tests.
-        client: of the cluster; replaced by tests.
+        client: client of the cluster; tests replace it.
     """
 
     def __init__(

@@ -55,7 +55,7 @@ class IcebergSink(Sink[Any], SupportsOrphanSweep):
             not "default", or the name of a catalog in ``.pyiceberg.yaml``.
         row_type: makes the table when it is missing.
         partition_by: the columns to partition such a new table by, each by its values.
-        upsert_keys: the columns that identify a row; None: records are appended.
+        upsert_keys: the columns that identify a row; None to append records.
 
     Raises:
         ConfigurationError: there is no such table, no package pyiceberg, or the table is

@@ -25,7 +25,7 @@ class JdbcSession:
     """A sequence of connections to one database, of which one is open at a time.
 
     Args:
-        options: of the database.
+        options: connection options of the database.
         prepare: called with each new connection, in a transaction of its own.
     """
 

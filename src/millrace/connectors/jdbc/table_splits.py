@@ -48,7 +48,7 @@ class JdbcSplit(SourceSplit):
     above: Any = None
     """The value that an earlier run has read up to, not included."""
     until: Any = None
-    """The last value of this run, included; None: the part has no such end."""
+    """The last value of this run, included; None if the part has no such end."""
     is_null: bool = False
     """The rows without a value in the split column."""
     condition: str | None = None

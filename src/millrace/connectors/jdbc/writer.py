@@ -38,7 +38,7 @@ class BatchWriting:
     execution: JdbcExecutionOptions
     target: TargetTable
     statement: str | None = None
-    """With a ``?`` for every column; instead of the target's name."""
+    """Statement with a ``?`` for every column, instead of a target table."""
     sink_id: str | None = None
     """Id of an exactly-once sink."""
 

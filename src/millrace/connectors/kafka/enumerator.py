@@ -40,8 +40,8 @@ class KafkaEnumerator(SplitEnumerator):
     """Finds partitions; its state is the set of known partitions.
 
     Args:
-        config: of the consumer that asks the brokers.
-        discovery_interval: ms between looks for new partitions; None: only one look.
+        config: configuration of the consumer that queries the brokers.
+        discovery_interval: ms between looks for new partitions; None for a single look.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ class FlinkKafkaConsumer(Source[Any], ResultTypeQueryable):
     Args:
         topics: name of one topic, or a list.
         deserialization_schema: reads the values.
-        properties: of the consumers, ``bootstrap.servers`` among them.
+        properties: properties of the consumers, with ``bootstrap.servers``.
 
     Raises:
         JobDefinitionError: topics, schema or brokers are missing.

@@ -28,7 +28,7 @@ class ClusterMetadata:
 
     Attributes:
         topics: their names; they must exist.
-        properties: of clients, among them ``bootstrap.servers``. They are in no checkpoint.
+        properties: properties of clients, with ``bootstrap.servers``; in no checkpoint.
     """
 
     topics: frozenset[str]
@@ -78,7 +78,7 @@ class SingleClusterTopicMetadataService(KafkaMetadataService):
 
     Args:
         kafka_cluster_id: a name for the cluster that stays the same.
-        properties: of clients, among them ``bootstrap.servers``.
+        properties: properties of clients, with ``bootstrap.servers``.
 
     Example:
         >>> properties = {"bootstrap.servers": "localhost:9092"}

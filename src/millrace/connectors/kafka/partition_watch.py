@@ -25,7 +25,7 @@ class PartitionWatch:
     they are committed.
 
     Args:
-        config: of a client.
+        config: configuration of a client.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:

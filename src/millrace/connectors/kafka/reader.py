@@ -47,7 +47,7 @@ class _OpenPartition:
     """State of a partition that is being read.
 
     Args:
-        next_offset: of the record to be read next.
+        next_offset: offset of the record to read next.
         run_end: the offset at which the run ends, if it is to end before the partition does.
         has_been: whether the job has been at this position before.
     """
@@ -84,7 +84,7 @@ class KafkaSourceReader(SourceReader[Any]):
     own.
 
     Args:
-        config: of the consumer.
+        config: configuration of the consumer.
         create_decoder: makes the decoder of a partition.
         commits: whether positions of complete checkpoints are committed to the brokers.
         reset: where it goes on if the brokers do not know a position; the consumer tells.
@@ -119,7 +119,7 @@ class KafkaSourceReader(SourceReader[Any]):
         self._left: list[_OpenPartition] = []
         """What is left to another run."""
         self._assigned = 0
-        """How many partitions it has ever had."""
+        """Number of partitions that the reader has had so far."""
         self._topics: set[str] = set()
         """Of these partitions."""
         self._patience = 0.0

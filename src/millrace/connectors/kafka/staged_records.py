@@ -28,7 +28,7 @@ class StagingWriter(SinkWriter[Any]):
 
     Args:
         largest: bytes of the largest record that the producer will take.
-        partitions: of the topics, for a partitioner.
+        partitions: partitions of the topics, for a partitioner.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ def topic_ids(config: Mapping[str, Any], topics: Collection[str]) -> dict[str, s
     """Ids of topics, as far as the brokers know them.
 
     Args:
-        config: of a client.
+        config: configuration of a client.
 
     Raises:
         KafkaException: the brokers do not answer.

@@ -20,7 +20,7 @@ class TopicPartitions:
     """Requests the partitions from the brokers, at most every five minutes for each topic.
 
     Args:
-        config: of a client.
+        config: configuration of a client.
     """
 
     def __init__(self, config: Mapping[str, Any]) -> None:

@@ -42,8 +42,8 @@ class KafkaTransactionCommitter(Committer):
     first. The fenced committer reads what was committed meanwhile, and commits the rest.
 
     Args:
-        producer_config: of the producer; `client_config`, without what only producers have.
-        transactional_id: of the sink; the topic of its marks is named after it.
+        producer_config: configuration of the producer; `client_config` has no producer options.
+        transactional_id: transactional id of the sink, after which its marks' topic is named.
 
     Raises:
         KafkaError: a property is unknown, or its value cannot be.

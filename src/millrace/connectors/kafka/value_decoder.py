@@ -25,7 +25,7 @@ class ValueDecoder:
     """Reads the messages of one partition with their timestamps.
 
     Args:
-        place: of the partition, for messages.
+        place: name of the partition, for messages.
     """
 
     def __init__(

@@ -22,7 +22,7 @@ class KafkaWriter(SinkWriter[Any]):
 
     Args:
         waits: whether an epoch ends only when the brokers have all its records.
-        partitions: of the topics, for a partitioner.
+        partitions: partitions of the topics, for a partitioner.
     """
 
     def __init__(

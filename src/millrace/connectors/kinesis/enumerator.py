@@ -50,7 +50,7 @@ class KinesisEnumerator(SplitEnumerator):
     Args:
         timestamp: for `InitialPosition.AT_TIMESTAMP`, in ms since 1970.
         interval: ms between looks for new shards.
-        assigner: chooses the subtasks that read shards; None: the engine does.
+        assigner: chooses the subtasks that read shards; None if the engine chooses them.
     """
 
     def __init__(

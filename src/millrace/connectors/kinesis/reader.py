@@ -31,7 +31,7 @@ class _OpenShard:
     """State of a shard that is being read.
 
     Args:
-        position: the sequence number of the last record that was read; None: none was.
+        position: the sequence number of the last record read; None if no record was read.
     """
 
     def __init__(

@@ -62,7 +62,7 @@ class RecordDecoder:
     """Reads the records of one shard with their arrival times.
 
     Args:
-        place: of the shard, for messages.
+        place: name of the shard, for messages.
     """
 
     def __init__(

@@ -65,7 +65,7 @@ class ResendingWriter(AsyncSinkWriter[Record]):
     Args:
         advice: what may help if the service takes too few records.
         sleep: waits between retries; replaced by tests.
-        client: of the service; replaced by tests.
+        client: client of the service; tests replace it.
     """
 
     def __init__(

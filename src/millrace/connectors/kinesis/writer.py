@@ -42,7 +42,7 @@ class KinesisWriter(ResendingWriter):
 
     Args:
         sleep: waits between retries; replaced by tests.
-        client: of the service; replaced by tests.
+        client: client of the service; tests replace it.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ class QueueReading:
         has_ids: whether each message has an id, by which it is recognised.
         missing_id: what to say of a message that has none.
         policy: for messages that cannot be read.
-        kind: of the source's errors.
+        kind: class of the source's errors.
     """
 
     def __init__(

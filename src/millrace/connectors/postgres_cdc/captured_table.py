@@ -109,7 +109,7 @@ def find_tables(
     """Tables whose ``schema.table`` matches one of the patterns.
 
     Args:
-        connection: to the database.
+        connection: connection to the database.
         schemas: patterns of which one must match the schema; none: any schema.
         patterns: regular expressions; none: every table.
         needs_key: whether tables without a primary key are refused.

@@ -25,7 +25,7 @@ class RowImage:
 
     Attributes:
         database: where the table is.
-        schema: of the table.
+        schema: database schema of the table.
         table: its name.
         columns: their names.
         key: positions of the columns of the primary key.
@@ -50,7 +50,7 @@ class TableChange(NamedTuple):
         before: the values of the columns before; None where they are not known.
         after: and after; None for a row that was deleted.
         lsn: the position of the change in the log; 0 for what was read from the table.
-        commit_time: of its transaction, in ms since 1970; 0 for what was read from the table.
+        commit_time: commit time of its transaction, in ms since 1970; 0 for rows of a table read.
         xid: the id of its transaction; 0 for what was read from the table.
     """
 

@@ -65,7 +65,7 @@ class ChangesReader:
     """Reads changes, and continues at its position after the connection was lost.
 
     Args:
-        position: behind the last change that was read; None: the start of the split.
+        position: position after the last change read; None for the start of the split.
         run_end: the position at which the run ends, if it is to end before the split does.
     """
 

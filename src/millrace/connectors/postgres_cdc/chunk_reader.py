@@ -23,7 +23,7 @@ class ChunkReader:
     tell which changes in the log a page already contains.
 
     Args:
-        position: None: the start of the chunk.
+        position: reading progress; None for the start of the chunk.
     """
 
     def __init__(self, split: ChunkSplit, position: ChunkPosition | None, database: str) -> None:
@@ -40,7 +40,7 @@ class ChunkReader:
         """Rows of the next page.
 
         Args:
-            connection: whose transactions are repeatable reads.
+            connection: connection whose transactions are repeatable reads.
             max_records: rows at most.
 
         Raises:

@@ -41,11 +41,11 @@ class PostgresConnection:
     """Address and credentials of the database; part of the program, and of no checkpoint.
 
     Attributes:
-        hostname: of the server.
-        port: of the server.
+        hostname: host name of the server.
+        port: port of the server.
         database: its name there.
-        username: None: as libpq finds it (``PGUSER``).
-        password: None: as libpq finds it (``PGPASSWORD``, ``~/.pgpass``). Never shown.
+        username: user; None to use libpq's default (``PGUSER``).
+        password: never shown; None to use libpq's default (``PGPASSWORD``, ``~/.pgpass``).
         options: further libpq parameters, such as ``sslmode``.
     """
 

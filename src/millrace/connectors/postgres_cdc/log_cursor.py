@@ -80,9 +80,9 @@ class LogCursor:
     """Reads a replication stream from a position on.
 
     Args:
-        stream: as it was opened at the position.
-        position: behind the last change that was read.
-        end_lsn: transactions that were committed from here on are not read; None: all are.
+        stream: replication stream that was opened at the position.
+        position: position after the last change read.
+        end_lsn: end; transactions committed from here on are not read. None for no end.
         tables: those whose changes are read.
         skips_truncates: whether it says nothing of tables that are emptied by ``TRUNCATE``.
     """

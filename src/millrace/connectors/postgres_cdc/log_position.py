@@ -12,8 +12,8 @@ class StreamPosition(NamedTuple):
 
     Attributes:
         lsn: transactions that were committed before it have been read.
-        commit_lsn: of the transaction that has been read in part; 0: there is none.
-        changes: how many of its changes have been read.
+        commit_lsn: commit position of the partly read transaction; 0 if there is none.
+        changes: number of its changes that have been read.
     """
 
     lsn: int

@@ -21,7 +21,7 @@ class SnapshotFilter:
     no changes that may or may not be in it.
 
     Args:
-        pages: of each table, by its full name, in the order of their keys.
+        pages: pages of each table, by its full name, in the order of their keys.
     """
 
     def __init__(self, pages: Mapping[str, Sequence[Page]]) -> None:

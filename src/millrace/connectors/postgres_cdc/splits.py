@@ -46,9 +46,9 @@ class ChunkSplit(SourceSplit):
 
     Attributes:
         table: the table.
-        number: of the chunk in the table.
+        number: number of the chunk in the table.
         start: the first key; None for the start of the table.
-        end: the first key behind it; None: there is none.
+        end: the first key after the chunk; None if no key follows.
     """
 
     table: CapturedTable

@@ -31,7 +31,7 @@ class PulsarEnumerator(SplitEnumerator):
     """Finds partitions; its state is the set of known partitions.
 
     Args:
-        interval: ms between looks for new partitions; None: only one look.
+        interval: ms between looks for new partitions; None for a single look.
     """
 
     def __init__(

@@ -29,7 +29,7 @@ class PulsarMessage:
         key: chooses the partition, for `TopicRoutingMode.MESSAGE_KEY_HASH`, and what compaction
             keeps.
         ordering_key: for subscriptions of the type Key_Shared.
-        event_time: in ms since 1970; None for the event time of the record, if it has one.
+        event_time: event time in ms since 1970; None for that of the record, if it has one.
         properties: names and texts.
     """
 
@@ -65,7 +65,7 @@ def outgoing(
     """Messages of a batch, by partition.
 
     Args:
-        route: from a message's key to the full name of a partition.
+        route: function from a message's key to the full name of a partition.
         deliver_at: when consumers get them, in ms since 1970.
 
     Raises:

@@ -80,7 +80,7 @@ class Producers:
     """Sends many messages at a time, and waits for the brokers' acknowledgements.
 
     Args:
-        options: of ``pulsar.Client.create_producer``.
+        options: arguments of ``pulsar.Client.create_producer``.
     """
 
     def __init__(self, client: Any, options: Mapping[str, Any]) -> None:
@@ -94,7 +94,7 @@ class Producers:
         """Producer of a partition.
 
         Args:
-            name: by which the brokers know it; None: they choose one.
+            name: name of the producer; None if the brokers choose it.
 
         Raises:
             PulsarError: the brokers refuse.

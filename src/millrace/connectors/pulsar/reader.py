@@ -46,7 +46,7 @@ class _OpenPartition:
     """State of a partition that is being read.
 
     Args:
-        position: of the last message that was read.
+        position: position of the last message that was read.
         run_end: the last message of the run, if it ends before the partition does.
     """
 

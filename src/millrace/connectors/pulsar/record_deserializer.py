@@ -30,8 +30,8 @@ class PulsarRecord(NamedTuple):
         position: its place in that.
         key: "" if it has none.
         ordering_key: "" if it has none.
-        publish_time: in ms since 1970.
-        event_time: in ms since 1970; 0: it has none.
+        publish_time: time of publication in ms since 1970.
+        event_time: event time in ms since 1970; 0 if the message has none.
         properties: names and texts.
         data: its content; None if it is a tombstone.
     """

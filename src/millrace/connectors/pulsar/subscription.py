@@ -58,7 +58,7 @@ class Subscription:
     somewhere does not keep another out.
 
     Args:
-        consumer_name: by which the brokers' administration shows it; None: they choose one.
+        consumer_name: name in the brokers' admin interface; None if the brokers choose it.
     """
 
     def __init__(self, client: Any, name: str, consumer_name: str | None = None) -> None:

@@ -82,7 +82,7 @@ def ask_administration(properties: PulsarProperties, path: str) -> Any:
     """Response of the brokers' admin interface to a GET request.
 
     Args:
-        path: below ``/admin/v2/``.
+        path: path below ``/admin/v2/``.
 
     Raises:
         PulsarError: it refuses, or does not answer.

@@ -27,7 +27,7 @@ class TopicRoutingMode(Enum):
     MESSAGE_KEY_HASH = "message-key-hash"
     """One for each key; messages without a key as above."""
     CUSTOM = "custom"
-    """By the function given to `PulsarSinkBuilder.set_topic_router`."""
+    """The function given to `PulsarSinkBuilder.set_topic_router` chooses."""
 
 
 class PartitionRouter:

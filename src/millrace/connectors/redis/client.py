@@ -128,7 +128,7 @@ class RedisClient:
     """Runs many commands at once; connects at its first use.
 
     Args:
-        url: as `require_url` takes it.
+        url: a URL that `require_url` accepts.
     """
 
     def __init__(self, url: str) -> None:

@@ -30,7 +30,7 @@ class DeliveredReader(SourceReader[Any]):
     """Reads each batch completely in the epoch of its delivery.
 
     Args:
-        schema: of the DataFrame.
+        schema: schema of the DataFrame.
         form: what a record is as a Python object, "row" or "dict".
     """
 

@@ -76,7 +76,7 @@ class DataFrameEnumerator(LaneEnumerator):
         self._next = 0
         """The first that has not been read."""
         self._size = 0
-        """How many partitions the last batch had."""
+        """Number of partitions of the last batch."""
 
     @property
     def _feed(self) -> Feed:
