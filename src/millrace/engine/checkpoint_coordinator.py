@@ -53,7 +53,7 @@ class Restored:
     sources: dict[str, bytes]
     pending: Pending
     finished: bool
-    """Whether what belongs to operators that the job does not have is left behind."""
+    """Whether the job has already ended with this checkpoint of its own."""
 
 
 class CheckpointCoordinator:

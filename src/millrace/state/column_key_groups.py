@@ -29,12 +29,13 @@ Mask = npt.NDArray[np.bool_]
 
 _U32 = np.uint32
 _MAX_BYTES_BY_TABLE = 128
-"""Strings of more bytes are hashed one by one."""
+"""Maximum bytes of strings that are hashed with tables. Longer strings are hashed one by one."""
 _MAX_BYTES_BY_PAIRS = 32
-"""Longest strings in bytes that are hashed two bytes at a time, with a table of 256 KB per
+"""Maximum bytes of strings that are hashed two bytes at a time, with a table of 256 KB per
 position."""
 _MAX_COUNTED_LENGTH = 4096
-"""Lengths below are found with ``bincount``, whose memory grows with the greatest length."""
+"""Lengths below this limit are found with ``bincount``, whose memory grows with the greatest
+length."""
 _INT_LIMIT = 2.0**63
 
 

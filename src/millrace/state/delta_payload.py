@@ -42,9 +42,9 @@ Stored = bytes | memoryview | StoredTable
 Content = dict[str, dict[tuple[str, str], tuple[str, TableSchema, Stored]]]
 """Part -> (operator uid, state name) -> (kind, schema, table delta)."""
 Written = dict[str, dict[tuple[str, str], tuple[str, TableSchema, list[Chunk]]]]
-"""The same with table deltas in chunks, as they are written."""
+"""Content with table deltas in chunks, as they are written."""
 Place = Callable[[Iterator[Chunk]], bytes | FileRef]
-"""Puts the pieces of a payload where they belong."""
+"""Function that stores the pieces of a payload and returns their place."""
 
 _HEAD = struct.Struct(">II")
 _LENGTH = struct.Struct(">Q")

@@ -22,7 +22,7 @@ class _Missing(enum.Enum):
 
 
 MISSING: Final = _Missing.MISSING
-"""Stands for "there was no entry"."""
+"""Value that stands for a missing entry."""
 
 IMMUTABLE: frozenset[type] = frozenset(
     {

@@ -27,9 +27,9 @@ class _Position(NamedTuple):
     started: int | None = None
     """Epoch in which the compaction started; None if none is running."""
     todo: tuple[TableId, ...] = ()
-    """Tables still to be copied; the last one first."""
+    """Tables still to be copied. The last one is copied first."""
     cursor: Any = None
-    """Position in the present table; None if it has not been started."""
+    """Position in the present table; None if its copy has not begun."""
 
 
 class IncrementalCompaction:

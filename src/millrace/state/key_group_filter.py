@@ -30,7 +30,8 @@ class KeyGroupFilter:
         self._groups = groups
         self._max_parallelism = max_parallelism
         self.admits = KeyMemo(max_parallelism, groups.__contains__).__getitem__
-        """Whether a key is one of them, without a Python frame."""
+        """Function that tells whether the filter admits a key. It needs no Python frame per
+        call."""
 
     def __call__(self, key: Any) -> bool:
         return bool(self.admits(key))

@@ -30,7 +30,7 @@ from millrace.common.errors import KeyTypeError
 from millrace.common.types.row import Row
 
 MEMO_LIMIT = 1 << 20
-"""Distinct keys whose key group a memo remembers before it starts afresh."""
+"""Maximum number of distinct keys in a memo. A full memo is emptied."""
 
 MAX_KEY_GROUPS = 1 << 15
 """Limit for the number of key groups of a job, as in Flink."""

@@ -19,7 +19,8 @@ class ListTable(MemoryTable):
         self._key_of = key_of
         self.data: dict[Any, list[Any]] = {}
         self.undo: dict[Any, Any] = {}
-        """Per key: its former length (appended to since), or the frozen former list."""
+        """Undo log by key: the former length of a list that was only appended to, or the frozen
+        former list."""
 
     def get(self, key: Any) -> list[Any] | None:
         """Copy of the list, or None. The table tracks lists with mutable elements."""

@@ -39,9 +39,10 @@ class NestedTable(MemoryTable):
         self.data: dict[Any, dict[Any, Any]] = {}
         self.undo: dict[Any, dict[Any, Any]] = {}
         self.dropped: dict[Any, tuple[dict[Any, Any], dict[Any, Any]]] = {}
-        """Per dropped outer key: its inner dict as it was then, and the undo log up to there."""
+        """Inner dict of each dropped outer key at the time of the drop, and its undo log until
+        then."""
         self._key_of = inner_key
-        """From (outer, inner) to the key whose key group the entry belongs to."""
+        """Function from (outer, inner) to the key that determines the entry's key group."""
 
     def touch(self, outer: Any, inner: Any) -> None:
         """Note the entry before it changes."""

@@ -15,7 +15,7 @@ class RedistributionMode(Enum):
     """
 
     KEY_GROUP = "by key group"
-    """The entries of the keys in its key groups: keyed state."""
+    """Entries of the keys in the subtask's key groups: keyed state."""
     SPLIT = "split"
     """Elements of a list, each of which goes to one subtask in turn."""
     UNION = "union"
@@ -23,9 +23,8 @@ class RedistributionMode(Enum):
     BROADCAST = "broadcast"
     """A map that is the same in all subtasks: the copy of one of them."""
     SOURCE_SPLIT = "by source split"
-    """Entries by split id: those of the splits that the subtask reads from now on."""
+    """Entries by split id, for the splits that the subtask reads from now on."""
     SMALLEST_WATERMARK = "smallest watermark"
-    """The least of all values, if every subtask had one. If a subtask had no value, nothing
-    holds for all."""
+    """The least of all values, if every former subtask had one; else no value."""
     MERGE = "merge"
-    """Result of the state's own function for all values, if every subtask had one."""
+    """Result of the state's own function for all values, if every former subtask had one."""

@@ -33,9 +33,9 @@ class Sample(NamedTuple):
     window: Any
     """Window of windowed state and timers; None otherwise."""
     old: Any
-    """None if it was added."""
+    """Entry in the first snapshot; None if the entry was added."""
     new: Any
-    """None if it was removed."""
+    """Entry in the second snapshot; None if the entry was removed."""
 
 
 @dataclass
@@ -46,17 +46,18 @@ class StateDiff:
     operator: str
     shape: StateShape
     before: bool
-    """Whether the first snapshot has the state at all."""
+    """Whether the first snapshot has the state."""
     after: bool
-    """Whether the second has."""
+    """Whether the second snapshot has the state."""
     added: int = 0
     changed: int = 0
     removed: int = 0
     same: int = 0
-    """Entries that were compared and are alike; subtasks of the same version are not compared."""
+    """Number of compared entries that are equal. Subtasks with the same version are not
+    compared."""
     samples: list[Sample] = field(default_factory=list)
     unread: str = ""
-    """Why it could not be compared; empty: it was."""
+    """Reason for which the state could not be compared; empty if it was compared."""
 
     @property
     def uid(self) -> str:

@@ -42,7 +42,7 @@ class StateInfo:
     subtasks: tuple[int, ...]
     """The subtasks that have deltas with this state, in order."""
     schema: object = None
-    """Schema of its values, as far as it is known; None if it is not."""
+    """Schema of the state's values; None if it is not known."""
 
     @property
     def uid(self) -> str:

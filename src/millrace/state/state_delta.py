@@ -18,7 +18,7 @@ class FileRef:
     """Range of bytes in a file of the checkpoint directory."""
 
     path: str
-    """Relative to the job's directory."""
+    """Path relative to the job's directory."""
     offset: int
     length: int
     crc: int
@@ -31,11 +31,12 @@ class StateDelta:
 
     epoch: int
     version: str
-    """The attempt that made it: unique over all runs, epochs, tries and task attempts."""
+    """Version of the state after the delta, unique over all runs, epochs and attempts."""
     low_epoch: int
-    """Once this delta counts, a restore needs no delta of an earlier epoch than this."""
+    """First epoch that a restore needs. Once this delta is live, deltas of earlier epochs are
+    dead."""
     data: bytes | FileRef | SubtaskFiles
-    """Of a canonical savepoint: all files of the subtask."""
+    """Payload, its place in a file, or, in a canonical savepoint, all files of the subtask."""
 
     def size(self) -> int:
         """Bytes of the payload."""

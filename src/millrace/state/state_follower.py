@@ -28,9 +28,9 @@ from millrace.state.table_id import TableId
 __all__ = ["Changes", "StateFollower", "TableChanges"]
 
 TableChanges = dict[Any, tuple[Any, Any]]
-"""Per key: what the table held and what it holds now, `MISSING` for nothing."""
+"""Former and present value by key; `MISSING` if there is none."""
 Changes = dict[TableId, TableChanges]
-"""Per table."""
+"""Changes by table."""
 
 
 class StateFollower:

@@ -105,7 +105,7 @@ class SubtaskState:
         self._total = 0
         self._drift = 0
         self.generation = 0
-        """Grows whenever the tables changed other than by the epochs run here."""
+        """Number that grows whenever the tables change other than by epochs that run here."""
 
     def table(
         self, name: TableId, kind: TableKind, type_info: TypeInformation[Any] | None = None

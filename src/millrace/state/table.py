@@ -43,7 +43,7 @@ class Table(ABC):
     """One named state of one operator in one subtask."""
 
     spills = False
-    """Whether entries may be elsewhere than in memory, so that `prefetch` is worth while."""
+    """Whether entries may be outside of memory, so that `prefetch` is useful."""
 
     @property
     def entry_schemas(self) -> tuple[str, str, str] | None:

@@ -19,7 +19,7 @@ class TableId(NamedTuple):
     """
 
     uid: str
-    """Uid of the operator; empty for state that belongs to no single one."""
+    """Uid of the operator; empty if the state does not belong to a single operator."""
     name: str
     """Name of the state; internal names begin with ``@``."""
 
@@ -36,7 +36,8 @@ class TableId(NamedTuple):
 OPERATOR_TABLE = TableId("", "@operator")
 """The table of the operators' own values; it is never filtered by key group."""
 VALVE = ("", "@valve")
-"""The entry of that table which is the subtask's own and no operator's: its watermarks."""
+"""Key, in `OPERATOR_TABLE`, of the subtask's own entry, which belongs to no operator: the
+watermarks."""
 
 
 def operator_value(uid: str, *name: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 StoredRow = tuple[bytes, bytes]
-"""A key and what is stored under it."""
+"""A key and the value that is stored under it."""
 
 
 @dataclass(slots=True)
@@ -16,7 +16,7 @@ class Changes:
     rows."""
 
     ranges: list[tuple[bytes, bytes]] = field(default_factory=list)
-    """From the first key (inclusive) to the second (exclusive)."""
+    """Ranges of keys, each from the first key (inclusive) to the second (exclusive)."""
     deletes: list[bytes] = field(default_factory=list)
     puts: list[StoredRow] = field(default_factory=list)
 

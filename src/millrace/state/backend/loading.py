@@ -12,7 +12,7 @@ from millrace.state.backend.state_backend import HashMapStateBackend, StateBacke
 __all__ = ["GROUP", "chosen_backend", "load_backend"]
 
 GROUP = "millrace.state_backends"
-"""The entry point group of other people's backends."""
+"""Entry point group of backends in other packages."""
 
 _OWN: dict[str, type[StateBackend]] = {
     "hashmap": HashMapStateBackend,

@@ -23,7 +23,8 @@ __all__ = ["UNFINISHED", "LocalDirectory", "root_of", "stale"]
 
 LOCK = "owner.lock"
 UNFINISHED = "."
-"""Prefix of directories that are not locked yet. Other processes do not take them for stale."""
+"""Prefix of directories that are not locked yet, so that other processes do not treat them as
+stale."""
 
 
 def root_of(bases: Sequence[str], choice: int) -> Path:

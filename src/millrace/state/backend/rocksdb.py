@@ -32,10 +32,9 @@ log = logging.getLogger(__name__)
 
 DATABASE = "db"
 KEPT, PASSING = "keep-", "pass-"
-"""Prefixes of the names of directories: those that may be recovered, and the others."""
+"""Prefixes of directory names: of directories that may be recovered, and of the others."""
 KEPT_FOR = 86_400.0
-"""Seconds for which a database waits for a process to go on with it, since it last was of a
-version."""
+"""Seconds for which a database is kept for a process that recovers it, since its last marker."""
 
 
 class PredefinedOptions(Enum):

@@ -15,7 +15,7 @@ from typing import Any
 from millrace.state.backend.key_value_store import Changes
 
 LEAST_BYTES = 1 << 20
-"""Less than that is not worth a file."""
+"""Minimum bytes for which a file is written."""
 _ROW_BYTES = 128
 """Approximate bytes of memory that a row takes besides its own bytes."""
 COMPACTIONS_ARE_OFF = "disable_auto_compactions"
@@ -48,7 +48,7 @@ class RocksDBLoad:
         self._bytes = 0
         self._deletes = False
         self.files = 0
-        """Number of files handed over. From the first on, compactions are off."""
+        """Number of files handed over. Compactions are off from the first file on."""
 
     def add(self, changes: Changes) -> None:
         """Add deletions of keys, then rows. The load does not support deletions of ranges."""

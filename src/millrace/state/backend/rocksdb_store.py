@@ -22,12 +22,12 @@ class RocksDBOptions:
     """Options for the memory and disk of a database."""
 
     block_cache: int = 64 << 20
-    """Bytes of blocks from its files that are kept in memory."""
+    """Bytes of blocks from the database's files that are kept in memory."""
     write_buffer: int = 32 << 20
     """Bytes that are gathered in memory before a file is written."""
     write_buffers: int = 2
     bloom_bits: int = 10
-    """Bits per key of the filters that tell which files cannot have a key; 0: no filters."""
+    """Bits per key of the filters that tell which files cannot have a key; 0 for no filters."""
     compression: bool = True
     background_jobs: int = 2
     block_size: int = 4 << 10

@@ -29,9 +29,9 @@ from millrace.state.serialization.payload import dump_pickle, is_plain
 _LEAN = 2
 """marshal without references: faster for small values."""
 _WITH_KEY, _PICKLED, _OUTER_KEY_IN_ITS_ROW = 1, 2, 4
-"""Bits of the first byte, if it is one of these."""
+"""Bits of a row's first byte, if that is at most `_FLAGS`."""
 _FLAGS = _WITH_KEY | _PICKLED | _OUTER_KEY_IN_ITS_ROW
-"""The greatest first byte that is not the beginning of a payload."""
+"""Greatest first byte that is not the beginning of a payload."""
 
 _FROM_ROW_KEY: dict[int, Callable[[bytes], Any]] = {
     ord("i"): lambda rest: int(rest, 16),
@@ -39,9 +39,9 @@ _FROM_ROW_KEY: dict[int, Callable[[bytes], Any]] = {
     ord("b"): bytes,
 }
 _REVERSIBLE: frozenset[type] = frozenset({int, str, bytes})
-"""Types whose keys can be had back from their encoding."""
+"""Types of keys that can be decoded from their encoding."""
 _WHOLE = _REVERSIBLE | {bool, float, type(None)}
-"""Types of which the canonical encoding leaves nothing out."""
+"""Types whose canonical encoding leaves no detail out."""
 _LENGTH = struct.Struct(">I")
 
 

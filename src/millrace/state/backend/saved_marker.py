@@ -21,14 +21,14 @@ from millrace.state.table_id import TableId
 from millrace.state.table_kinds import kind_named
 
 MARKER = b"\x00\x00marker"
-"""Below the keys of all tables."""
+"""Key of the marker, below the keys of all tables."""
 ROWS = 3
-"""The number of the format of all rows; another one with each change of it."""
+"""Number of the row format, which every change of the format increases."""
 PROGRAM = (ROWS, __version__, platform.python_version())
-"""Identity of the program that can read the rows. They are not worth converting for any other
-program."""
+"""Identity of the program that can read the rows. For other programs, a conversion of the rows
+is not worth its cost."""
 MOST_IN_MEMORY = 50_000
-"""With more entries in memory a store says nothing."""
+"""Maximum number of entries in memory for which a marker is written."""
 
 
 class SavedTable(NamedTuple):

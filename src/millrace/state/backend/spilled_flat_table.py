@@ -23,7 +23,7 @@ from millrace.state.list_table import ListTable
 from millrace.state.table import KeyFilter, Scan, TableDelta
 
 KNOWN_ABSENT = 100_000
-"""Number of keys missing in the store that are remembered."""
+"""Maximum number of remembered keys that are missing in the store."""
 KeyOf = Callable[[Any], Any]
 
 

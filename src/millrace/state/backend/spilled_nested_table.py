@@ -79,14 +79,15 @@ class SpilledNestedTable(SpilledTable, NestedTable):
         self._outers = outers
         self.data = _Outers(self)
         self.unsaved: dict[Any, set[Any]] = {}
-        """Per outer key, the inner ones to be written."""
+        """Inner keys of the entries to be written, by outer key."""
         self._cleared: set[Any] = set()
-        """Outer keys whose rows are void."""
+        """Outer keys whose rows in the store are void."""
         self._absent: set[Any] = set()
         self._first_rows: dict[Any, bytes] = {}
-        """Per outer key, a row before which memory has the last word about all of them."""
+        """Row before which a scan finds no current row, by outer key: memory knows the state of
+        all earlier rows."""
         self._held = 0
-        """At most so many entries, and keys that are known to be absent, are in memory."""
+        """Upper bound for the number of entries, and of keys known to be absent, in memory."""
 
     # -- reading -----------------------------------------------------------------------
 
@@ -500,7 +501,8 @@ class SpilledInner(SpilledDict):
         self._table = table
         self.outer = outer
         self.void = void
-        """Whether rows on disk are of an earlier dict that was dropped, and do not count."""
+        """Whether the rows on disk do not count, because they belong to an earlier dict that was
+        dropped."""
         self.absent: set[Any] = set()
         """Keys that are known to have no row on disk."""
 

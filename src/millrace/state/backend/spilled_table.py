@@ -25,11 +25,11 @@ from millrace.state.frozen import MISSING
 from millrace.state.table import Table
 
 ROWS_AT_ONCE = 1 << 14
-"""Number of rows that are made at a time."""
+"""Number of rows that are encoded at a time."""
 
 SAMPLE = 64
 RENEWED = 8
-"""When a 1/8 of what is in memory is new or was touched, it is measured again."""
+"""The entries are measured again if 1/8 of those in memory are new or were touched."""
 
 _NUMBER = struct.Struct(">H")
 
@@ -45,7 +45,7 @@ class TableRows:
         self.prefix = _NUMBER.pack(number)
         self.end = _NUMBER.pack(number + 1)
         self.empty = True
-        """Whether the store has never been given a row of this table."""
+        """Whether the store has never received a row of this table."""
 
     def write(self, changes: Changes) -> None:
         """Write the changes at once."""

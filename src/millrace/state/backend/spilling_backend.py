@@ -23,9 +23,9 @@ CACHE_BYTES = 256 << 20
 KEPT = 0.75
 """Share of the memory that stays in use after an eviction."""
 UNSAVED = 0.25
-"""With recovery, how much of the memory may be unsaved before it is written..."""
+"""Share of the memory that may be unsaved, with recovery, before it is written."""
 SEALS = 16
-"""...and for how many epochs at most."""
+"""Maximum number of epochs, with recovery, before unsaved entries are written."""
 
 
 class StoreSource(Protocol):

@@ -52,7 +52,8 @@ class StateBackend(ABC):
     name: str
     """Name in logs and metrics."""
     has_files: ClassVar[bool] = False
-    """Whether subtasks have files on their hosts, which are deleted as they are closed."""
+    """Whether subtasks have files on their hosts, which are deleted when the subtasks are
+    closed."""
 
     @abstractmethod
     def create_keyed_state_backend(self, subtask: SubtaskId) -> KeyedStateBackend:

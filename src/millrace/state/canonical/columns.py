@@ -429,7 +429,7 @@ def _column(kind: LogicalType, depth: int) -> StateColumn:
 
 _ROW_KIND = logical.RowField("row_kind", logical.BigIntType())
 _TUPLES = (LOGICAL_TYPES["COMPLEX"],)
-"""Structured types whose plain data is no tuple of their fields; they are untyped."""
+"""Structured types whose plain data is not a tuple of their fields. Their values are untyped."""
 
 
 def _bridged(bridge: str, kind: LogicalType, depth: int) -> StateColumn:

@@ -27,10 +27,10 @@ _FREE_PARTS = 1 << 20
 _PARTS_PER_BYTE = 2
 _FREE_VALUES = 1 << 26
 _CODECS = frozenset({0, 1, 6})
-"""Uncompressed, Snappy, Zstandard."""
+"""Codecs that we write: uncompressed, Snappy and Zstandard."""
 _DATA_PAGE = 0
 _PLAIN = frozenset({0, 3})
-"""Plain, and run lengths, which pages of booleans may be."""
+"""Encodings that we write: plain, and run lengths for pages of booleans."""
 
 Fields = dict[int, Any]
 

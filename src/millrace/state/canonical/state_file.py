@@ -35,7 +35,8 @@ BATCH_BYTES = 32 << 20
 PART_BYTES = 8 << 20
 KEY_GROUP = "key_group"
 UNTYPED = "_untyped"
-"""Ends the name of the column of what does not fit the type of another one."""
+"""Suffix of the names of untyped columns, which have the values that do not fit the typed
+column."""
 _PICKLE = b"\xa7$pickle"
 _ANY = column_of(ANY)
 

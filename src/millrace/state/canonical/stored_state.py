@@ -12,7 +12,7 @@ from millrace.state.table_id import TableId
 __all__ = ["STATES", "StateFile", "StoredState", "SubtaskFiles", "check_path"]
 
 STATES = "states"
-"""The directory that the directories of operators are in."""
+"""Name of the directory that contains the directories of operators."""
 _PATH = re.compile(rf"{STATES}/[A-Za-z0-9.-]+/[A-Za-z0-9.-]+/[A-Za-z0-9.-]+\.parquet")
 
 
@@ -21,11 +21,11 @@ class StateFile:
     """File with the entries of one state from one subtask."""
 
     path: str
-    """Relative to the savepoint."""
+    """Path relative to the savepoint."""
     subtask: int
     rows: int
     length: int
-    """In bytes."""
+    """Length in bytes."""
     sha256: str
     pickled: int = 0
     """Number of pickled values in the file."""
@@ -37,13 +37,14 @@ class StoredState:
 
     stage: str
     uid: str
-    """Uid of the operator; empty for state that belongs to no single one."""
+    """Uid of the operator; empty if the state does not belong to a single operator."""
     name: str
     kind: str
     schema: tuple[int, Schema, Schema, Schema] | None
-    """Version, and the declared schemas of key, map key and value; None if none is declared."""
+    """Version, and the declared schemas of key, map key and value; None if no schema is
+    declared."""
     columns: dict[str, Schema]
-    """Per part of an entry, the schema of its column."""
+    """Schema of each column, by the part of an entry that the column holds."""
     files: tuple[StateFile, ...]
 
     @property

@@ -12,7 +12,8 @@ __all__ = ["ThriftError", "read_struct"]
 
 MAX_DEPTH = 12
 MAX_STRUCTURES = 1_000_000
-"""Structs and lists in one struct; each takes far more memory than the byte it may be."""
+"""Maximum number of structs and lists in one struct. Each takes far more memory than the single
+byte that may encode it."""
 MAX_FIELD = 100
 Fields = dict[int, Any]
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)

@@ -59,7 +59,7 @@ _HEADER = struct.Struct(">8sH")
 _FOOTER = struct.Struct(">8sQQI")
 _HERE = ""
 MAX_INDEX = 64 << 20
-"""Bytes of an index, which is read as a whole; a longer one is not read."""
+"""Maximum bytes of an index, which is read as a whole."""
 WHOLE_BYTES = 4 << 20
 """Payloads up to this size are read at once."""
 
@@ -76,7 +76,7 @@ class DeltaFileRef:
     """A manifest's entry for a delta file."""
 
     path: str
-    """Relative to the job's directory."""
+    """Path relative to the job's directory."""
     length: int
     """Bytes of the file."""
     index_offset: int
@@ -84,7 +84,7 @@ class DeltaFileRef:
     deltas: int
     """Number of deltas in the index."""
     tier: int = 0
-    """Number of times that its deltas have been packed together with others."""
+    """Number of times that the deltas in the file have been packed together with others."""
 
     @property
     def index_length(self) -> int:

@@ -34,9 +34,10 @@ class DeltaSet:
     files: Mapping[str, DeltaFile] = field(default_factory=dict)
     """Delta files by path."""
     low_epochs: Mapping[SubtaskKey, int] = field(default_factory=dict)
-    """Per subtask: deltas of epochs before this one are dead. Without an entry all are."""
+    """First live epoch per subtask: deltas of earlier epochs are dead. All deltas of a subtask
+    without an entry are dead."""
     tips: Mapping[SubtaskKey, Tip] = field(default_factory=dict)
-    """Per subtask: epoch and version of the newest delta."""
+    """Epoch and version of the newest delta, per subtask."""
 
     def with_file(self, file: DeltaFile) -> DeltaSet:
         """This set plus a file of new deltas, minus the files that have no live delta any more."""

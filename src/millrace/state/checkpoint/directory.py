@@ -32,7 +32,8 @@ __all__ = [
 SHARED = "shared"
 METADATA = "_metadata"
 COMMITTED = "_committed"
-"""An empty file beside ``_metadata``: the sinks have committed all that it names as pending."""
+"""Name of an empty file beside ``_metadata``, which says that the sinks have committed all
+pending committables of the checkpoint."""
 
 _CHECKPOINT = re.compile(r"chk-(\d+)")
 

@@ -31,9 +31,9 @@ __all__ = ["FORMAT_VERSION", "QUERY_UIDS", "Manifest", "read_manifest", "read_ma
 
 FORMAT_VERSION = 2
 QUERY_UIDS = 2
-"""In which way the operators of queries get their uids (`millrace.planner.execution`). Of another
-way they find no state of theirs. Manifests without a number are of the first, which made them of
-the texts of expressions."""
+"""Number of the way in which operators of queries get their uids (`millrace.planner.execution`).
+With another number, queries do not find their state. Manifests without a number have the first
+way, which derived uids from the texts of expressions."""
 MAX_BYTES = 512 << 20
 """Limit for the bytes of a manifest; a longer one is neither written nor read. Most of a long
 manifest is pending committables."""
@@ -41,7 +41,7 @@ MAX_PARTS = 2_000_000
 """Limit for the number of values in the JSON. Each may take a hundred bytes of memory, and only
 two bytes of text."""
 MAX_TYPE_TEXT = 1 << 20
-"""Characters of all types in a manifest together."""
+"""Maximum number of characters of all types in a manifest together."""
 NATIVE: Final = "NATIVE"
 CANONICAL: Final = "CANONICAL"
 _FORMAT = "millrace snapshot"
@@ -69,47 +69,48 @@ class Manifest:
     job_id: str = ""
     job_name: str
     run_id: str = ""
-    """The run that wrote it."""
+    """Id of the run that wrote the checkpoint."""
     program: str = ""
-    """The file of the program that wrote it; empty: an interactive session."""
+    """File of the program that wrote the checkpoint; empty for an interactive session."""
     checkpoint: int = 0
-    """Its number; later ones of a job are greater."""
+    """Number of the checkpoint. Later checkpoints of a job have greater numbers."""
     epoch: int
     timestamp: int
     """Time at which the checkpoint was made, in milliseconds since the epoch of Unix."""
     parent: int | None = None
-    """Number of the previous checkpoint in its history; None for the first."""
+    """Number of the previous checkpoint in the history; None for the first."""
     max_parallelism: int
     stages: dict[str, int]
-    """Stage uid -> parallelism."""
+    """Parallelism by stage uid."""
     operators: dict[str, str]
-    """Operator uid -> name."""
+    """Names of operators, by uid."""
     versions: dict[SubtaskKey, str]
-    """The state version of every subtask that has state."""
+    """State version of every subtask that has state."""
     delta_files: tuple[DeltaFileRef, ...] = ()
     sources: dict[str, bytes]
-    """Source uid -> what its enumerator and its splits are at; encoded."""
+    """Encoded state of each source's enumerator, and the positions of its splits, by source uid."""
     pending: dict[str, list[bytes]]
-    """Sink uid -> committables to be committed, by the next run if this one cannot; opaque here."""
+    """Encoded committables by sink uid, which this run commits, or else the next one."""
     kind: Literal["checkpoint", "savepoint"] = "checkpoint"
     finished: bool = False
     """Whether the job ended with this checkpoint."""
     snapshot_id: str = ""
-    """Unique over all snapshots of all jobs."""
+    """Id that is unique among all snapshots of all jobs."""
     ancestor: str = ""
-    """The `snapshot_id` of the last savepoint in its history: versions of state form a tree."""
+    """The `snapshot_id` of the last savepoint in the checkpoint's history: versions of state
+    form a tree."""
     chains: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Stage uid -> uids of its operators, in order."""
+    """Uids of the operators of each stage, in order, by stage uid."""
     inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Stage uid -> uids of the operators that feed it, in the order of its inputs."""
+    """Uids of the operators that feed each stage, in the order of its inputs, by stage uid."""
     stateful: tuple[str, ...] = ()
     """Uids of the operators that have state."""
     format_type: Literal["NATIVE", "CANONICAL"] = "NATIVE"
-    """Format of the state: for the job that wrote it, or for all readers."""
+    """Format of the state: native, for the job that wrote it, or canonical, for all readers."""
     states: tuple[StoredState, ...] = ()
     """States of a canonical savepoint, which has no deltas."""
     query_uids: int = QUERY_UIDS
-    """In which way the operators of its queries got their uids."""
+    """Number of the way in which the operators of queries got their uids (see `QUERY_UIDS`)."""
 
     def encode(self) -> bytes:
         """Content of a ``_metadata`` file.
@@ -170,7 +171,7 @@ class Manifest:
 
 
 _LONGEST_REASON = 500
-"""Characters of what a decoder says, which repeats what it does not know."""
+"""Maximum characters of a decoder's message, which repeats the input that it does not know."""
 
 _FIELDS: dict[str, Any] = {
     **get_type_hints(Manifest),

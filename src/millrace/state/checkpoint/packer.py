@@ -15,9 +15,10 @@ __all__ = ["Packer"]
 log = logging.getLogger(__name__)
 
 CATCH_UP = 1.25
-"""How many times the bytes of one checkpoint count at most for the next piece."""
+"""Maximum bytes to copy after a checkpoint, as a multiple of the bytes that it added."""
 PAUSE_AFTER_ERROR = 8
-"""Offers that are declined after a failure, lest a lasting one fills the log."""
+"""Number of offers that are declined after a failure, so that a lasting failure does not fill
+the log."""
 
 
 class _CancelledError(Exception):

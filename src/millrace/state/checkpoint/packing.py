@@ -33,11 +33,12 @@ PACE = 1.125
 """Bytes that may be copied per tier for each byte that checkpoints add. With more than one, a group
 is copied before its tier is full again."""
 MIN_BYTES_PER_STEP = 4 << 10
-"""Least bytes that are copied per checkpoint."""
+"""Minimum bytes that are copied per checkpoint."""
 MOSTLY_DEAD = 4
-"""A file is rewritten when less than one in so many of its bytes is live..."""
+"""A file is rewritten if less than a quarter of its bytes are live, and it has
+`MIN_REWRITTEN_BYTES`."""
 MIN_REWRITTEN_BYTES = 4 << 20
-"""...and it has at least so many bytes."""
+"""Minimum bytes of a file that is rewritten because most of its deltas are dead."""
 BIG_SEGMENT = 16 << 20
 """Segments of at least this many bytes are not packed. Smaller ones are not packed either while
 they are few."""
@@ -76,7 +77,7 @@ class Packed:
 
     sources: tuple[str, ...]
     segments: frozenset[str]
-    """Segments whose content it has, too."""
+    """Paths of the segments whose content the packed file has, too."""
     file: DeltaFile
 
     def applied_to(self, deltas: DeltaSet) -> DeltaSet:
@@ -114,11 +115,11 @@ class Packing:
         self.path = os.path.join(job_dir, self._writer.path)
         self._durable = durable
         self._rest_of_delta = _NOTHING
-        """The bytes of the current delta that are not written yet: it may take several steps."""
+        """Bytes of the current delta that are not written yet: a delta may take several steps."""
         self._draft: PendingFile | None = None
         self._allowed_bytes = 0.0
         self.packed: Packed | None = None
-        """The result, once all is copied."""
+        """The packed file, once everything is copied; None before."""
 
     def paths(self) -> list[str]:
         """Paths of the file: the final one, and the temporary one during the writing."""

@@ -27,7 +27,7 @@ class Pin:
     ) -> None:
         self.manifest = manifest
         self.deltas = deltas
-        """The live deltas of every subtask that has any, in epoch order."""
+        """Live deltas of every subtask that has any, in epoch order."""
         self._release = release
 
     def release(self) -> None:

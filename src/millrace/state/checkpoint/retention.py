@@ -27,7 +27,7 @@ from millrace.state.checkpoint.files import StrPath, delete_quietly
 __all__ = ["ORPHAN_AGE", "Held", "Retention"]
 
 ORPHAN_AGE = 3600.0
-"""Seconds."""
+"""Minimum age in seconds at which a file without a checkpoint is deleted."""
 SWEEP_EVERY = 64
 """Checkpoints between two searches for orphans; the first checkpoint of a run begins with one."""
 
@@ -38,7 +38,7 @@ class Held:
 
     number: int
     paths: Collection[str]
-    """The files that it refers to."""
+    """Files to which the checkpoint refers."""
 
 
 class Retention:
@@ -68,9 +68,10 @@ class Retention:
         self._damaged: list[int] = []
         self._abandoned: set[int] = set()
         self._condemned: list[tuple[int, str]] = []
-        """(first checkpoint that does not refer to it, path)."""
+        """Files to delete: (number of the first checkpoint that does not refer to the file,
+        path)."""
         self._gone_below = 0
-        """No older checkpoint is left but those that are held."""
+        """Number below which all checkpoints have been deleted, except held ones."""
         self._until_sweep = 0
         self._kept: Held | None = None
         self._held: set[Held] = set()

@@ -44,9 +44,9 @@ class Snapshot:
     """A complete checkpoint or savepoint."""
 
     path: str
-    """The directory that its ``_metadata`` is in."""
+    """Directory of the snapshot's ``_metadata``."""
     directory: str
-    """Directory to which the paths of its files are relative."""
+    """Directory to which the paths of the snapshot's files are relative."""
     manifest: Manifest
     deltas: DeltaSet
     trusted: bool = False

@@ -67,7 +67,7 @@ class ColumnsOf(NamedTuple):
 
 
 _SHOWN = ":"
-"""Behind it is the name to be shown."""
+"""Separator of a column's name and the display name."""
 
 
 def _fields(word: str, kinds: Sequence[pa.DataType], names: Sequence[str] = ()) -> list[pa.Field]:
@@ -124,12 +124,12 @@ class ColumnarTable(Table):
         self.columns: ColumnsOf | None = None
         self._schemas: tuple[str, str, str] | None = None
         self.generation = 0
-        """Grows when entries changed other than by the open epoch: what was derived from them is
-        to be derived anew."""
+        """Number that grows when entries change other than by the open epoch. Data derived from
+        the entries must then be derived again."""
         self.space = PositionSpace()
         self._waiting = FlatTable(key_of)
         self._waiting_filter: KeyFilter | None = None
-        """Whose keys those that wait are to be: without columns it is not known what they are."""
+        """Filter for the keys of the waiting entries. It is applied once the columns are known."""
 
     def bind(self, columns: ColumnsOf) -> None:
         """Declare the columns.

@@ -24,7 +24,8 @@ _MINIMUM_BITS = 10
 
 
 _DENSE = 16
-"""Positions are marked rather than sorted where there are fewer places for each than that."""
+"""Maximum number of places per position for which distinct positions are found by marking
+places, and not by sorting."""
 
 
 def distinct(positions: Positions) -> Positions:
@@ -71,7 +72,7 @@ class HashIndex:
         self._bits = _MINIMUM_BITS + 1
         self._table = np.full(1 << self._bits, _EMPTY, np.int32)
         self._used = 0
-        """Places of the table that are not empty."""
+        """Number of places of the table that are not empty."""
         self._count = 0
 
     def __len__(self) -> int:

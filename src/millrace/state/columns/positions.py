@@ -64,11 +64,11 @@ class PositionSpace:
         self.values: list[npt.NDArray[Any]] = [np.zeros(0, each.dtype) for each in columns]
         """Arrays of values by position; an allocation may replace them by longer ones."""
         self.live = np.zeros(0, np.bool_)
-        """Which positions are in use."""
+        """Whether each position is in use."""
         self.count = 0
         """Number of positions in use."""
         self.end = 0
-        """No position from here on has ever been used."""
+        """First position that has never been used; no later position has been used either."""
         self._dirty = np.zeros(0, np.bool_)
         self._scratch = np.zeros(0, np.int64)
         self._undo: list[Former] = []

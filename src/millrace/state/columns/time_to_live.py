@@ -19,8 +19,8 @@ __all__ = ["LAST_USED", "TimeToLive"]
 LAST_USED = ValueColumn(np.dtype(np.int64), name="last_used")
 _AT_LEAST = 10_000
 _ROUNDS = 64
-"""An epoch looks at a 64th of the table, so that what has expired is gone after 64 epochs, however
-much comes in one."""
+"""Number of epochs in which the whole table is searched. An epoch searches a 64th of the table,
+so expired entries are gone after 64 epochs."""
 
 
 class TimeToLive:

@@ -13,7 +13,7 @@ class Layout(Enum):
     FLAT = "flat"
     """One value per key. Table deltas: ``put`` (key to value) and ``del`` (keys)."""
     LIST = "list"
-    """A list per key. Table deltas: ``put`` (key to list), ``add`` (key to what is appended),
+    """A list per key. Table deltas: ``put`` (key to list), ``add`` (key to appended elements),
     ``del``."""
     NESTED = "nested"
     """A dict per outer key. Table deltas: ``drop`` (outer keys), ``put`` (outer key to inner key to

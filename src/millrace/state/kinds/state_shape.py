@@ -25,15 +25,16 @@ class StateShape(enum.Enum):
     WINDOW_MAP = "window-map"
     """A key, a window, and a dict."""
     EVENT_TIMERS = "event-timers"
-    """A key, the window whose trigger set the timer (or None), and when it is due."""
+    """A key, the window whose trigger set the timer (or None), and the time at which the timer
+    is due."""
     PROCESSING_TIMERS = "processing-timers"
-    """The same for timers of the clock."""
+    """The same for processing-time timers."""
     BROADCAST = "broadcast"
     """Key and value of the map; every subtask has all of it."""
     OPERATOR_LIST = "operator-list"
     """An element of a list that is split among the subtasks; its key is its place."""
     UNION_LIST = "union-list"
-    """An element of a list that every subtask gets all of; its key is its place."""
+    """An element of a list that every subtask gets completely; its key is its place."""
     OPERATOR = "operator"
     """Internal values of operators: watermarks, splits, writers."""
 
@@ -74,9 +75,9 @@ class Entry(NamedTuple):
 
     key: Any
     value: Any
-    """The value, list or dict; of a timer when it is due, ms since the epoch."""
+    """The value, list or dict. For a timer, the time at which it is due, ms since the epoch."""
     window: Any = None
-    """The window it belongs to: a `TimeWindow`, or what the job's assigner makes."""
+    """Window of the entry: a `TimeWindow`, or an object that the job's assigner makes."""
     written: Any = None
-    """With a time to live: when it was last used (ms since the epoch); of a list and a dict one
-    for each element, in their order."""
+    """Time of last use (ms since the epoch), for state with a time to live. For a list or dict,
+    one time per element, in the order of the elements."""

@@ -27,8 +27,9 @@ from millrace.state.table import Table
 __all__ = ["EntriesOf", "TableKind", "expiring", "per_window"]
 
 EntriesOf = Callable[[dict[Any, Any], dict[Any, Any]], Iterator[Entry]]
-"""The entries to be shown of what a table holds. The second dict says which windows the contents of
-merging windows are of: (key, where they are kept) to window; it is empty for other tables."""
+"""Function from a table's contents to the displayed entries. Its second argument is a dict for
+merging windows, from (key, namespace of the contents) to the window; it is empty for other
+tables."""
 
 Any_ = TypeInformation[Any]
 
@@ -52,7 +53,7 @@ class TableKind:
     entries: EntriesOf
     """Function that yields the displayed entries of a table."""
     columns: EntryColumns = PER_KEY
-    """Columns with the parts of its entries."""
+    """Columns for the parts of an entry."""
     redistribution: RedistributionMode = RedistributionMode.KEY_GROUP
     """Assignment to subtasks when the parallelism changes."""
     stamps: Stamps | None = None
@@ -60,7 +61,7 @@ class TableKind:
     merges: bool = False
     """Whether the windows of its entries may have merged."""
     stays_in_memory: bool = False
-    """Whether no backend keeps it on disk."""
+    """Whether the table is always in memory, with every backend."""
     columnar: Columnar | None = None
     """Form of columns, for kinds with entries in Arrow columns."""
     key: KeyPlace | None = field(init=False)

@@ -14,7 +14,7 @@ from millrace.state.kinds.layout import Layout
 __all__ = ["STAMPS", "Stamps"]
 
 Put = dict[Any, Any]
-"""Per key what a table holds."""
+"""Contents of a table by key."""
 
 
 class Stamps(NamedTuple):
@@ -25,7 +25,8 @@ class Stamps(NamedTuple):
     written: Callable[[Any], Any]
     """The stamps: one, or one per element in their order."""
     alive: Callable[[Put, int], Put]
-    """The entries that were used after a time; keys of which nothing is left are left out."""
+    """Function that returns the entries used after a time. Keys without such entries are left
+    out."""
 
 
 def _alive_values(put: Put, deadline: int) -> Put:

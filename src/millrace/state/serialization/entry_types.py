@@ -23,7 +23,7 @@ class StateOwner:
 
     name: str = ""
     key_type: TypeInformation[Any] | None = None
-    """Key type that was given to ``key_by``."""
+    """Key type that was passed to ``key_by``."""
     record_types: Mapping[int, TypeInformation[Any]] = field(default_factory=dict)
     """Types of the inputs' records, by the number of the input, where the program declares them."""
 

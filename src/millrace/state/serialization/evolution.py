@@ -124,7 +124,8 @@ def _widens(written: LogicalType, now: LogicalType) -> bool:
 
 
 _Found = tuple[Convert | None] | None
-"""In a tuple, for None is a result of its own: nothing has to be done."""
+"""A result in a tuple, because the result None has a meaning of its own: no conversion is
+needed."""
 _Change = Callable[[Any, TypeInformation[Any], str], _Found]
 
 

@@ -32,7 +32,7 @@ from millrace.state.serialization.plain_columns import (
 MARSHAL = b"m"
 PICKLE = b"p"
 BUFFERS = b"b"
-"""A pickle, and the buffers that it refers to."""
+"""Codec of a pickle followed by the buffers to which it refers."""
 TAGGED = b"t"
 """Codec of canonical savepoints (see `millrace.state.serialization.tagged_values`)."""
 COLUMNS = b"c"
@@ -40,7 +40,7 @@ COLUMNS = b"c"
 
 Chunk = bytes | memoryview
 DYNAMIC_CODE = "<dynamic-code>"
-"""File name that cloudpickle writes."""
+"""Name that cloudpickle writes in place of a file's name."""
 _ALIGNMENT = 8
 _SIZE = struct.Struct(">Q")
 

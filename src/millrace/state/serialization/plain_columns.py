@@ -15,22 +15,22 @@ from typing import Any
 __all__ = ["ATOMS", "decode_columns", "encode_columns"]
 
 ATOMS: frozenset[type] = frozenset({int, float, str, bytes, bool, type(None), complex})
-"""Types of which marshal keeps every value as it is."""
+"""Types whose values marshal keeps unchanged."""
 MARSHAL_VERSION = 4
-"""Readable by every CPython since 3.4."""
+"""Version of marshal that every CPython since 3.4 can read."""
 
 _FEWEST = 16
-"""Records of a batch for which columns pay."""
+"""Minimum number of records for which columns are worth their cost."""
 _MOST_COLUMNS = 32
 _LONGEST = 64
-"""Characters of a column's texts on average: longer ones are not copied if they are the same."""
+"""Maximum average length of a column's texts. Longer texts, if equal, must not be copied."""
 _SAMPLE = 256
 _FLAT = frozenset({int, float, str})
 _BETWEEN = "\0"
 
 _OBJECTS, _TEXTS, _FEW_TEXTS = "o", "t", "T"
 _Column = tuple[str, Any]
-"""The code of an array, or one of these three, with the data."""
+"""Code and data of a column. The code is an array's type code, or one of the three codes above."""
 
 
 def encode_columns(values: list[Any], timestamps: list[int] | None) -> bytes | None:

@@ -29,7 +29,7 @@ SCHEMA_VERSION = 1
 ENTRIES_AT_ONCE = 1000
 
 TableSchema = tuple[int, Schema, Schema, Schema] | None
-"""Version, and the schemas of key, inner key and value; None if nothing has a type."""
+"""Version, and the schemas of key, inner key and value; None if none of these has a type."""
 
 
 class _Written(NamedTuple):
@@ -59,7 +59,7 @@ class TableForm:
         self.kind = kind
         self._as_written = as_written
         self.stale = False
-        """Whether deltas hold entries in another form than that in which they are written now."""
+        """Whether deltas hold entries in another form than the form that is written now."""
         self._name = name
         self._owner = owner
         self._types: EntryTypes | None = None

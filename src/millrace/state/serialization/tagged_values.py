@@ -41,15 +41,15 @@ MODULES = tuple(
     f"millrace.{room}."
     for room in ("common", "connectors", "formats", "runtime", "state", "table_runtime")
 )
-"""Whose data classes are nothing but data."""
+"""Modules whose data classes hold nothing but data."""
 MOVED = {"millrace.runtime.table.": "millrace.table_runtime."}
-"""Modules by the names that savepoints of former releases have for them, and their names now."""
+"""Present names of modules, by the names in savepoints of former releases."""
 PICKLE = "$pickle"
 MAX_DEPTH = 200
 MAX_DIGITS = 1 << 16
 MANY = 4096
 MAX_ALIKE = 64
-"""Keys with one hash, of many."""
+"""Maximum number of keys with the same hash, if there are more than `MANY` keys."""
 
 _SCALARS = frozenset({int, float, str, bytes, bool, type(None)})
 _encode = msgspec.msgpack.Encoder().encode
