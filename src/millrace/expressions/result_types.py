@@ -36,8 +36,8 @@ def fixed(text: str) -> ResultStrategy:
 
 
 def where_sure(text: str, is_sure: Callable[[Any], bool], position: int = 0) -> ResultStrategy:
-    """Strategy for a fixed type, nullable if an argument is, or if the value may be missing for
-    other reasons.
+    """Strategy for a fixed type, which is nullable if an argument is nullable or ``is_sure`` is
+    false for the argument.
 
     Args:
         text: the type.

@@ -25,7 +25,7 @@ def parse(text: str) -> list[Statement]:
         ['UseDatabase', 'Query']
 
     Raises:
-        SqlParserError: a part of it is no statement of Flink SQL.
+        SqlParserError: a part of the text is not a statement of Flink SQL.
     """
     return _parsed(text, _statements)
 
@@ -47,7 +47,7 @@ def parse_query(text: str) -> exp.Expr:
         'gt'
 
     Raises:
-        SqlParserError: it is no query.
+        SqlParserError: the text is not a query.
     """
     return _parsed(text, lambda parser: _whole(parser, parser.query))
 
@@ -56,7 +56,7 @@ def parse_expression(text: str) -> exp.Expr:
     """The syntax tree of an expression, with the nodes of `millrace.sql.dialect`.
 
     Raises:
-        SqlParserError: it is no expression.
+        SqlParserError: the text is not an expression.
     """
     return _parsed(text, lambda parser: _whole(parser, parser.expression))
 
@@ -65,7 +65,7 @@ def parse_type(text: str) -> LogicalType:
     """The type that a text describes; errors contain line and column.
 
     Raises:
-        SqlParserError: it is no type.
+        SqlParserError: the text is not a type.
     """
     return _parsed(text, lambda parser: _whole(parser, parser.type))
 

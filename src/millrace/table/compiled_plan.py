@@ -33,11 +33,11 @@ _FORMAT = 1
 
 
 class CompiledPlan:
-    """Inserts in their optimised form. They run without being planned again, so that a later
-    version resumes a savepoint of them even if it would plan the statement differently.
+    """Optimised inserts, which run without being planned again. A later version of Millrace can
+    therefore resume a savepoint of them even if it would plan the statement differently.
 
-    A plan has the schemas and options of the tables of catalogs; of temporary tables and of
-    functions it has the names, and they must be there when it is run.
+    A plan contains the schemas and options of tables of catalogs. Of temporary tables and of
+    functions it contains only the names, so they must exist when the plan is run.
 
     Example:
         >>> from millrace.table import EnvironmentSettings, PlanReference, TableEnvironment
@@ -58,7 +58,7 @@ class CompiledPlan:
         """The plan of inserts.
 
         Raises:
-            JobDefinitionError: they read or call what is in this program only.
+            JobDefinitionError: the inserts use tables or functions that exist only in this program.
         """
         plan = CompiledPlan(session, _sinks(session.optimized(sinks)), __version__)
         plan.as_json_string()  # refuses what cannot be written

@@ -32,7 +32,7 @@ class DataTypes:
         """The type that a text names, as in SQL.
 
         Raises:
-            JobDefinitionError: it names none.
+            JobDefinitionError: the text does not name a type.
         """
         return parse_type(text)
 
@@ -145,7 +145,7 @@ class DataTypes:
         """A span of time: of days and parts of them, or of years and months.
 
         Raises:
-            JobDefinitionError: there is no such interval.
+            JobDefinitionError: the two units do not form an interval.
 
         Example:
             >>> DataTypes.INTERVAL(DataTypes.DAY(2), DataTypes.SECOND(3))

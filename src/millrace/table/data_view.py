@@ -90,7 +90,7 @@ class MapView(DataView, Generic[K, V]):
         """The value of a key.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the map has no such key.
         """
         return self._dict[key]
 
@@ -106,7 +106,7 @@ class MapView(DataView, Generic[K, V]):
         """Remove a key.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the map has no such key.
         """
         del self._dict[key]
 

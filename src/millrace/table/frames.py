@@ -30,7 +30,8 @@ def frame_batch(
         schema: a row type, or names of the columns, or their types.
 
     Raises:
-        JobDefinitionError: it is no such object, or a column has a type that Flink does not know.
+        JobDefinitionError: the object has no Arrow columns, or a column has a type that Flink does
+            not know.
         JobExecutionError: the columns do not fit the schema.
     """
     whole = _one_batch(data)
@@ -95,7 +96,7 @@ def arrow_of_polars(frame: Any) -> pyarrow.Table:
     """The columns of a Polars DataFrame or LazyFrame; a LazyFrame is computed.
 
     Raises:
-        JobDefinitionError: it is neither.
+        JobDefinitionError: the object is not a DataFrame or LazyFrame of Polars.
     """
     made = frame.collect() if hasattr(frame, "collect") else frame
     if not hasattr(made, "to_arrow"):

@@ -30,7 +30,7 @@ def html_rows(rows: Iterable[Any], row_type: RowType, time_zone: str) -> list[li
 def html_table(
     names: Sequence[str], rows: Iterable[Sequence[str]], note: str, types: Sequence[str] = ()
 ) -> str:
-    """A table with a line of text below.
+    """HTML of a table, with a note in a line below it.
 
     Args:
         types: types of the columns, shown when the pointer is over a column's header.

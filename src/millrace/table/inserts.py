@@ -94,7 +94,7 @@ def written_table(session: TableSession, path: tuple[str, ...]) -> ResolvedTable
     """The table with a name.
 
     Raises:
-        CatalogError: there is none, or it is a view.
+        CatalogError: the table does not exist, or is a view.
     """
     table = session.reader.resolve_table(path)
     if isinstance(table, ResolvedView):

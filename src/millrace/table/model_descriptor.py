@@ -105,7 +105,7 @@ def described_model(descriptor: ModelDescriptor) -> CatalogModel:
     """The model that a descriptor describes.
 
     Raises:
-        JobDefinitionError: it has no columns.
+        JobDefinitionError: the descriptor has no columns.
     """
     if descriptor.input_schema is None or descriptor.output_schema is None:
         raise JobDefinitionError(

@@ -36,7 +36,7 @@ class PlanReference(ABC):
         """The plan's text.
 
         Raises:
-            JobDefinitionError: it cannot be read.
+            JobDefinitionError: the file cannot be read.
         """
 
 

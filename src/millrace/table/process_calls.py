@@ -32,7 +32,8 @@ def called_rows(session: TableSession, function: Any, arguments: Sequence[Any]) 
             ``as_argument()``.
 
     Raises:
-        JobDefinitionError: it is no such function, or does not take these.
+        JobDefinitionError: ``function`` is not a process table function, or does not accept these
+            arguments.
     """
     if isinstance(function, type):
         raise JobDefinitionError(
@@ -88,8 +89,9 @@ class PartitionedTable:
         self._partition, self._order = partition, order
 
     def order_by(self, *fields: Any) -> PartitionedTable:
-        """The rows of each partition in an order that begins with a time attribute. Rows arrive
-        when the watermark has passed them, and late rows are dropped."""
+        """The same table, with an order of the rows in each partition that begins with a time
+        attribute. The function gets rows when the watermark has passed them; late rows are
+        dropped."""
         return PartitionedTable(self._session, self._rows, self._made, self._partition, fields)
 
     def as_argument(self, name: str) -> Expression:
@@ -104,7 +106,7 @@ class PartitionedTable:
             arguments: the other arguments, by position or with names by ``as_argument()``.
 
         Raises:
-            JobDefinitionError: the function does not take these.
+            JobDefinitionError: the function does not accept these arguments.
         """
         table = table_argument(self._rows, self._partition, self._order)
         return self._made(called_rows(self._session, function, [table, *arguments]))

@@ -20,8 +20,8 @@ class ProgramModels:
         """A model of a catalog, or an unnamed one.
 
         Raises:
-            CatalogError: there is none of that name.
-            JobDefinitionError: its provider does not know it, or its columns are wrong.
+            CatalogError: no model has this name.
+            JobDefinitionError: the provider does not know the model, or the columns are wrong.
         """
         models = self._session.catalogs.models
         if isinstance(path_or_descriptor, ModelDescriptor):
@@ -61,7 +61,7 @@ class ProgramModels:
         """Drop a model of a catalog; False if there is none.
 
         Raises:
-            CatalogError: there is none, and it may not be missing.
+            CatalogError: the model is missing, and ``ignore_if_not_exists`` is False.
         """
         models = self._session.catalogs.models
         return models.drop(parts_of(model_path), False, ignore_if_not_exists)

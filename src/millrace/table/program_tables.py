@@ -108,7 +108,8 @@ class ProgramTables:
             splits_num: maximum number of subtasks that read the table.
 
         Raises:
-            JobDefinitionError, JobExecutionError: it is neither, or a column does not fit.
+            JobDefinitionError, JobExecutionError: ``frame`` is not a frame of Polars, or a column
+                does not fit.
         """
         row_type, batch = frame_batch(arrow_of_polars(frame), schema)
         return self._of_batch(row_type, batch, None, splits_num)

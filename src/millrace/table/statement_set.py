@@ -31,7 +31,7 @@ class StatementSet:
         """Add an INSERT.
 
         Raises:
-            JobDefinitionError: it is another statement, or wrong.
+            JobDefinitionError: the statement is not an INSERT, or is wrong.
         """
         statement = parse_statement(stmt)
         if not isinstance(statement, Insert):
@@ -59,7 +59,8 @@ class StatementSet:
         """Add the inserts to the environment's next job, and clear the set.
 
         Raises:
-            JobDefinitionError: there are none, or there is no environment of streams.
+            JobDefinitionError: the set is empty, or the table environment has no stream execution
+                environment.
         """
         if not self._sinks:
             raise JobDefinitionError("the statement set has no INSERT")
@@ -70,7 +71,8 @@ class StatementSet:
         """Compile the plan of the inserts.
 
         Raises:
-            JobDefinitionError: there are none, or they read or call what is in this program only.
+            JobDefinitionError: the set is empty, or uses tables or functions that exist only in
+                this program.
         """
         return CompiledPlan.of(self._session, self._sinks)
 
@@ -86,7 +88,7 @@ class StatementSet:
         """Run the inserts as one job, and clear the set.
 
         Raises:
-            JobDefinitionError: there are none.
+            JobDefinitionError: the set is empty.
         """
         if not self._sinks:
             raise JobDefinitionError("the statement set has no INSERT")

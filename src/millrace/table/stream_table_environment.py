@@ -62,11 +62,11 @@ class StreamTableEnvironment(TableEnvironment):
         """A table of a stream's records; each record is an inserted row.
 
         Args:
-            fields_or_schema: a `Schema`: its columns by name, computed ones, the records' event
-                time as ``column_by_metadata("rowtime", "TIMESTAMP_LTZ(3)")``, and a watermark, with
-                ``SOURCE_WATERMARK()`` that of the stream. Or columns as expressions: names by
-                position, ``col("t").rowtime``, ``col("p").proctime``. Nothing: the columns of the
-                type that the stream was declared with; a type without fields is ``f0``.
+            fields_or_schema: a `Schema` with columns by name, computed columns and a watermark;
+                ``column_by_metadata("rowtime", "TIMESTAMP_LTZ(3)")`` is the records' event time,
+                and ``SOURCE_WATERMARK()`` the watermark of the stream. Or expressions: columns by
+                name or position, ``col("t").rowtime``, ``col("p").proctime``. If omitted, the
+                columns of the stream's declared type; a type without fields is one column ``f0``.
 
         Raises:
             JobDefinitionError: the columns' types are not known, or the schema is wrong.

@@ -312,7 +312,7 @@ class Table(TableFrames, TablePicture, TableVersions):
         """Write the rows to a table, as a job of its own.
 
         Raises:
-            JobDefinitionError: there is no such table, or its columns are of other types.
+            JobDefinitionError: the table does not exist, or its columns have other types.
         """
         return self.insert_into(table_path_or_descriptor, overwrite).execute()
 
@@ -322,7 +322,7 @@ class Table(TableFrames, TablePicture, TableVersions):
         """A pipeline that writes the rows to a table, without running it.
 
         Raises:
-            JobDefinitionError: there is no such table, or its columns are of other types.
+            JobDefinitionError: the table does not exist, or its columns have other types.
         """
         sink = sink_to(self._session, table_path_or_descriptor, self.node, overwrite)
         return TablePipeline(self._session, sink)
@@ -356,7 +356,7 @@ class Table(TableFrames, TablePicture, TableVersions):
                 by ``as_argument()``.
 
         Raises:
-            JobDefinitionError: the function does not take these.
+            JobDefinitionError: the function does not accept these arguments.
         """
         given = [table_argument(self.node), *arguments]
         return self._made(called_rows(self._session, function, given))
@@ -371,7 +371,7 @@ class Table(TableFrames, TablePicture, TableVersions):
                 "D").as_argument("op_mapping")``; changes that a mapping lacks are left out.
 
         Raises:
-            JobDefinitionError: the function does not take these.
+            JobDefinitionError: the function does not accept these arguments.
         """
         return self.process("TO_CHANGELOG", *arguments)
 
@@ -385,7 +385,7 @@ class Table(TableFrames, TablePicture, TableVersions):
                 "DELETE").as_argument("op_mapping")``.
 
         Raises:
-            JobDefinitionError: the function does not take these.
+            JobDefinitionError: the function does not accept these arguments.
         """
         return self.process("FROM_CHANGELOG", *arguments)
 

@@ -88,7 +88,7 @@ class TableConfig:
         """Set the time zone of the session.
 
         Raises:
-            ConfigurationError: there is no such zone.
+            ConfigurationError: the time zone is unknown.
         """
         self.set(table_options.LOCAL_TIME_ZONE.key, timezone_id)
 
@@ -142,7 +142,7 @@ class TableConfig:
         """Set the grammar of statements: only Flink's is supported.
 
         Raises:
-            ConfigurationError: it is another.
+            ConfigurationError: the dialect is not Flink's.
         """
         if sql_dialect is not SqlDialect.DEFAULT:
             raise ConfigurationError(f"statements are Flink SQL; there is no {sql_dialect}")

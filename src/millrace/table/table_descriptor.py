@@ -167,7 +167,7 @@ def described_table(descriptor: TableDescriptor) -> CatalogTable:
     """The table that a descriptor describes.
 
     Raises:
-        JobDefinitionError: it has no schema.
+        JobDefinitionError: the descriptor has no schema.
     """
     if descriptor.schema is None:
         raise JobDefinitionError("a table needs a schema: TableDescriptor.Builder.schema()")

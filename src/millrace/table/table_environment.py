@@ -113,7 +113,8 @@ class TableEnvironment(ProgramTables, ProgramModels):
         """The plan in a file or text.
 
         Raises:
-            JobDefinitionError: it is none, or a table or function of it is gone or another one now.
+            JobDefinitionError: the text is not a plan, or a table or function of the plan is
+                missing or has changed.
         """
         return CompiledPlan.load(self._session, plan_reference)
 
@@ -139,7 +140,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         """A table or view of a catalog.
 
         Raises:
-            CatalogError: there is none of that name.
+            CatalogError: no object has this name.
         """
         parts = parts_of(path)
         found = self._session.reader.resolve_table(parts)
@@ -155,7 +156,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         """An unnamed table.
 
         Raises:
-            JobDefinitionError: it has no schema, or the schema is wrong.
+            JobDefinitionError: the descriptor has no schema, or the schema is wrong.
         """
         name = self._session.anonymous_name("descriptor")
         found = self._session.resolved((name,), described_table(descriptor))
@@ -170,7 +171,8 @@ class TableEnvironment(ProgramTables, ProgramModels):
                 ``lit(3).as_argument("least")``.
 
         Raises:
-            JobDefinitionError: it is no such function, or does not take these.
+            JobDefinitionError: ``function`` is not a process table function, or does not accept
+                these arguments.
         """
         return Table(self._session, called_rows(self._session, function, arguments))
 
@@ -236,7 +238,8 @@ class TableEnvironment(ProgramTables, ProgramModels):
         """Drop a table of a catalog; False if there is none.
 
         Raises:
-            CatalogError: there is none and it may not be missing, or a temporary one hides it.
+            CatalogError: the object is missing and ``ignore_if_not_exists`` is False, or a
+                temporary object hides it.
         """
         return self._drop(DropTable(parts_of(table_path), if_exists=ignore_if_not_exists))
 
@@ -244,7 +247,8 @@ class TableEnvironment(ProgramTables, ProgramModels):
         """Drop a view of a catalog; False if there is none.
 
         Raises:
-            CatalogError: there is none and it may not be missing, or a temporary one hides it.
+            CatalogError: the object is missing and ``ignore_if_not_exists`` is False, or a
+                temporary object hides it.
         """
         return self._drop(DropView(parts_of(view_path), if_exists=ignore_if_not_exists))
 
@@ -274,7 +278,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
                 `Table.create_temporal_table_function`.
 
         Raises:
-            CatalogError: the name is taken, or it is no such function.
+            CatalogError: the name is taken, or ``function`` is not a user-defined function.
         """
         self._session.catalogs.register_temporary_function(parts_of(path), _registered(function))
 
@@ -289,7 +293,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
                 `Table.create_temporal_table_function`.
 
         Raises:
-            CatalogError: the name is taken, or it is no such function.
+            CatalogError: the name is taken, or ``function`` is not a user-defined function.
         """
         self._session.catalogs.register_system_function(name, _registered(function))
 
@@ -398,7 +402,7 @@ class TableEnvironment(ProgramTables, ProgramModels):
         """Use modules in this order.
 
         Raises:
-            CatalogError: there is no module of a name.
+            CatalogError: a module does not exist.
         """
         execute_statement(self._session, UseModules(module_names))
 

@@ -34,7 +34,8 @@ class TablePipeline:
         """Compile the pipeline's plan.
 
         Raises:
-            JobDefinitionError: it reads or calls what is in this program only.
+            JobDefinitionError: the pipeline uses tables or functions that exist only in this
+                program.
         """
         return CompiledPlan.of(self._session, [self.sink])
 

@@ -173,7 +173,7 @@ class TableResult:
         """Wait for the end of the job. The rows of a query must be read meanwhile.
 
         Raises:
-            TimeoutError: it has not, after that many ms.
+            TimeoutError: the job has not ended after ``timeout_ms``.
             UserFunctionError, JobExecutionError: the job failed.
         """
         if self._client is not None:

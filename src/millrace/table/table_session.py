@@ -80,7 +80,7 @@ class TableSession:
         else by the mode of the environment of its jobs.
 
         Raises:
-            ConfigurationError: it leaves the mode open.
+            ConfigurationError: the option ``execution.runtime-mode`` does not determine the mode.
         """
         return self._mode() is RuntimeExecutionMode.STREAMING
 
@@ -101,7 +101,7 @@ class TableSession:
         """An expression of SQL over a row.
 
         Raises:
-            SqlParserError, SqlValidationError: it is wrong; the error shows where.
+            SqlParserError, SqlValidationError: the expression is wrong; the error shows the place.
         """
         return bind_expression(parse_expression(text), row_type, self.reader, text)
 

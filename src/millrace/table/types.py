@@ -130,7 +130,7 @@ def from_arrow_type(arrow_type: pyarrow.DataType, nullable: bool = True) -> Data
     """The column type for an Arrow type.
 
     Raises:
-        JobDefinitionError: there is none.
+        JobDefinitionError: there is no corresponding type.
 
     Example:
         >>> import pyarrow as pa

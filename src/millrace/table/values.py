@@ -94,7 +94,7 @@ def _without_zero_seconds(value: datetime | time_of_day) -> str:
 
 
 def _with_nanos(value: datetime, shown: datetime) -> str:
-    """A time with nine fraction digits if it has nanoseconds; otherwise an empty text."""
+    """Text of a time with nine fraction digits if it has nanoseconds; otherwise an empty text."""
     rest = getattr(value, "nanosecond", 0)
     return f"{shown.isoformat(timespec='microseconds')}{rest:03d}" if rest else ""
 

@@ -308,7 +308,7 @@ def group_window(window: Any) -> GroupWindow:
     """The argument of `Table.window`, if it is complete.
 
     Raises:
-        JobDefinitionError: it lacks its time or its name.
+        JobDefinitionError: the window has no time attribute or no name.
     """
     if not isinstance(window, GroupWindow):
         raise JobDefinitionError(
@@ -322,7 +322,7 @@ def over_window(window: Any) -> OverWindow:
     """The argument of `Table.over_window`, if it is complete.
 
     Raises:
-        JobDefinitionError: it lacks its order or its name.
+        JobDefinitionError: the window has no order or no name.
     """
     if not isinstance(window, OverWindow):
         raise JobDefinitionError(

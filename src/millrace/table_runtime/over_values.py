@@ -188,8 +188,8 @@ class _Sorted:
 def once(
     call: AggregateCall, owners: Numbers, data: pa.RecordBatch
 ) -> tuple[pa.RecordBatch, AggregateCall]:
-    """For DISTINCT, the rows with a mark of the first row of each value, and the call with this
-    mark as its FILTER.
+    """The rows with an added column that marks the first row of each DISTINCT value, and the call
+    with this column as its FILTER. Without DISTINCT both stay unchanged.
 
     Args:
         owners: one number per row; rows of a frame have the same number.

@@ -184,7 +184,7 @@ class ProcessTableContext:
         """Columns and partitioning of a table argument.
 
         Raises:
-            JobExecutionError: there is no such table.
+            JobExecutionError: the function has no such table argument.
         """
         if arg_name not in self._tables:
             raise JobExecutionError(
@@ -214,7 +214,7 @@ class ProcessTableContext:
         call.
 
         Raises:
-            JobExecutionError: there is no such state.
+            JobExecutionError: the function has no such state entry.
         """
         if state_name not in self._states:
             raise JobExecutionError(

@@ -256,8 +256,8 @@ class ProcessTableOperator(Operator):
     # -- calls -----------------------------------------------------------------------------------
 
     def _process(self, number: int, data: pa.RecordBatch, kinds: Any, until: int | None) -> None:
-        """Call the function for each row of a batch. ``until``: the rows are in the order of
-        time, up to this time."""
+        """Call the function for each row of a batch. If ``until`` is set, the rows are in the
+        order of time, and none is later than ``until``."""
         table, event = self._spec.tables[number], self._event
         columns = [
             python_values(column, part.type)

@@ -78,7 +78,8 @@ class WindowTime:
         return found
 
     def reached(self, instant: int) -> int:
-        """Greatest wall clock time that has passed for good at an instant."""
+        """Greatest wall clock time that has passed for good at an instant: a clock that is put
+        back does not show it again."""
         if self.zone is None or not _FIRST < instant < _LAST:
             return instant
         zone = ZoneInfo(self.zone)

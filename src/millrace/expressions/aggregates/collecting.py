@@ -115,8 +115,8 @@ class CollectingAccumulator(ColumnAccumulator):
             held[group] = kept or None
 
     def _without(self, held: tuple[Any, ...], items: list[Any], back: Any) -> tuple[Any, ...]:
-        """The items with new ones appended; of each retracted value, the first occurrences are
-        removed."""
+        """The held items and the new ones, without the retracted items; of equal items the first
+        ones are removed."""
         key = repr if self._by_text else _itself
         gone = Counter(key(item) for item, taken in zip(items, back, strict=True) if taken)
         kept = []

@@ -144,7 +144,7 @@ def _printers(pattern: str) -> tuple[Printer, ...]:
 
 
 def _printers_of(parts: tuple[_Part, ...], pattern: str, optional: bool) -> list[Printer]:
-    """Printers of the parts; an optional section that shows a zone has none."""
+    """Printers of the parts of a pattern; empty for an optional section that shows a zone."""
     made: list[Printer] = []
     for part in parts:
         if isinstance(part, _Section):

@@ -39,7 +39,8 @@ def of_texts(context: CallContext) -> Types | None:
 
 
 def with_element() -> Callable[[CallContext], Types | None]:
-    """Adjustment of an array and the arguments behind it to their common element type."""
+    """Strategy that casts the elements of an array and the arguments behind the array to their
+    common type."""
 
     def adjust(context: CallContext) -> Types | None:
         array, *others = context.types

@@ -37,7 +37,7 @@ class JavaInteger:
 
 
 class JavaFloat(float):
-    """A 32-bit number, whose text is as short as possible for 32 bits."""
+    """A 32-bit number, printed with the fewest digits that identify it among 32-bit numbers."""
 
     def __repr__(self) -> str:
         return _shortest(self)

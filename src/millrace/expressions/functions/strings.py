@@ -205,7 +205,8 @@ def _translate(text: str | None, old: str | None, new: str | None) -> str | None
 
 
 def _is_of(numbers: tuple[type[LogicalType], ...], test: Callable[[str], bool]) -> Kernel:
-    """Kernel that tests texts; values of the given other types always pass."""
+    """Kernel that tests texts; values of the types in ``numbers`` always pass, values of other
+    types never."""
 
     def kernel(site: CallSite, value: Datum) -> Datum:
         if isinstance(site.argument_types[0], CHARACTERS):

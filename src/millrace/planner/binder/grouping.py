@@ -130,7 +130,7 @@ def window_property(
     None.
 
     Raises:
-        SqlValidationError: it is of another window than that of GROUP BY.
+        SqlValidationError: the call's window is not the window of GROUP BY.
     """
     if not isinstance(node, nodes.FunctionCall):
         return None

@@ -40,7 +40,7 @@ def check_windows(binder: CallBinder, windows: dict[str, nodes.WindowSpecificati
     """Bind each window of a WINDOW clause; a window may extend earlier ones.
 
     Raises:
-        SqlValidationError: one has a column, function or window that does not exist.
+        SqlValidationError: a window has a column, function or window that does not exist.
     """
     before: dict[str, nodes.WindowSpecification] = {}
     for name, window in windows.items():

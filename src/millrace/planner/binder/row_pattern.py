@@ -51,7 +51,8 @@ def bind_pattern(context: BindingContext, node: nodes.MatchRecognize) -> RowPatt
     """The pattern of a MATCH_RECOGNIZE clause.
 
     Raises:
-        SqlValidationError: it has what Flink does not support, or fits rows of no number at all.
+        SqlValidationError: the pattern has a part that Flink does not support, or can match no
+            rows.
     """
     if node.args.get("anchored_start") or node.args.get("anchored_end"):
         raise context.refusal(

@@ -38,7 +38,7 @@ def state_ttl_hint(context: BindingContext, select: exp.Select) -> StateTtlHint:
     """The STATE_TTL hint of a SELECT.
 
     Raises:
-        SqlValidationError: it is not written in pairs, or a value is no duration.
+        SqlValidationError: the hint is not written in pairs, or a value is not a duration.
     """
     found: dict[str, int] = {}
     for each in written_hints(select):

@@ -84,8 +84,8 @@ def composed(
 
 
 def _grows(above: Sequence[ResolvedExpression], below: Sequence[ResolvedExpression]) -> bool:
-    """Whether merging would copy too many expressions: columns that read a column below twice
-    grow exponentially with the depth."""
+    """Whether merging would copy too many expressions: if each projection reads a column of the
+    one below twice, the size doubles at every level."""
     sizes = [_size(each) for each in below]
     together = sum(_size(each, sizes) for each in above)
     return together > sum(map(_size, above)) + sum(sizes) + _MOST_COPIED

@@ -141,7 +141,7 @@ def lookup_behaviour(
         zone: time zone of times of day without an offset.
 
     Raises:
-        JobDefinitionError: an option is wrong, or asks for what there is not.
+        JobDefinitionError: an option is wrong or not supported.
     """
     kind = _word(table, CACHE, options, ("NONE", "PARTIAL", "FULL"))
     cache = None

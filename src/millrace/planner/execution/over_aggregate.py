@@ -47,7 +47,7 @@ def translate_over_aggregate(node: OverAggregate, translator: Translator) -> Tra
     """One operator per frame; each appends its aggregates to the columns of the one before.
 
     Raises:
-        UnsupportedQueryError: a function or a frame is not there.
+        UnsupportedQueryError: a function or a frame is not supported.
     """
     if len(node.over) > 1:
         before = replace(node, over=node.over[:-1])

@@ -66,9 +66,9 @@ def temporal_function_join(
 def _versions(
     node: Join, side: SnapshotSide, versions: VersionColumns
 ) -> tuple[SnapshotSide, int, int]:
-    """The version rows, and the indices of their key and time. If a Deduplicate or
-    ChangelogNormalize on the same key produces the rows, the input of this node is read instead,
-    since the node would merge the versions of an epoch."""
+    """The version rows, and the positions of their key and time. The input of a Deduplicate or
+    ChangelogNormalize on the same key is read directly, since the node would merge the versions
+    of an epoch."""
     marks = (side.rows.field(versions.key), side.rows.field(versions.time))
     low = replace(side, columns=(*side.columns, *marks)).lowest()
     *columns, key, time = low.columns

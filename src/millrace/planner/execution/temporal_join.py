@@ -56,7 +56,7 @@ def joined_with_versions(
 
     Args:
         keys: positions of the columns that tell whose version a row of the side is.
-        times: positions of the event times of both rows; None: processing time.
+        times: positions of the event times of both rows; None for processing time.
 
     Raises:
         UnsupportedQueryError: the join does not name the keys.
@@ -126,7 +126,7 @@ def versions_of(node: Join, side: SnapshotSide) -> tuple[SnapshotSide, tuple[int
     """The version rows of a join's side, their primary key and their time.
 
     Raises:
-        UnsupportedQueryError: they have none.
+        UnsupportedQueryError: the rows have no primary key or no event time.
     """
     side = side.lowest()
     rows = side.rows

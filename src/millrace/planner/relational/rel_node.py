@@ -77,7 +77,7 @@ class RelNode:
         """The error that this node is not supported.
 
         Args:
-            place: position of the part that is refused; None: the whole node.
+            place: position of the refused part; None for the position of the whole node.
         """
         return UnsupportedQueryError(reason, place or self.place)
 

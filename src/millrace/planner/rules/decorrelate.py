@@ -322,8 +322,8 @@ def _with_row(inner: Decorrelated, around: RelNode | None) -> Decorrelated:
 
 
 def with_mark(inner: Decorrelated) -> tuple[RelNode, int | None]:
-    """The query's rows, and the position of an added column that is never NULL; None if the rows
-    can be told from missing ones without it."""
+    """The query's rows, and the position of an added column that is never NULL. The position is
+    None if missing rows can be recognised without this column."""
     rows = inner.rows
     for index, value in enumerate(inner.empty or ()):
         if not _is_null(value) and rows.field(index).output_type.is_nullable:

@@ -46,7 +46,7 @@ def written_value(value: Any) -> Any:
     """A constant as JSON.
 
     Raises:
-        JobDefinitionError: it is of another class.
+        JobDefinitionError: the value's class is not supported.
     """
     if value is None or isinstance(value, bool | int | str):
         return value

@@ -28,7 +28,7 @@ def to_sql(node: exp.Expr) -> str:
     'SELECT a, b + 1 AS c FROM t WHERE a IS NOT NULL'
 
     Raises:
-        TypeError: it is a node that Flink's language has no text for.
+        TypeError: Flink's language has no text for the node.
     """
     printer = _PRINTERS.get(type(node))
     if printer is None:

@@ -207,7 +207,7 @@ class TokenStream:
         """Enter a nested level, which `leave` ends.
 
         Raises:
-            SqlParserError: it is nested too deeply.
+            SqlParserError: the statement is nested too deeply.
         """
         self._depth += 1
         if self._depth > MAX_DEPTH:
@@ -217,7 +217,7 @@ class TokenStream:
         """Refuse a chain of operators whose tree would be too deep for recursion.
 
         Raises:
-            SqlParserError: it is longer than `MAX_CHAIN`.
+            SqlParserError: the chain is longer than `MAX_CHAIN`.
         """
         if length > MAX_CHAIN:
             raise self.error(f"more than {MAX_CHAIN} {what} follow each other: use brackets")

@@ -24,7 +24,7 @@ class TypeParser(TokenStream):
         """Parse a type, with an optional ``NOT NULL``.
 
         Raises:
-            SqlParserError: it is no type of Flink's.
+            SqlParserError: the text is not a type of Flink.
         """
         mark = self.index
         if self.token.kind != WORD:

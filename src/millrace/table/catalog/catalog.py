@@ -71,7 +71,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """A database.
 
         Raises:
-            CatalogError: there is none of this name.
+            CatalogError: no object has this name.
         """
         return self.database(database_name)
 
@@ -95,7 +95,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """A table or view.
 
         Raises:
-            CatalogError: there is none of this name.
+            CatalogError: no object has this name.
         """
         found = self.table(table_path)
         if found is None:
@@ -111,7 +111,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """A function.
 
         Raises:
-            CatalogError: there is none of this name.
+            CatalogError: no object has this name.
         """
         found = self.function(function_path)
         if found is None:
@@ -127,7 +127,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """Add a database; with ``ignore_if_exists`` an existing one stays.
 
         Raises:
-            CatalogError: it is there already.
+            CatalogError: an object with this name exists already.
         """
         if not (ignore_if_exists and self.database_exists(name)):
             self._create_database(name, database)
@@ -138,7 +138,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """Replace a database's properties.
 
         Raises:
-            CatalogError: it is not there.
+            CatalogError: the object does not exist.
         """
         if not ignore_if_not_exists or self.database_exists(name):
             self._alter_database(name, new_database)
@@ -152,7 +152,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
             ignore_if_exists: whether it may be missing (the name is PyFlink's).
 
         Raises:
-            CatalogError: it is not there, or not empty.
+            CatalogError: the database does not exist, or is not empty.
         """
         if not ignore_if_exists or self.database_exists(name):
             self._drop_database(name, cascade)
@@ -166,7 +166,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """Add a table or view; with ``ignore_if_exists`` an existing one stays.
 
         Raises:
-            CatalogError: it is there already.
+            CatalogError: an object with this name exists already.
         """
         if not (ignore_if_exists and self.table_exists(table_path)):
             self._create_table(table_path, table)
@@ -180,7 +180,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """Replace a table or view.
 
         Raises:
-            CatalogError: it is not there.
+            CatalogError: the object does not exist.
         """
         if not ignore_if_not_exists or self.table_exists(table_path):
             self._alter_table(table_path, new_table)
@@ -191,7 +191,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """Give a table or view another name in its database.
 
         Raises:
-            CatalogError: it is not there, or the name is taken.
+            CatalogError: the object does not exist, or the new name is taken.
         """
         if not ignore_if_not_exists or self.table_exists(table_path):
             self._rename_table(table_path, new_table_name)
@@ -200,7 +200,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """Remove a table or view.
 
         Raises:
-            CatalogError: it is not there.
+            CatalogError: the object does not exist.
         """
         if not ignore_if_not_exists or self.table_exists(table_path):
             self._drop_table(table_path)
@@ -221,7 +221,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """Replace a function.
 
         Raises:
-            CatalogError: it is not there.
+            CatalogError: the object does not exist.
         """
         if ignore_if_not_exists and not self.function_exists(function_path):
             return
@@ -232,7 +232,7 @@ class Catalog(CatalogStatistics, CatalogPartitions, CatalogModels):
         """Remove a function.
 
         Raises:
-            CatalogError: it is not there.
+            CatalogError: the object does not exist.
         """
         if not ignore_if_not_exists or self.function_exists(function_path):
             self._drop_function(function_path)

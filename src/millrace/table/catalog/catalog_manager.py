@@ -57,7 +57,7 @@ class CatalogManager:
         """A catalog.
 
         Raises:
-            CatalogError: there is none of that name.
+            CatalogError: no object has this name.
         """
         if not self._known(name):
             raise not_found("catalog", name, self._catalogs)
@@ -80,7 +80,7 @@ class CatalogManager:
         """Add a catalog, with its descriptor if that is known.
 
         Raises:
-            CatalogError: there is one of that name.
+            CatalogError: the name is taken.
         """
         if name in self._catalogs:
             raise already_exists("catalog", name)
@@ -93,7 +93,8 @@ class CatalogManager:
         """The descriptor that a catalog was made with.
 
         Raises:
-            CatalogError: there is none, or the program has made it.
+            CatalogError: the catalog does not exist, or was made by the program instead of CREATE
+                CATALOG.
         """
         self.catalog(name)
         found = self._declared.get(name)
@@ -105,7 +106,7 @@ class CatalogManager:
         """Remove a catalog, but not its content.
 
         Raises:
-            CatalogError: there is none, or it is the current one.
+            CatalogError: the catalog does not exist, or is the current one.
         """
         self.catalog(name)
         if name == self.current_catalog:
@@ -122,7 +123,7 @@ class CatalogManager:
         """Make a database the current one.
 
         Raises:
-            CatalogError: there is none of that name.
+            CatalogError: no object has this name.
         """
         catalog, database = self.qualified_database(path)
         self.catalog(catalog).database(database)
@@ -166,7 +167,7 @@ class CatalogManager:
         """Add a temporary table or view.
 
         Raises:
-            CatalogError: there is a temporary one of that name.
+            CatalogError: a temporary object has this name.
         """
         if name in self._temporary and not replaced:
             raise already_exists("temporary table or view", name)
@@ -243,7 +244,7 @@ class CatalogManager:
         """Add a temporary function.
 
         Raises:
-            CatalogError: there is one of this name.
+            CatalogError: the name is taken.
         """
         if _lower(self.qualified(path)) in self._temporary_functions:
             raise already_exists("temporary function", ".".join(path))
@@ -253,7 +254,7 @@ class CatalogManager:
         """Add a temporary system function.
 
         Raises:
-            CatalogError: there is one of this name.
+            CatalogError: the name is taken.
         """
         if name.lower() in self.system_functions:
             raise already_exists("temporary system function", name)

@@ -88,7 +88,7 @@ class CatalogModels(ABC):
         """A model.
 
         Raises:
-            CatalogError: there is none of this name.
+            CatalogError: no model has this name.
         """
         found = self.model(model_path)
         if found is None:
@@ -101,7 +101,7 @@ class CatalogModels(ABC):
         """Add a model; with ``ignore_if_exists`` an existing one stays.
 
         Raises:
-            CatalogError: it is there already, or the catalog keeps no models.
+            CatalogError: the model exists already, or the catalog does not store models.
         """
         if self.model_exists(model_path):
             if not ignore_if_exists:
@@ -115,7 +115,7 @@ class CatalogModels(ABC):
         """Replace a model.
 
         Raises:
-            CatalogError: it is not there.
+            CatalogError: the model does not exist.
         """
         if ignore_if_not_exists and not self.model_exists(model_path):
             return
@@ -128,7 +128,7 @@ class CatalogModels(ABC):
         """Give a model another name in its database.
 
         Raises:
-            CatalogError: it is not there, or the name is taken.
+            CatalogError: the model does not exist, or the new name is taken.
         """
         if ignore_if_not_exists and not self.model_exists(model_path):
             return
@@ -140,7 +140,7 @@ class CatalogModels(ABC):
         """Remove a model.
 
         Raises:
-            CatalogError: it is not there.
+            CatalogError: the model does not exist.
         """
         if ignore_if_not_exists and not self.model_exists(model_path):
             return

@@ -287,7 +287,7 @@ class CatalogView(CatalogBaseTable):
     """A view: a query as SQL text, or as a tree (of a `Table`).
 
     Attributes:
-        query: the relational tree, or None: ``text`` says what it is.
+        query: the relational tree; None if ``text`` contains the query.
         text: the query as it was written, as far as it was one.
         columns: names of its columns, if the view gives them others.
         place: the catalog and the database from which names in the text are found: those that
@@ -308,7 +308,7 @@ class CatalogView(CatalogBaseTable):
         when the view is used.
 
         Raises:
-            JobDefinitionError: it is of a text.
+            JobDefinitionError: the view is made from SQL text.
         """
         if self.query is None:
             raise JobDefinitionError(
@@ -332,7 +332,7 @@ class CatalogFunction(_Described):
         """The function ``module.function``.
 
         Raises:
-            JobDefinitionError: it is of another language.
+            JobDefinitionError: the function has another language.
         """
         if function_language.upper() != "PYTHON":
             raise JobDefinitionError(f"functions are of Python, not of {function_language}")

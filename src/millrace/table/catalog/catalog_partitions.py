@@ -33,7 +33,7 @@ class CatalogPartitions(ABC):
         """A table or view.
 
         Raises:
-            CatalogError: there is none of this name.
+            CatalogError: no table or view has this name.
         """
 
     @abstractmethod

@@ -36,7 +36,7 @@ class CatalogStatistics(ABC):
         """A table or view.
 
         Raises:
-            CatalogError: there is none of this name.
+            CatalogError: no table or view has this name.
         """
 
     @abstractmethod
@@ -107,7 +107,7 @@ class CatalogStatistics(ABC):
         """Replace the statistics of a table.
 
         Raises:
-            CatalogError: it is not there, or is a view.
+            CatalogError: the table does not exist, or is a view.
         """
         self.alter_partition_statistics(table_path, _WHOLE, table_statistics, ignore_if_not_exists)
 
@@ -120,7 +120,7 @@ class CatalogStatistics(ABC):
         """Replace the statistics of some columns of a table.
 
         Raises:
-            CatalogError: it is not there, or is a view.
+            CatalogError: the table does not exist, or is a view.
         """
         self.alter_partition_column_statistics(
             table_path, _WHOLE, column_statistics, ignore_if_not_exists
@@ -136,7 +136,7 @@ class CatalogStatistics(ABC):
         """Replace the statistics of a partition.
 
         Raises:
-            CatalogError: the table is not there, or is a view.
+            CatalogError: the table does not exist, or is a view.
         """
         if not ignore_if_not_exists or self.table_exists(table_path):
             self._change(table_path, partition_spec, lambda _: partition_statistics)
@@ -151,7 +151,7 @@ class CatalogStatistics(ABC):
         """Replace the statistics of some columns of a partition.
 
         Raises:
-            CatalogError: the table is not there, or is a view.
+            CatalogError: the table does not exist, or is a view.
         """
         if ignore_if_not_exists and not self.table_exists(table_path):
             return

@@ -40,13 +40,13 @@ class JdbcCatalog(Catalog):
     ``shop.`sales.orders```.
 
     Args:
-        catalog_name: its name.
+        catalog_name: name of the catalog.
         default_database: the database that is current after USE CATALOG.
         username, pwd: credentials for the server.
-        base_url: without a database: ``jdbc:postgresql://localhost:5432/``.
+        base_url: URL without a database: ``jdbc:postgresql://localhost:5432/``.
 
     Raises:
-        JobDefinitionError: it is of no such server.
+        JobDefinitionError: the URL is not of such a server.
 
     Example:
         >>> JdbcCatalog("db", "shop", "ada", "secret", "jdbc:postgresql://localhost:5432/")
@@ -138,7 +138,7 @@ def _schema(connection: Connection, name: str) -> Schema:
     """Columns and primary key of a table.
 
     Raises:
-        JdbcError: there is none of this name.
+        JdbcError: no table has this name.
     """
     table: Any = reflected(connection, name)
     row_type = logical_row_type(columns_of(list(table.c), short_reals=True))

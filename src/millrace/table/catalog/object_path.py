@@ -27,7 +27,7 @@ class ObjectPath(NamedTuple):
         'orders'
 
         Raises:
-            JobDefinitionError: it is another text.
+            JobDefinitionError: the text is not of this form.
         """
         parts = parts_of(full_name)
         if len(parts) != 2 or not all(parts):

@@ -43,7 +43,7 @@ class SessionModels:
         """A model ready to be called. Its provider is asked once.
 
         Raises:
-            JobDefinitionError: the provider does not know it, or its columns are wrong.
+            JobDefinitionError: the provider does not know the model, or its columns are wrong.
         """
         if model not in self._resolved:
             inputs, outputs = _columns(model.input_schema), _columns(model.output_schema)
@@ -61,7 +61,7 @@ class SessionModels:
         """Add a model; False if one of this name exists, which stays.
 
         Raises:
-            CatalogError: there is one, and it may not be there.
+            CatalogError: the model exists already, and the statement does not allow this.
         """
         name = self._qualified(path)
         if not temporary:
@@ -85,7 +85,8 @@ class SessionModels:
         """Change a model of a catalog.
 
         Raises:
-            CatalogError: there is none, and it may not be missing; or it is a temporary one.
+            CatalogError: the model is missing and the statement does not allow this, or it is
+                temporary.
         """
         name = self._qualified(path)
         catalog = self._catalog(name.catalog)
@@ -96,8 +97,8 @@ class SessionModels:
         """Give a model of a catalog another name in its database.
 
         Raises:
-            CatalogError: the name is taken, there is no model and it may not be missing; or it is a
-                temporary one.
+            CatalogError: the new name is taken, the model is missing and the statement does not
+                allow this, or the model is temporary.
         """
         name = self._qualified(path)
         if self._is_there(name, ignore_if_not_exists):
@@ -118,7 +119,7 @@ class SessionModels:
         """Remove a model; False if there is none.
 
         Raises:
-            CatalogError: there is none, and it may not be missing.
+            CatalogError: the model is missing, and the statement does not allow this.
         """
         name = self._qualified(path)
         if temporary:

@@ -90,7 +90,7 @@ class SessionCatalog:
         """The user's function with a name; None if there is none, or a system function precedes it.
 
         Raises:
-            CatalogError: it cannot be imported.
+            CatalogError: the function cannot be imported.
         """
         system = len(name) == 1 and name[0].lower() not in self._manager.system_functions
         if system and registry.find(name[0]) is not None:
@@ -108,7 +108,7 @@ class SessionCatalog:
         """The model with a name, ready to be called; None if there is none.
 
         Raises:
-            JobDefinitionError: it cannot be had from its provider.
+            JobDefinitionError: the provider cannot load the model.
         """
         path = self._manager.qualified(self._in_full(name))
         found = self._manager.models.find(path)

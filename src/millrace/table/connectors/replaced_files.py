@@ -20,8 +20,8 @@ def replaced_files(
     """Action for the end of an INSERT OVERWRITE: deletes the old files of each partition that has
     got new files.
 
-    A table without partitions, and a partition whose columns are all given, is replaced by what
-    there is then, if there is nothing, too.
+    A table without partitions is always replaced, and so is a partition whose columns are all
+    given: without new files it becomes empty.
     """
     base = resolved(path)
     before = _files(base)

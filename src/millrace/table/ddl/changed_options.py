@@ -20,7 +20,7 @@ def changed_options(
         of: the object with the options, for errors.
 
     Raises:
-        JobDefinitionError: that option is to be reset.
+        JobDefinitionError: the statement resets the option ``kept``.
     """
     if isinstance(action, SetOptions):
         return {**options, **action.options}

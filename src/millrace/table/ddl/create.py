@@ -106,7 +106,8 @@ def _is_session_catalog(session: TableSession, name: ObjectIdentifier) -> bool:
 
 
 def _taken(session: TableSession, name: ObjectIdentifier, temporary: bool, allowed: bool) -> bool:
-    """Whether the name exists and the statement allows that."""
+    """Whether an object with the name exists; raises if one exists and the statement does not
+    allow this."""
     if temporary:
         exists = session.catalogs.is_temporary(name)
     else:

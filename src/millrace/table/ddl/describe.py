@@ -35,7 +35,7 @@ def describe(session: TableSession, statement: Describe) -> TableResult:
     """DESCRIBE.
 
     Raises:
-        CatalogError: there is no such thing.
+        CatalogError: the object does not exist.
     """
     if statement.kind is DescribeKind.TABLE:
         return columns_result(session, statement.path, lambda name: True)

@@ -33,7 +33,7 @@ def sinks_of(session: TableSession, statement: Statement) -> Sequence[LogicalSin
     """The inserts of a statement.
 
     Raises:
-        JobDefinitionError: it has none.
+        JobDefinitionError: the statement has no inserts.
     """
     if isinstance(statement, Insert):
         return [insert_sink(session, statement)]

@@ -55,7 +55,7 @@ def key_of(key: PrimaryKey | None) -> UnresolvedKey | None:
     """A primary key as a schema stores it.
 
     Raises:
-        JobDefinitionError: it is to be enforced.
+        JobDefinitionError: the key is declared as ENFORCED.
     """
     if key is None:
         return None

@@ -89,7 +89,7 @@ def execute_statement(session: TableSession, statement: Statement) -> TableResul
     """Execute a statement.
 
     Raises:
-        JobDefinitionError: it cannot be carried out.
+        JobDefinitionError: the statement cannot be executed.
     """
     execute = _EXECUTIONS.get(type(statement))
     if execute is None:

@@ -37,7 +37,7 @@ def chosen(name: str, key: str, known: Mapping[str, Any]) -> Any:
     """The object that the value of an option names.
 
     Raises:
-        CatalogError: it stands for nothing.
+        CatalogError: the value names no known object.
     """
     if name not in known:
         hint = plugin_hint(name, known) if isinstance(known, Plugins) else name_hint(name, known)
@@ -57,7 +57,7 @@ def format_options(
         known: the options of formats that are no `MESSAGE_FORMATS`.
 
     Raises:
-        CatalogError: a format is not there.
+        CatalogError: a format is unknown.
     """
     found: list[ConfigOption[Any]] = []
     for key in keys:

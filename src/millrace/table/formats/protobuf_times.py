@@ -55,7 +55,7 @@ class RowsWithTimes(DeserializationSchema[Row]):
         """The row.
 
         Raises:
-            MalformedRecordError: it is no such message.
+            MalformedRecordError: the bytes are not such a message.
         """
         return self._converted(self._inner.deserialize(message))
 

@@ -233,7 +233,8 @@ def udaf(
             `pyarrow.Array` (not in PyFlink).
 
     Raises:
-        JobDefinitionError: there is no result type, or ``f`` is no such function.
+        JobDefinitionError: the result type is missing, or ``f`` is not an aggregate function of
+            this kind.
 
     Example:
         >>> @udaf(result_type="DOUBLE", func_type="pandas")
@@ -265,7 +266,8 @@ def udtaf(
         func_type: ``general``.
 
     Raises:
-        JobDefinitionError: there is no result type, or ``f`` is no such function.
+        JobDefinitionError: the result type is missing, or ``f`` is not an aggregate function of
+            this kind.
     """
     return _aggregate(f, input_types, result_type, func_type, deterministic, name, True)
 

@@ -32,7 +32,7 @@ def annotated_result(
         parameter: parameter of ``made_by`` that declares the type instead of hints, for errors.
 
     Raises:
-        JobDefinitionError: it has no hint for its result, or one that says no type.
+        JobDefinitionError: the function has no type hint for its result, or one without a type.
     """
     body = _body(function, method)
     hint = hints_of(body).get("return", inspect.Parameter.empty)

@@ -151,7 +151,7 @@ class UserDefinedProcessTableFunctionWrapper(UserDefinedFunctionWrapper):
 
     Args:
         func, deterministic, name: see the base class.
-        row_type: columns of its rows; None: its type hints say them.
+        row_type: columns of the rows; None for the function's type hints.
     """
 
     MADE_BY = "udptf"
@@ -194,7 +194,7 @@ def udptf(
         name: name of the function, for errors and for the ``uid`` of calls.
 
     Raises:
-        JobDefinitionError: its parameters do not say what they are.
+        JobDefinitionError: the function's parameters lack type hints or hints of their kind.
 
     Example:
         >>> from collections.abc import Iterator
@@ -230,7 +230,8 @@ def _signature(function: Any, row_type: RowType) -> ProcessSignature:
     """Signature from the parameters of ``eval`` and ``on_timer``.
 
     Raises:
-        JobDefinitionError: they do not say what they are, or do not go together.
+        JobDefinitionError: the parameters lack type hints or hints of their kind, or do not fit
+            together.
     """
     body = getattr(function, "eval", function)
     where = getattr(body, "__qualname__", "eval")

@@ -144,7 +144,7 @@ def udf(
         udf_type: the old name of ``func_type``.
 
     Raises:
-        JobDefinitionError: there is no result type, or ``f`` is no function.
+        JobDefinitionError: the result type is missing, or ``f`` is not a function.
 
     Example:
         >>> @udf

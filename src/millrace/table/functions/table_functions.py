@@ -51,7 +51,7 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
 
     Args:
         func, input_types, deterministic, name: see the base class.
-        row_type: columns of its rows; None: its type hints say them.
+        row_type: columns of the rows; None for the function's type hints.
     """
 
     MADE_BY = "udtf"
