@@ -85,7 +85,7 @@ class OperatorSettings(StreamPicture):
         length of epochs follows the load (see docs/deviations).
 
         Raises:
-            JobDefinitionError: it is below -1.
+            JobDefinitionError: the timeout is below -1.
         """
         self._operator("set_buffer_timeout")
         if timeout_millis < -1:

@@ -119,7 +119,8 @@ class SlotSharingGroup:
             """The group.
 
             Raises:
-                JobDefinitionError: it asks for resources, but not for cores and heap memory.
+                JobDefinitionError: the group requests resources, but not both cores and heap
+                    memory.
             """
             required = {"cpu_cores", "task_heap_memory"}
             if len(self._values) > 1 and not required <= self._values.keys():

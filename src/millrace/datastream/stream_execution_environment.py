@@ -215,7 +215,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         docs/deviations).
 
         Raises:
-            JobDefinitionError: it is below -1.
+            JobDefinitionError: the timeout is below -1.
         """
         if timeout_millis < -1:
             raise JobDefinitionError(f"a buffer timeout is -1 ms or more, got {timeout_millis}")
@@ -304,7 +304,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         programs.
 
         Raises:
-            JobDefinitionError: it is no `Source`.
+            JobDefinitionError: the object is not a `Source`.
         """
         if not isinstance(source_func, Source):
             raise JobDefinitionError(
@@ -319,7 +319,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         """A stream of an input format with its own path, such as `AvroInputFormat`.
 
         Raises:
-            JobDefinitionError: it is no such format.
+            JobDefinitionError: the object is not such a format.
         """
         from millrace.connectors.file_source import FileSource
         from millrace.formats.file_format import FileFormat
@@ -360,7 +360,7 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
 
         Args:
             dataframe: a `pyspark.sql.DataFrame`, such as ``spark.readStream.format(...).load()``.
-            watermark_strategy: for event time; None: there are no watermarks.
+            watermark_strategy: strategy for event time; None for no watermarks.
             repeatable: a bounded DataFrame has the same rows in the same partitions whenever it is
                 computed. Without that Spark writes it to files once, which the job reads.
             trigger: when a streaming DataFrame gives its next micro-batch, as the arguments of

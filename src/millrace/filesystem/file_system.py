@@ -78,12 +78,12 @@ def require_written(upload: PendingUpload, found: int | None, at: str | None = N
     """Refuse an upload whose stored data differs from the written data.
 
     Args:
-        found: bytes that are there; None: there is nothing.
-        at: where they are; None: at the upload's location.
+        found: number of stored bytes; None if there is no file.
+        at: location of the stored bytes; None for the upload's location.
 
     Raises:
         FileNotFoundError: neither the file nor its upload is there.
-        UploadDamagedError: there are more bytes or fewer.
+        UploadDamagedError: the number of bytes differs.
     """
     if found is None:
         raise FileNotFoundError(errno.ENOENT, "neither it nor its upload is there", upload.location)
@@ -126,10 +126,10 @@ class PendingFile(io.RawIOBase):
         """Make the file visible, whole and under its name; returns its size in bytes.
 
         Args:
-            exclusive: unless there is a file of that name, which is replaced otherwise.
+            exclusive: fail if a file with the name exists, instead of replacing it.
 
         Raises:
-            FileExistsError: there is a file, and this was to be the first.
+            FileExistsError: the file exists, and ``exclusive`` is True.
         """
 
     @abstractmethod
@@ -259,7 +259,7 @@ class FileSystem(ABC):
         """Begin to write a file.
 
         Args:
-            durable: whether it must survive the machine's power once it is complete.
+            durable: whether the complete file must survive a power failure.
             make_parents: False: writing fails if its directory is gone, where directories exist.
         """
 
@@ -272,7 +272,7 @@ class FileSystem(ABC):
         """Replace a small file durably if it still has a version.
 
         Args:
-            version: as `read_version` gave it; None: there must be no file of that name.
+            version: version from `read_version`; None if no file with this name may exist.
 
         Returns:
             The new version. None: the condition does not hold, and nothing was written. Of several
@@ -285,8 +285,8 @@ class FileSystem(ABC):
 
         Raises:
             FileNotFoundError: an upload is gone, and has not appeared.
-            FileExistsError: there is another file of that name.
-            UploadDamagedError: it is not what was written.
+            FileExistsError: another file with this name exists.
+            UploadDamagedError: the stored data differs from the written data.
         """
 
     @abstractmethod
@@ -325,7 +325,7 @@ class FileSystem(ABC):
         bytes.
 
         Raises:
-            FileExistsError: there is a file of that name, and this was to be the first.
+            FileExistsError: the file exists, and ``exclusive`` is True.
         """
         pending = self.begin(location, durable)
         try:
@@ -369,6 +369,6 @@ class FileSystem(ABC):
         """Create and lock a file; None if another process has the lock and ``wait`` is False.
 
         Raises:
-            OSError: there are no locks here (see `has_locks`), or the file cannot be opened.
+            OSError: the storage has no locks (see `has_locks`), or the file cannot be opened.
         """
         raise io.UnsupportedOperation(f"{type(self).__name__} has no locks")

@@ -123,7 +123,7 @@ def rename_new(path: str, location: str) -> None:
     """Rename a file unless the new name is taken.
 
     Raises:
-        FileExistsError: there is one.
+        FileExistsError: a file with the new name exists.
     """
     try:
         # a link fails if the name is taken, where a rename would replace the other's file

@@ -42,7 +42,7 @@ def qualified(location: StrPath) -> str:
         location: a path, absolute or relative to the working directory, or a URI.
 
     Raises:
-        UnsupportedFileSystemSchemeError: it is a URI of another scheme or another host.
+        UnsupportedFileSystemSchemeError: the location is a URI of another scheme or another host.
 
     >>> qualified("file:///data/a%20b")
     '/data/a b'
@@ -82,6 +82,6 @@ def local_location(location: StrPath) -> Path:
     """Path of a location that must be on this machine's file systems; a plain path stays unchanged.
 
     Raises:
-        UnsupportedFileSystemSchemeError: it is the URI of another file system.
+        UnsupportedFileSystemSchemeError: the location is the URI of another file system.
     """
     return Path(qualified(location) if _URI.fullmatch(os.fspath(location)) else location)

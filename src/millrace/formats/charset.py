@@ -15,7 +15,7 @@ def require_charset(charset: str) -> str:
     """The charset, if Python supports it.
 
     Raises:
-        JobDefinitionError: it does not.
+        JobDefinitionError: Python does not support the charset.
     """
     try:
         codecs.lookup(charset)
@@ -61,7 +61,7 @@ def strip_bom(stream: BufferedReader, charset: str) -> None:
     """Skip a byte order mark at the beginning of a UTF-8 stream.
 
     Raises:
-        SerializationError: it is that of UTF-16.
+        SerializationError: the byte order mark is that of UTF-16.
     """
     if stream.tell() > 0 or not _is_utf8(charset):
         return

@@ -30,7 +30,7 @@ def open_binary(path: str, offset: int = 0) -> io.BufferedReader:
     """Open a file for reading, decompressed, at a byte offset in its decompressed content.
 
     Raises:
-        OSError: as `open`.
+        OSError: the file cannot be opened, as for `open`.
         SerializationError: a .zst file on a Python that cannot read it.
     """
     stream = _open_decompressed(path)

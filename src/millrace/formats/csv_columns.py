@@ -25,7 +25,7 @@ def require_columns(schema: CsvSchema | None) -> None:
     """Refuse a schema without Arrow columns.
 
     Raises:
-        JobDefinitionError: it has arrays or decimals.
+        JobDefinitionError: the schema has arrays or decimals.
     """
     for column in schema.columns if schema is not None else ():
         if _arrow_type(column) is None:

@@ -22,7 +22,7 @@ class CsvParser:
     """Parses records in batches, each of which is accepted or returned.
 
     Args:
-        lines: what is left of the file, each line with what ends it.
+        lines: remaining lines of the file, each with its line end.
         position: the byte of the (decompressed) file at which they begin.
     """
 
@@ -54,7 +54,7 @@ class CsvParser:
         Call `accept`, `pass_over` or `go_back` before the next batch.
 
         Raises:
-            MalformedRecordError: one of them is no CSV; only the batch is known, not which.
+            MalformedRecordError: a record of the batch is not CSV; it is unknown which one.
         """
         self._batch = lines = self._take(count)
         if not lines:
@@ -139,7 +139,7 @@ class CsvParser:
         """Fields of the next non-empty record; None at the end.
 
         Raises:
-            MalformedRecordError: it is no CSV.
+            MalformedRecordError: the record is not CSV.
         """
         rows: list[list[str]] | None = [[]]
         while rows == [[]]:

@@ -215,7 +215,7 @@ class CsvSchemaBuilder:
         """Read the whole field as one element, in the array column at position ``index``.
 
         Raises:
-            JobDefinitionError: there is no such column.
+            JobDefinitionError: there is no such array column.
         """
         if not 0 <= index < len(self._columns):
             raise JobDefinitionError(
@@ -235,7 +235,7 @@ class CsvSchemaBuilder:
         """Build the schema.
 
         Raises:
-            JobDefinitionError: it has no columns, or two of the same name.
+            JobDefinitionError: the schema has no columns, or two with the same name.
         """
         names = [column.name for column in self._columns]
         if not names:

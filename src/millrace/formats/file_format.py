@@ -38,7 +38,7 @@ class FormatReader(ABC, Generic[T]):
         """Handle an unreadable record: skip it if a handler is set, else raise the error.
 
         Raises:
-            MalformedRecordError: if nobody takes it.
+            MalformedRecordError: no handler is set.
         """
         if self.on_malformed is None:
             raise error

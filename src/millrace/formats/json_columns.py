@@ -30,8 +30,8 @@ class JsonColumns:
     """Reads messages that each hold one JSON object.
 
     Args:
-        row_type: of the rows.
-        strict: whether a field that is missing is to be refused; else it is null.
+        row_type: type of the rows.
+        strict: whether missing fields are refused; otherwise they are null.
         declared: the columns of the table that the rows are read for; None: none is, and what
             columns would not give back as it was becomes rows.
 

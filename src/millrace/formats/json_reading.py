@@ -55,9 +55,9 @@ class FieldReaders:
     """Makes readers of the fields of a row type.
 
     Args:
-        strict: whether a field that is missing is refused.
-        lenient: whether a field that cannot be read is None.
-        has_decimals: whether there is a decimal in the row type.
+        strict: whether missing fields are refused.
+        lenient: whether fields that cannot be read become None.
+        has_decimals: whether the row type has a decimal.
     """
 
     def __init__(self, strict: bool, lenient: bool, has_decimals: bool) -> None:

@@ -232,7 +232,8 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
             """Set the type of the rows from a JSON Schema.
 
             Raises:
-                JobDefinitionError: it describes no object, or uses what has no type here.
+                JobDefinitionError: the JSON Schema describes no object, or uses an unsupported
+                    type.
             """
             self._type_info = type_of_json_schema(json_schema)
             return self

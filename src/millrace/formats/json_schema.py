@@ -30,7 +30,7 @@ def type_of_json_schema(text: str) -> RowTypeInfo:
     decimals; ``$ref`` within the schema is followed, ``null`` beside another type left out.
 
     Raises:
-        JobDefinitionError: it is no JSON, describes no object, or uses what has no type here.
+        JobDefinitionError: the text is not JSON, describes no object, or uses an unsupported type.
 
     Example:
         >>> schema = '{"type": "object", "properties": {"n": {"type": "integer"}}}'

@@ -83,7 +83,7 @@ def parse_json(message: bytes) -> Any:
         {'a': '1e3'}
 
     Raises:
-        ValueError: it is no JSON, or has more than 1,000 objects and arrays in each other.
+        ValueError: the message is not JSON, or nests objects and arrays more than 1,000 deep.
     """
     text = message.decode(json.detect_encoding(message), "surrogatepass")
     return parsed_document(text, _DECODER)

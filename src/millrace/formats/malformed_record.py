@@ -15,10 +15,10 @@ class MalformedRecordError(SerializationError):
     """A record does not conform to its format.
 
     Args:
-        reason: what is wrong with it.
+        reason: reason why the record is malformed.
         raw: its bytes, as far as they are known.
-        offset: where it begins: a byte of the (decompressed) file, a row of a Parquet file.
-        line: the line it begins in, counted from 1; None where there are no lines.
+        offset: position of the record: a byte of the (decompressed) file, a row of a Parquet file.
+        line: line in which the record begins, from 1; None in formats without lines.
         column: a character of the line, counted from 1, or the name of a column.
     """
 

@@ -25,7 +25,7 @@ class MessageLinesFormat(LineFormat[Any]):
         ['to be', 'or not']
 
     Raises:
-        JobDefinitionError: it is no `DeserializationSchema`.
+        JobDefinitionError: the schema is not a `DeserializationSchema`.
     """
 
     def __init__(self, schema: DeserializationSchema[Any], empty_lines: bool = False) -> None:
@@ -51,7 +51,7 @@ class MessageLinesEncoder(Encoder[Any]):
         schema: writes the records, as text without line feeds.
 
     Raises:
-        JobDefinitionError: it is no `SerializationSchema`.
+        JobDefinitionError: the schema is not a `SerializationSchema`.
     """
 
     def __init__(self, schema: SerializationSchema[Any]) -> None:
@@ -68,7 +68,7 @@ class MessageLinesEncoder(Encoder[Any]):
         """Lines of the records.
 
         Raises:
-            SerializationError: one has a line feed in it.
+            SerializationError: a message contains a line feed.
         """
         messages = self._schema.serialize_batch(elements)
         for message in messages:

@@ -55,7 +55,7 @@ class OrcBulkWriters:
                 decimals are rounded to their scale.
             writer_properties: ``orc.compress`` (NONE, ZLIB, SNAPPY, LZ4 or ZSTD; default LZ4, as
                 Flink's) and ``orc.stripe.size`` (bytes; default 64 MiB).
-            hadoop_config: of the JVM, which has no meaning here; leave it out.
+            hadoop_config: settings of the JVM, which have no meaning here; leave them out.
 
         Raises:
             JobDefinitionError: a type has no counterpart in ORC, or a property is unknown.

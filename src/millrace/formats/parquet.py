@@ -33,10 +33,11 @@ class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
     groups.
 
     Args:
-        row_type, batch_size, record_type, columnar: as of `ColumnarRowInputFormat`.
-        hadoop_config: of the JVM's reader; nothing of it has a meaning here.
+        row_type, batch_size, record_type, columnar: see `ColumnarRowInputFormat`.
+        hadoop_config: settings of the JVM's reader, which have no meaning here.
         is_utc_timestamp: for times without a zone, which are those of the file in any case.
-        is_case_sensitive: whether a column's name in the file has to be spelt as in ``row_type``.
+        is_case_sensitive: whether column names in the file must have the same case as in
+            ``row_type``.
 
     Raises:
         JobDefinitionError: ``hadoop_config`` is something else, such as a size of batches that was

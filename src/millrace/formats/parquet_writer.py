@@ -52,7 +52,7 @@ class ParquetBulkWriters:
                 have it.
             utc_timestamp: store timestamps as points in time in UTC; of ``DataTypes``, only
                 TIMESTAMP_LTZ is a point in time.
-            compression: as pyarrow names it: snappy (the default), zstd, gzip, none.
+            compression: pyarrow's name of the compression: snappy (the default), zstd, gzip, none.
 
         Raises:
             JobDefinitionError: a type has no counterpart, or the configuration has other keys.

@@ -36,8 +36,8 @@ class _RawField:
     """The single field of the rows, and the encoding of its value.
 
     Args:
-        type_info: of rows with one field: text, bytes, a number or a boolean.
-        charset: of text.
+        type_info: type of rows with one field: text, bytes, a number or a boolean.
+        charset: charset of text.
         endianness: ``big-endian`` or ``little-endian``, for numbers.
 
     Raises:
@@ -98,8 +98,8 @@ class RawFormatDeserializationSchema(_OfRawField, DeserializationSchema[Row], Re
     """Reads each message as a row with a single field, its value.
 
     Args:
-        type_info: of rows with one field: text, bytes, a number or a boolean.
-        charset: of text.
+        type_info: type of rows with one field: text, bytes, a number or a boolean.
+        charset: charset of text.
         endianness: ``big-endian`` or ``little-endian``, for numbers.
 
     Example:
@@ -166,8 +166,8 @@ class RawFormatSerializationSchema(_OfRawField, SerializationSchema[Any]):
     """Writes the only field of each row as the message.
 
     Args:
-        type_info: of rows with one field: text, bytes, a number or a boolean.
-        charset: of text.
+        type_info: type of rows with one field: text, bytes, a number or a boolean.
+        charset: charset of text.
         endianness: ``big-endian`` or ``little-endian``, for numbers.
 
     Raises:

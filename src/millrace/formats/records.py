@@ -27,7 +27,7 @@ def require_record_type(record_type: type[Any]) -> type[Any]:
     """The record type, which must be ``Row`` or ``dict``.
 
     Raises:
-        JobDefinitionError: it is neither.
+        JobDefinitionError: the record type is neither ``Row`` nor ``dict``.
     """
     if record_type not in (Row, dict):
         raise JobDefinitionError(f"record_type must be Row or dict, not {record_type!r}")

@@ -20,7 +20,7 @@ def single_precision(value: Any) -> float:
     (7.0, inf)
 
     Raises:
-        ValueError: it is too large.
+        ValueError: the number is too large.
     """
     found = float(value)
     if abs(found) >= _TOO_LARGE and not isinf(found):

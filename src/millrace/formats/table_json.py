@@ -34,7 +34,7 @@ class JsonStyle:
 
     Attributes:
         iso_timestamps: a ``T`` between date and time, where SQL has a blank.
-        null_keys: of entries of maps without a key: ``FAIL``, ``DROP`` or ``LITERAL``.
+        null_keys: treatment of map entries without a key: ``FAIL``, ``DROP`` or ``LITERAL``.
         null_key_literal: the key that they have with ``LITERAL``.
         plain_decimals: digits as declared, ``0.0000001``; otherwise as short as can be, ``1E-7``.
         leaves_nulls_out: fields without a value are not written.
@@ -51,8 +51,8 @@ class TableJsonSerializationSchema(SerializationSchema[Row]):
     """Writes rows of a table as JSON objects.
 
     Args:
-        columns: of the rows.
-        style: where JSON leaves a choice.
+        columns: columns of the rows.
+        style: options where JSON leaves a choice.
 
     Raises:
         JobDefinitionError: JSON does not hold a column's type.

@@ -32,7 +32,7 @@ class TableBulkWriter(BulkWriter[Any]):
     """Collects records into row groups.
 
     Args:
-        schema: of the columns; None: they are taken from the first records.
+        schema: schema of the columns; None to take it from the first records.
         maker: the class that declares columns, for messages.
     """
 

@@ -33,8 +33,8 @@ class JobMetrics:
     """The metrics of one job.
 
     Args:
-        job_id: as Flink writes it, 32 hexadecimal digits.
-        host: of the driver.
+        job_id: id of the job in Flink's form, 32 hexadecimal digits.
+        host: host of the driver.
 
     Example:
         >>> metrics = JobMetrics("0" * 32, host="here").of(JobDetails(job_name="count"), 0)

@@ -33,7 +33,7 @@ class JobReporting(JobObserver):
 
     Args:
         job: its manager.
-        job_id: as Flink writes it.
+        job_id: id of the job in Flink's form.
         reporters: not yet opened.
         patience: seconds to wait for them at the end.
     """
@@ -96,7 +96,7 @@ def job_reporting(job: ControlledJob, job_id: str, configuration: Configuration)
     """The reporters that a job's configuration names.
 
     Raises:
-        ConfigurationError: one is unknown, or has wrong parameters.
+        ConfigurationError: a reporter is unknown, or has wrong parameters.
     """
     return JobReporting(job, job_id, reporters_of(configuration))
 

@@ -43,7 +43,7 @@ class MetricFilter:
     Args:
         includes: rules of the form ``<scope>[:<name>[,<name>]][:<type>[,<type>]]``.
         excludes: likewise.
-        key: where they are configured, for errors.
+        key: configuration key of the filters, for error messages.
 
     Raises:
         ConfigurationError: a rule is not one.

@@ -20,7 +20,7 @@ class MetricReporter(ABC):
     Whatever they raise is logged and does not disturb the job.
 
     Args:
-        settings: what is configured for it.
+        settings: settings of the reporter.
     """
 
     periodic = True

@@ -49,7 +49,7 @@ def reporters_of(configuration: Configuration) -> list[MetricReporter]:
     """The reporters that a configuration describes, not yet opened.
 
     Raises:
-        ConfigurationError: one is not described, or unknown.
+        ConfigurationError: a reporter has no factory, or an unknown one.
     """
     described = _described(configuration)
     listed = [

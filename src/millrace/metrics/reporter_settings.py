@@ -24,10 +24,10 @@ class ReporterSettings:
 
     Args:
         name: the reporter's.
-        configuration: of the job.
+        configuration: configuration of the job.
 
     Raises:
-        ConfigurationError: one of those that all reporters have is not right.
+        ConfigurationError: a parameter that all reporters have is invalid.
 
     Example:
         >>> settings = ReporterSettings(
@@ -93,7 +93,7 @@ class ReporterSettings:
         """A parameter without a default.
 
         Raises:
-            ConfigurationError: it is missing.
+            ConfigurationError: the parameter is missing.
         """
         value = self.text(parameter)
         if not value:

@@ -17,7 +17,7 @@ class ScopeFormats:
     """The format of each kind of scope, from a configuration.
 
     Args:
-        delimiter: in place of the configured one (``metrics.scope.delimiter``).
+        delimiter: delimiter that replaces the configured one (``metrics.scope.delimiter``).
 
     Example:
         >>> formats = ScopeFormats(Configuration({"metrics.scope.jm-job": "jobs.<job_name>"}))

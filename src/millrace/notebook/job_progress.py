@@ -22,7 +22,7 @@ def watch(client: Any) -> Thread:
     """Show the state of a job below this cell, and keep it up to date while other cells run.
 
     Args:
-        client: what `execute_async` has given.
+        client: result of `execute_async`.
 
     Returns:
         The thread that draws; it ends with the job.

@@ -17,7 +17,7 @@ class OutputArea:
     """HTML below the running cell, redrawn in place at a limited rate.
 
     Raises:
-        JobDefinitionError: this is no notebook.
+        JobDefinitionError: the program does not run in a notebook.
     """
 
     def __init__(self, html: str) -> None:

@@ -50,7 +50,7 @@ def find_address(directory: StrPath, job_name: str | None = None) -> RestAddress
     """The address in a job's directory, or of the job with a name in a checkpoint directory.
 
     Raises:
-        StateError: there is none, so the job does not run or has no endpoint.
+        StateError: there is no address, so the job does not run or has no endpoint.
         UnsupportedFileSystemSchemeError: the directory is of a file system that is not supported.
     """
     path = resolved(directory)

@@ -59,9 +59,9 @@ class QueryableStateClient:
     has seen is never taken back.
 
     Args:
-        remote_hostname: where the job's driver is.
-        remote_port: of its REST endpoint.
-        token: of its REST endpoint.
+        remote_hostname: host of the job's driver.
+        remote_port: port of the job's REST endpoint.
+        token: token of the job's REST endpoint.
         timeout: seconds to wait for an answer.
 
     Example: a value per key, from a job that runs with ``rest.enabled=true``::
@@ -88,7 +88,7 @@ class QueryableStateClient:
         job with a name in a checkpoint directory on this machine.
 
         Args:
-            wait: how many seconds to wait until the job has started and its state can be asked for.
+            wait: seconds to wait until the job has started and its state can be queried.
 
         Raises:
             StateError: the job does not run, or has no endpoint.
@@ -113,7 +113,7 @@ class QueryableStateClient:
             operator: uid or name of the operator.
             name: the queryable name of the state, or its own.
             key: any value that can be a key.
-            job: id or name; None: the only one that the endpoint has.
+            job: id or name of the job; None for the only job of the endpoint.
 
         Raises:
             QueryableStateError: there is no such key, state, operator or job (`unknown` tells

@@ -40,7 +40,7 @@ class ConnectionLimit:
     """Counts the connections of a server.
 
     Args:
-        most: how many there are at a time.
+        most: largest number of connections at a time.
         proof: seconds in which a connection must have shown the token, however busy it is; None:
             it may stay without, unless others want its place.
     """

@@ -54,11 +54,11 @@ class HttpServer:
     """Serves an application; connections are accepted from construction on and wait until it runs.
 
     Args:
-        application: of ASGI.
-        host: to bind to, a name or an address.
+        application: ASGI application.
+        host: name or address to bind to.
         port: 0 for any that is free.
-        tls: None: plain HTTP.
-        limit: of connections; None: as many as come.
+        tls: certificate and key; None for plain HTTP.
+        limit: limit of connections; None for no limit.
 
     Raises:
         OSError: the address cannot be bound.

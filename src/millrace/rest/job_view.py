@@ -19,7 +19,7 @@ class JobView:
         job: its manager.
         name: its name.
         operators: uid -> name of its operators.
-        view: of its queryable state.
+        view: view of the job's queryable state.
     """
 
     def __init__(

@@ -33,8 +33,9 @@ class RestServer:
     Args:
         address: host to bind to.
         port: 0 for any that is free.
-        token: what ``Authorization: Bearer`` must give.
-        get: answers a request target (path and query), quickly: one request after the other.
+        token: token that clients must send as ``Authorization: Bearer``.
+        get: function that answers a request target (path and query); it must be fast, because
+            requests are answered one by one.
 
     Raises:
         OSError: the address cannot be bound.

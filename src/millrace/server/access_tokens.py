@@ -56,10 +56,10 @@ def token_in(path: Path, make: bool = False) -> str:
     """The token in a file.
 
     Args:
-        make: write a new one, for its owner alone, if there is no such file.
+        make: write a new token, readable only by its owner, if the file does not exist.
 
     Raises:
-        ConfigurationError: there is none, or it is too short.
+        ConfigurationError: the file does not exist, or its token is too short.
     """
     if make and not path.exists():
         LocalFileSystem().publish(str(path), (secrets.token_urlsafe(32).encode() + b"\n",))

@@ -76,7 +76,7 @@ class JobProcess:
     Args:
         directory: of this job alone. Other machines may see it: what tells of the process has the
             machine in its name, since neither locks nor process ids reach further.
-        command: how to call ``millrace``.
+        command: command line that starts ``millrace``.
     """
 
     def __init__(self, directory: Path, command: Sequence[str] = COMMAND) -> None:
@@ -193,7 +193,7 @@ class JobProcess:
         """Forbid processes with a lesser fencing token to publish, on every machine.
 
         Raises:
-            LeaseLostError: there is a newer leader than the one of this token.
+            LeaseLostError: there is a leader with a newer fencing token.
             CheckpointError: its directory cannot be reached.
         """
         Fence(self.directory).raise_to(token)

@@ -66,7 +66,7 @@ class JobServer:
 
     Args:
         registry: written only while this server leads.
-        supervisor: of the same registry.
+        supervisor: supervisor of the same registry.
         clock: the time, in ms since the epoch of Unix.
     """
 
@@ -121,7 +121,7 @@ class JobServer:
         """The job that a request names.
 
         Raises:
-            ApiError: 400, that is no id; 404, there is none of that id.
+            ApiError: 400 if the text is not an id; 404 if there is no job with this id.
         """
         job = self.registry.job(checked_id(request.path["jobid"], "job"))
         if job is None:

@@ -35,7 +35,7 @@ class KeptAnswers:
     All calls come from the thread of the event loop.
 
     Args:
-        changes: how often this server has changed its registry.
+        changes: function that returns the number of changes this server has made to its registry.
         seconds: 0: nothing is kept.
 
     Example:

@@ -70,7 +70,7 @@ class Leadership(Protocol):
         """Begin to stand for election.
 
         Raises:
-            StateError: it is certain that this server cannot lead.
+            StateError: this server certainly cannot lead.
         """
 
     def close(self) -> None:

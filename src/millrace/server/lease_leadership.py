@@ -56,7 +56,7 @@ class LeaseLeadership:
     """Leadership for as long as the server holds the lease of a store.
 
     Args:
-        lifetime: of the lease, in milliseconds.
+        lifetime: lifetime of the lease, in milliseconds.
         period: milliseconds between two renewals, or attempts to take it.
         clock: milliseconds since whenever.
     """

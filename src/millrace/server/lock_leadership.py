@@ -30,7 +30,7 @@ class LockLeadership:
     A server that is stopped, but not dead, keeps the lock: nobody takes over from it.
 
     Args:
-        path: of the file.
+        path: path of the lock file.
         last_token: the greatest fencing token so far.
         period: milliseconds between two attempts.
     """

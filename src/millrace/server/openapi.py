@@ -29,7 +29,7 @@ def openapi_document(routes: Iterable[ApiRoute], with_tokens: bool = True) -> di
     """The OpenAPI 3.1 document of some routes.
 
     Args:
-        with_tokens: whether the server wants them.
+        with_tokens: whether the server requires tokens.
     """
     known = list(routes)
     kinds = [k for route in known for k in (route.answer, route.body) if k not in (None, str)]

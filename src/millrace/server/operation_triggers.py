@@ -103,7 +103,7 @@ class OperationTriggers:
         """Send a command to a job and return the trigger's id.
 
         Args:
-            id: of the trigger; one that is known is not triggered again. None: a new one.
+            id: id of the trigger, None for a new one; a known id is not triggered again.
 
         Raises:
             TriggerTakenError: the id is that of something else, or of another job.

@@ -59,7 +59,7 @@ class StoredProgram:
         """The file that runs if a request names another file than `main`.
 
         Raises:
-            ApiError: 400, there is no such file.
+            ApiError: 400 if the program has no such file.
         """
         if not name:
             return self.main
@@ -85,8 +85,8 @@ class ProgramStore:
     """The programs of a server.
 
     Args:
-        uploads: where those that were uploaded are.
-        programs: the directory of those that are run where they are; None: there is none.
+        uploads: directory of the uploaded programs.
+        programs: directory of programs that run where they are; None if there is none.
     """
 
     def __init__(self, uploads: Path, programs: Path | None) -> None:
@@ -126,7 +126,7 @@ class ProgramStore:
         """The uploaded program with an id.
 
         Raises:
-            ApiError: 404, there is none.
+            ApiError: 404 if there is no such upload.
         """
         path = self._uploads / id
         if not _ID.fullmatch(id) or not path.exists():
@@ -159,7 +159,8 @@ class ProgramStore:
         """The program with a path, absolute or relative to the directory of programs.
 
         Raises:
-            ApiError: 403, it is not below it; 404, there is none.
+            ApiError: 403 if the path is outside the directory of programs; 404 if there is no such
+                file.
         """
         if self._programs is None:
             raise ApiError(403, "programs are not run by path: start the server with --programs")

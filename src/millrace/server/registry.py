@@ -161,7 +161,7 @@ class Registry(Protocol):
         ids. Jobs with an open trigger stay.
 
         Args:
-            keep: how many are remembered.
+            keep: number of ended jobs that are kept.
         """
 
     def attempts(self, job: str) -> list[ProcessAttempt]:
@@ -171,7 +171,7 @@ class Registry(Protocol):
         """Number of restarts after the death of a process, per job; jobs without one are left out.
 
         Args:
-            job: of this one alone.
+            job: id of the only job to count for; None for all jobs.
         """
 
     def put_attempt(self, attempt: ProcessAttempt) -> None:
@@ -194,5 +194,5 @@ class Registry(Protocol):
 
         Args:
             job: its id; empty: those that belong to no job.
-            keep: how many are remembered.
+            keep: number of answered triggers that are kept.
         """

@@ -96,7 +96,7 @@ def migrate(engine: Engine) -> None:
     """Migrate the tables to the revision of this program.
 
     Raises:
-        StateError: they are of a later one.
+        StateError: the tables belong to a later version.
     """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))

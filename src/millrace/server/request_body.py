@@ -57,7 +57,7 @@ async def uploaded_file(
     """The file of a form, until the context ends; None if the route takes none.
 
     Raises:
-        ApiError: 403, uploads are off; 400, there is no file; 413, it is too long.
+        ApiError: 403 if uploads are disabled, 400 if the form has no file, 413 if it is too large.
     """
     if not route.takes_file:
         yield None

@@ -45,7 +45,7 @@ class SavepointCatalog:
     """Finds savepoints and reads each only once; safe for several threads.
 
     Args:
-        directory: of the savepoints that were put nowhere else.
+        directory: default directory of savepoints.
     """
 
     def __init__(self, directory: Path) -> None:

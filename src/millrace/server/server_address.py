@@ -45,7 +45,8 @@ class ServerAddress:
         """The address in the directory of a server.
 
         Raises:
-            StateError: there is none: no server was started there, or it has ended.
+            StateError: the directory has no address, because no server was started there or it has
+                ended.
         """
         path = directory / NAME
         try:

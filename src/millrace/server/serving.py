@@ -186,7 +186,7 @@ def tokens_of(options: ServerOptions) -> AccessTokens:
     """The tokens of a server; tokens that are not configured are generated.
 
     Raises:
-        ConfigurationError: one cannot be read.
+        ConfigurationError: a token file cannot be read.
     """
     if not options.authenticate:
         return AccessTokens()
@@ -230,7 +230,7 @@ def _mounted(named: str) -> Path:
     """The directory of ``high-availability.storage-dir``, a path or a ``file:`` URI.
 
     Raises:
-        ConfigurationError: it is in an object store.
+        ConfigurationError: the directory is in an object store.
     """
     try:
         return Path(qualified(named))

@@ -24,7 +24,7 @@ class SqlLease:
     """The row of the lease; each method is one statement and one transaction.
 
     Args:
-        engine: of a registry's database, whose tables are there.
+        engine: SQLAlchemy's engine of a registry's database, which has the tables.
         clock: the database's, in ms since the epoch of Unix.
     """
 

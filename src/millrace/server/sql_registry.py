@@ -76,7 +76,7 @@ class SqlRegistry:
     """Job server's memory in a database.
 
     Args:
-        url: of SQLAlchemy, ``sqlite:///path`` or ``postgresql+psycopg://host/database``.
+        url: SQLAlchemy's URL: ``sqlite:///path`` or ``postgresql+psycopg://host/database``.
 
     Raises:
         ConfigurationError: the URL is of another database.

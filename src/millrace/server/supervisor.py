@@ -54,12 +54,12 @@ class Supervisor:
     """Keeps the jobs of a registry running while this server leads; safe for several threads.
 
     Args:
-        registry: for a server that is alone, claimed by this process.
-        directory: where each job has a directory, the same for all servers of the registry.
-        command: how to call ``millrace``.
+        registry: the registry; a server without others must have claimed it.
+        directory: parent of the jobs' directories, the same for all servers of the registry.
+        command: command line that starts ``millrace``.
         clock: the time, in ms since the epoch of Unix.
-        follows: whether it looks after the jobs by itself, in a thread; else `look` does.
-        capacity: how many jobs that have ended are remembered.
+        follows: whether a thread of its own looks after the jobs; otherwise callers call `look`.
+        capacity: number of ended jobs that are kept.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Supervisor:
 
         Args:
             token: which processes of earlier leaders on other machines do not have.
-            leads: whether this server still leads, asked at the last moment before it matters.
+            leads: whether this server still leads; called immediately before each decision.
         """
         with self._lock:
             self._due.clear()
@@ -142,7 +142,7 @@ class Supervisor:
         """End a job at once, as far as possible; does nothing if it has ended.
 
         Raises:
-            StateError: there is no such job.
+            StateError: there is no job with this id.
         """
         with self._lock:
             job = self._registry.job(id)

@@ -55,7 +55,7 @@ class TermOfOffice:
         """Stand for election.
 
         Raises:
-            StateError: it is certain that this server cannot lead.
+            StateError: this server certainly cannot lead.
         """
         self._leadership.start()
         self.step()

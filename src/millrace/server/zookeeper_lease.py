@@ -25,9 +25,9 @@ class ZooKeeperLease:
 
     Args:
         quorum: ``host:port``, several with commas between them.
-        path: of the node that has the servers' nodes below it.
-        identity: of this server.
-        session_timeout: in milliseconds; the ensemble may choose another one within its limits.
+        path: path of the parent of all servers' nodes.
+        identity: identity of this server.
+        session_timeout: timeout in milliseconds; the ensemble may choose another within its limits.
 
     Raises:
         ConfigurationError: kazoo is not installed, or the quorum cannot be read.

@@ -70,7 +70,7 @@ def read_dataframe(
         schema: a `pyarrow.Schema` that the reader is told, or None.
 
     Raises:
-        JobDefinitionError: there is no such format, or it does not take the options.
+        JobDefinitionError: Spark has no such format, or the format does not accept the options.
     """
     session = SparkSession.builder.getOrCreate()
     reader: Any = session.readStream if streaming else session.read

@@ -61,7 +61,7 @@ class Deliveries:
     """Finds the batches that an epoch's plan delivers.
 
     Args:
-        environment: what workers need to find the job's dependencies.
+        environment: environment in which workers find the job's dependencies.
     """
 
     def __init__(self, context: SparkContext, environment: WorkerEnvironment) -> None:

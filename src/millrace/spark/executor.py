@@ -47,8 +47,8 @@ class SparkExecutor:
 
     Args:
         context: the application's SparkContext.
-        tasks: the most tasks that a level runs as; None: as many as the application has cores.
-        environment: what workers need to find the job's dependencies.
+        tasks: largest number of tasks of a level; None for the number of the application's cores.
+        environment: environment in which workers find the job's dependencies.
     """
 
     def __init__(

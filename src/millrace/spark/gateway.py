@@ -61,7 +61,7 @@ def ensure_gateway(settings: Mapping[str, str]) -> None:
     """Start the JVM unless it already runs.
 
     Raises:
-        ConfigurationError: it does not start, for example because Java is missing or too old.
+        ConfigurationError: the JVM does not start, for example because Java is missing or too old.
     """
     with SparkContext._lock:
         if SparkContext._gateway is not None:

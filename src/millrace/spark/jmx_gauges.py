@@ -16,10 +16,10 @@ class JmxGauges:
     """Values by name, each a bean ``DOMAIN:name=...,type=gauges`` with the attribute ``Value``.
 
     Args:
-        domain: of the beans.
+        domain: domain of the beans.
 
     Raises:
-        ConfigurationError: there is no JVM in this process.
+        ConfigurationError: this process has no JVM.
     """
 
     def __init__(self, domain: str) -> None:

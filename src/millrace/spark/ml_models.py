@@ -27,7 +27,7 @@ def load_stages(path: str) -> list[ModelStage]:
     """The stages of a model that Spark ML's ``save`` wrote.
 
     Raises:
-        JobDefinitionError: there is none at this path, or a stage is not supported.
+        JobDefinitionError: there is no model at this path, or a stage is not supported.
     """
     from pyspark.ml.util import DefaultParamsReader
     from pyspark.sql import SparkSession
@@ -72,7 +72,7 @@ def model_stages(model: Any) -> list[ModelStage]:
     """The stages of a fitted model, or of a `PipelineModel`.
 
     Raises:
-        JobDefinitionError: one is not fitted, or is of a kind that is not supported.
+        JobDefinitionError: a stage is not fitted, or its class is not supported.
     """
     if isinstance(model, PipelineModel):
         return [stage for each in model.stages for stage in model_stages(each)]
@@ -113,7 +113,7 @@ def _keeps(model: Any) -> bool:
     """Whether missing or unknown values are kept; rows are never left out.
 
     Raises:
-        JobDefinitionError: they would be.
+        JobDefinitionError: the model leaves out rows.
     """
     found = _get(model, "handleInvalid", "error")
     if found == "skip":

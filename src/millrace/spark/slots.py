@@ -61,7 +61,7 @@ class SlottedStage:
     Args:
         tasks: per slot, the partitions of the input that are its tasks.
         function: makes the function of a slot, given the slot's tasks.
-        environment: what the workers need to find the job's dependencies.
+        environment: environment in which workers find the job's dependencies.
     """
 
     def __init__(

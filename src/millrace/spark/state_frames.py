@@ -71,7 +71,7 @@ def collect_from_tasks(
     """Results of ``make(0)``, ``make(1)``, ..., each in a task of its own, in no order.
 
     Raises:
-        StateError: one of them failed; the message is that of its error.
+        StateError: a task failed; the message is that of its error.
     """
 
     def batches(index: int) -> Iterator[Batch]:
@@ -90,7 +90,7 @@ def exchange_rows(
 
     Args:
         route: makes packets of the rows of a partition: (target, bytes).
-        take: in the task of a target: makes its answer from its packets.
+        take: function that makes a target's answer from its packets, in the target's task.
 
     Raises:
         StateError: a task failed; the message is that of its error.
@@ -186,7 +186,7 @@ def run_query(spark: SparkSession, query: str, known: Sequence[str]) -> DataFram
     """The result of a query; ``known`` are the available views.
 
     Raises:
-        StateError: it is wrong.
+        StateError: the query is invalid.
     """
     try:
         return spark.sql(query)
@@ -239,7 +239,7 @@ def require_dataframe(value: Any) -> DataFrame:
     """The value, if it is a bounded DataFrame; else an error.
 
     Raises:
-        StateError: it is none.
+        StateError: the value is not a bounded DataFrame.
     """
     if not isinstance(value, DataFrame) and not hasattr(value, "mapInArrow"):
         raise StateError(f"bootstrap_with() takes a Spark DataFrame, got {value!r}")

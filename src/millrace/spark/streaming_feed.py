@@ -109,7 +109,7 @@ class StreamingFeed(Feed):
         """Whether the query has delivered all data available at its start, and has ended.
 
         Raises:
-            JobExecutionError: it has failed, or was stopped by somebody else.
+            JobExecutionError: the query has failed, or was stopped from elsewhere.
         """
         if not self._over and self._error is None:
             return False

@@ -32,7 +32,7 @@ class SurveyError(Exception):
     """Spark did not run the job; the message has the reason.
 
     Args:
-        cure: what to do; empty: that is not known.
+        cure: remedy; empty if unknown.
     """
 
     def __init__(self, reason: str, cure: str = "") -> None:
@@ -80,9 +80,9 @@ def survey_workers(
     """Run the job in the running application, or in a new one.
 
     Args:
-        settings: of Spark, if an application has to be made.
-        configuration: of the run, for the dependencies that it ships.
-        place: of the trial of a storage that the workers are to take part in.
+        settings: Spark settings for a new application.
+        configuration: configuration of the run, whose dependencies are shipped.
+        place: directory of a storage trial in which the workers take part.
         patience: seconds that the job may take once executors are there.
 
     Raises:

@@ -63,7 +63,7 @@ class OperatorPlace:
         """Open a reader function, and return the tables of its registered states.
 
         Raises:
-            StateError: it has registered a state that the operator does not have.
+            StateError: the function has registered a state that the operator does not have.
         """
         before = set(state.tables)
         context = OperatorContext(

@@ -64,7 +64,7 @@ class SavepointPlan:
     """Planned changes of a savepoint.
 
     Args:
-        base: of the savepoint that is changed.
+        base: manifest of the savepoint that is changed.
     """
 
     def __init__(self, base: Manifest) -> None:

@@ -66,8 +66,8 @@ class SavepointReader:
                 a canonical savepoint, can run code when it is read. Without it that is refused.
 
         Raises:
-            CheckpointError: there is none, or it is of a later format.
-            CheckpointCorruptError: it is damaged.
+            CheckpointError: there is no snapshot at the path, or its format is too new.
+            CheckpointCorruptError: the snapshot is damaged.
         """
         return SavepointReader(spark, SnapshotReader(open_snapshot(path, pickle_allowed)))
 
@@ -86,7 +86,7 @@ class SavepointReader:
         """Keyed state of an operator.
 
         Args:
-            uid: of the operator; its name will do if only one has it.
+            uid: uid of the operator, or its name if only one operator has this name.
             function: called for every key; the fields of what it yields become columns. Or the
                 name of a state: its entries are ``key, value`` (and, with a time to live,
                 ``written``). The value of list state is an array, that of map state a map, that of
@@ -95,7 +95,7 @@ class SavepointReader:
             output_type: type of what the function yields, or of the values.
 
         Raises:
-            StateError: there is no such operator or state.
+            StateError: the snapshot has no such operator or state.
         """
         if isinstance(function, str):
             return self._entries(uid, function, _KEYED_SHAPES, key_type, output_type, sample)
@@ -209,7 +209,7 @@ class SavepointReader:
         `StreamExecutionEnvironment.state_changes`.
 
         Raises:
-            StateError: neither snapshot has the state, or it is not state of keys.
+            StateError: neither snapshot has the state, or it is not keyed state.
             CheckpointError: there is no snapshot at ``since``.
         """
         before = SnapshotReader(open_snapshot(since, self._reader.snapshot.trusted))

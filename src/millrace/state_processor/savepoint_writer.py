@@ -82,8 +82,8 @@ class SavepointWriter:
                 a canonical savepoint, can run code when it is read. Without it that is refused.
 
         Raises:
-            CheckpointError: there is none.
-            CheckpointCorruptError: it is damaged.
+            CheckpointError: there is no snapshot at the path.
+            CheckpointCorruptError: the snapshot is damaged.
         """
         reader = SnapshotReader(open_snapshot(path, pickle_allowed))
         maximum = reader.snapshot.manifest.max_parallelism

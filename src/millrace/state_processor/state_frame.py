@@ -44,7 +44,8 @@ def frame_of(
         spark: the Spark session.
         names: the names of the columns.
         known: the types of some of the columns, by name. The others are inferred from rows.
-        sample: the number of rows to infer types from; None: all, in an additional Spark job.
+        sample: number of rows from which types are inferred; None for all, in an additional Spark
+            job.
 
     Raises:
         StateError: the rows cannot be read.
@@ -125,8 +126,8 @@ def _inferred_types(
     """The types of columns, inferred from their values.
 
     Args:
-        width: how many columns there are.
-        sample: the number of rows to look at; None: all, in a Spark job.
+        width: number of columns.
+        sample: number of rows from which types are inferred; None for all, in a Spark job.
     """
     if sample is not None:
         rows = (row for task in range(query.tasks) for row in query.rows(task))

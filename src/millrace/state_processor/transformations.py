@@ -72,7 +72,7 @@ class StateBootstrapTransformation:
         parallelism.
 
         Raises:
-            StateError: it is not positive.
+            StateError: the parallelism is not positive.
         """
         if parallelism < 1:
             raise StateError(f"the parallelism must be 1 or more, got {parallelism}")
@@ -95,12 +95,12 @@ class OperatorTransformation:
         """Bootstrap from the rows of a bounded DataFrame.
 
         Args:
-            dataframe: of Spark.
+            dataframe: a Spark DataFrame.
             to_record: makes what functions get of a `Row` with the DataFrame's column names; None:
                 they get that row. Windows keep records: give them what the job's windows hold.
 
         Raises:
-            StateError: it is no bounded DataFrame.
+            StateError: the object is not a bounded DataFrame.
         """
         from millrace.spark.state_frames import require_dataframe
 
@@ -138,7 +138,7 @@ class OneInputOperatorTransformation:
         """Write operator state or broadcast state with a function.
 
         Raises:
-            StateError: it is of another kind.
+            StateError: the function is of another kind.
         """
         if isinstance(function, StateBootstrapFunction):
             return StateBootstrapTransformation(self._rows, ListBootstrap(function))
@@ -160,7 +160,7 @@ class KeyedOperatorTransformation:
         """Write state and timers of keys with a function.
 
         Raises:
-            StateError: it is of another kind.
+            StateError: the function is of another kind.
         """
         if not isinstance(function, KeyedStateBootstrapFunction):
             raise StateError(

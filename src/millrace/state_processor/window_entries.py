@@ -36,7 +36,7 @@ def window_table(reader: SnapshotReader, uid: str) -> StateInfo:
     """The table of an operator's windows.
 
     Raises:
-        StateError: it has none.
+        StateError: the operator has no windows.
     """
     own = [info for info in reader.states() if uid in (info.uid, info.operator)]
     found = [info for info in own if info.name in TABLES]

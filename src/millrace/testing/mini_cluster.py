@@ -73,7 +73,8 @@ def run_local(
         faults: probabilities of faults, drawn from the seed.
         epoch_records: the most records per split and epoch: small ones make many epochs.
         buffer_records: records per buffer between stages.
-        checkpoint_dir: where checkpoints are kept; with ``resume`` the job goes on from there.
+        checkpoint_dir: directory of checkpoints; with ``resume``, the job continues from the newest
+            one.
         epoch_limit: a job with more epochs fails with a RuntimeError, so that no test runs forever.
         executor: factory of the executor, instead of `LocalExecutor`.
 

@@ -31,7 +31,7 @@ class MiniJob:
     still.
 
     Args:
-        parallelism: of operators that set none.
+        parallelism: parallelism of operators without one of their own.
         clock: processing time; one that begins at 0 if None.
         configuration: settings of the environment.
         workers, seed, faults, checkpoint_dir, resume: see `run_local`. A resumed job skips what

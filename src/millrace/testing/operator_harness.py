@@ -69,10 +69,10 @@ class OperatorHarness:
         what: a function object; or a function that makes the operator's stream of another, as in
             ``OperatorHarness(lambda stream: stream.key_by(0).window(...).reduce(...))``; or that
             stream itself. Any operator of the API can be had that way.
-        key_by: what `DataStream.key_by` takes, for functions on a keyed stream.
-        key_by2: the same for the second input, if its keys are found in another way.
+        key_by: key selector as in `DataStream.key_by`, for functions on a keyed stream.
+        key_by2: key selector of the second input, if it differs.
         broadcast_state: the descriptors that `DataStream.broadcast` takes, for broadcast functions.
-        processing_time: where the clock begins, ms since the epoch.
+        processing_time: first time of the clock, in ms since the Unix epoch.
 
     Raises:
         JobDefinitionError: ``what`` is none of these.

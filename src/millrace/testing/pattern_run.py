@@ -109,7 +109,7 @@ class PatternRun:
         clock: processing time, ms since the epoch.
 
     Raises:
-        JobDefinitionError: it is no pattern.
+        JobDefinitionError: the object is not a pattern.
         MalformedPatternError: the pattern contradicts itself.
     """
 
@@ -196,7 +196,7 @@ def timed_events(
     """Events in the order in which the pattern takes them.
 
     Raises:
-        JobDefinitionError: they have no such times or keys.
+        JobDefinitionError: events have no such times or keys.
     """
     given = _listed("events", values)
     times = _times(given, timestamps)

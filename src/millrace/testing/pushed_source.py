@@ -59,7 +59,7 @@ class PushedSource(Generic[T]):
     """One source of a `MiniJob`.
 
     Args:
-        env: where its stream belongs.
+        env: environment of the source's stream.
         name: its name.
     """
 

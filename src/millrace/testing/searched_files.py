@@ -62,7 +62,7 @@ class UnpackedArchives:
         """A working directory with the archives of a job; None if the job has no archives.
 
         Raises:
-            ConfigurationError: one does not exist, or is no archive.
+            ConfigurationError: an archive does not exist, or is no archive.
         """
         named = configuration.get(options.PYTHON_ARCHIVES) or ""
         archives = list(filter(None, map(str.strip, named.split(","))))

@@ -25,7 +25,7 @@ class HdfsPendingFile(PendingFile):
     one block.
 
     Args:
-        root: what comes before paths in locations, for example ``hdfs://namenode:8020``.
+        root: prefix of paths in locations, for example ``hdfs://namenode:8020``.
     """
 
     def __init__(

@@ -75,7 +75,7 @@ class NameService:
         """Append to a file, which is created if it has no writer yet; returns the writer.
 
         Raises:
-            FileExistsError: it is to be created, and there is one.
+            FileExistsError: the file is to be created, but exists.
         """
         with refusals(self._root + path):
             if writer is None:
@@ -96,8 +96,8 @@ class NameService:
         """Rename a file or directory in one step.
 
         Raises:
-            FileNotFoundError: there is no ``source``.
-            FileExistsError: there is a ``target``, and it is not to be replaced.
+            FileNotFoundError: ``source`` does not exist.
+            FileExistsError: ``target`` exists, and ``overwrite`` is False.
         """
         with refusals(self._root + target):
             self._client.rename(source, target, overwrite=overwrite)

@@ -21,7 +21,7 @@ def azure_clients(name: str) -> ObjectClients:
         name: ``container@account.dfs.core.windows.net``.
 
     Raises:
-        ValueError: it names no account.
+        ValueError: the variables name no account.
     """
     from obstore.store import AzureStore
 

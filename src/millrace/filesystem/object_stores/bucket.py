@@ -56,7 +56,7 @@ class Bucket:
     """A bucket; thread-safe. Keys have no slash at either end.
 
     Args:
-        root: what comes before the keys in locations, for example ``s3://bucket/``.
+        root: prefix of keys in locations, for example ``s3://bucket/``.
         sleep: waits that many seconds between two attempts of a conditional write.
     """
 

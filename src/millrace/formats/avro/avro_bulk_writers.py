@@ -42,11 +42,11 @@ class AvroBulkWriters:
         """Factory for files with the given schema.
 
         Args:
-            schema: of the records.
-            codec: how blocks are packed: null, deflate, snappy, zstandard, bzip2 or xz.
+            schema: schema of the records.
+            codec: compression of blocks: null, deflate, snappy, zstandard, bzip2 or xz.
 
         Raises:
-            JobDefinitionError: it is no schema of a record, or the codec is none of these.
+            JobDefinitionError: the schema is not that of a record, or the codec is unknown.
         """
         found = require_avro_schema(schema, "AvroBulkWriters.for_generic_record")
         if codec not in CODECS:

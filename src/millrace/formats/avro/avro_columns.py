@@ -25,7 +25,7 @@ class AvroColumns:
 
     Args:
         kind: the type of the record.
-        form: what the records are as Python objects, "row" or "dict".
+        form: form of the records as Python objects: "row" or "dict".
     """
 
     def __init__(self, kind: AvroType, form: str) -> None:

@@ -29,7 +29,7 @@ class AvroDecoder:
         columnar: whether batches are columns, where the fields allow it.
 
     Raises:
-        SerializationError: what one schema writes cannot be read as the other.
+        SerializationError: records of the writer's schema cannot be read with the reader's.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class AvroDecoder:
         """Record of one message.
 
         Raises:
-            MalformedRecordError: it is no such record.
+            MalformedRecordError: the message is not a record of the schema.
         """
         try:
             return self.read([message]).to_rows().values[0]

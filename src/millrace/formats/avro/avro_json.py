@@ -60,7 +60,7 @@ class AvroJsonSerializationSchema(SerializationSchema[Any]):
     """Writes JSON text through Avro's binary form.
 
     Args:
-        schema: of the records.
+        schema: schema of the records.
         binary: writes the binary form.
     """
 
@@ -71,7 +71,8 @@ class AvroJsonSerializationSchema(SerializationSchema[Any]):
         """JSON text of a record.
 
         Raises:
-            SerializationError: it is not of the schema, or has a number that JSON has not.
+            SerializationError: the value does not conform to the schema, or has a number that JSON
+                lacks.
         """
         return self._as_text(self._binary.serialize(value))
 

@@ -29,7 +29,7 @@ class AvroParquetReaders:
         """Format that reads each row as a dict of the schema's fields, without other columns.
 
         Raises:
-            JobDefinitionError: it is no schema of a record.
+            JobDefinitionError: the schema is not that of a record.
         """
         found = require_avro_schema(schema, "AvroParquetReaders.for_generic_record")
         plain = ParquetColumnarRowInputFormat(stored_row_type(found.type), record_type=dict)
@@ -46,7 +46,7 @@ class AvroParquetWriters:
         `ParquetBulkWriters`.
 
         Raises:
-            JobDefinitionError: it is no schema of a record.
+            JobDefinitionError: the schema is not that of a record.
         """
         found = require_avro_schema(schema, "AvroParquetWriters.for_generic_record")
         return _AvroParquetWriterFactory(found)

@@ -59,7 +59,7 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
         avro_schema_string: the schema, as JSON.
 
     Raises:
-        JobDefinitionError: it is not the schema of a record.
+        JobDefinitionError: the schema is not that of a record.
 
     Example:
         >>> text = '{"type": "record", "name": "W", "fields": [{"name": "n", "type": "int"}]}'
@@ -77,7 +77,7 @@ class AvroRowSerializationSchema(SerializationSchema[Any]):
         """Avro bytes of a record.
 
         Raises:
-            SerializationError: it is not of the schema.
+            SerializationError: the value does not conform to the schema.
         """
         return self._encoder.write([value])[0]
 
@@ -98,7 +98,7 @@ class AvroRowDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryab
         reader_schema_string: the schema that they are wanted in, if that is another one.
 
     Raises:
-        JobDefinitionError: one is not the schema of a record.
+        JobDefinitionError: a schema is not that of a record.
 
     Example:
         >>> text = '{"type": "record", "name": "W", "fields": [{"name": "n", "type": "int"}]}'

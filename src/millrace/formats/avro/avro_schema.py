@@ -27,7 +27,7 @@ class AvroSchema:
         'text'
 
     Raises:
-        SerializationError: it is no Avro schema.
+        SerializationError: the definition is not an Avro schema.
     """
 
     def __init__(self, schema: Any) -> None:
@@ -40,7 +40,7 @@ class AvroSchema:
         """Schema from a JSON text.
 
         Raises:
-            JobDefinitionError: it is no JSON, or no Avro schema.
+            JobDefinitionError: the text is not JSON, or not an Avro schema.
         """
         try:
             found = json.loads(json_schema)
@@ -108,7 +108,7 @@ def require_avro_schema(schema: Any, method: str) -> AvroSchema:
     """The schema, if it is the schema of a record.
 
     Raises:
-        JobDefinitionError: it is something else.
+        JobDefinitionError: the object is not the schema of a record.
     """
     if isinstance(schema, str):
         schema = AvroSchema.parse_string(schema)

@@ -45,11 +45,11 @@ class AvroType:
         kind: a primitive, or record, enum, fixed, array, map or union.
         logical: its logical type, where that fits the kind; others are ignored, as the
             specification asks for.
-        nullable: whether it stood in a union with null.
-        fields: of a record.
+        nullable: whether the type was in a union with null.
+        fields: fields of a record.
         element: the items of an array, the values of a map.
-        branches: what is left of a union that has several types besides null.
-        symbols: of an enum.
+        branches: types of a union with several types besides null.
+        symbols: symbols of an enum.
         size: bytes of a fixed.
         precision, scale: digits of a decimal, and how many of them are behind the point.
     """
@@ -70,7 +70,7 @@ def avro_type_of(schema: Any) -> AvroType:
     """Tree of a schema in JSON form.
 
     Raises:
-        SerializationError: it is no Avro schema, contains itself, or is larger than any of use.
+        SerializationError: the schema is not an Avro schema, contains itself, or is too large.
 
     Example:
         >>> avro_type_of(["null", {"type": "int", "logicalType": "date"}])

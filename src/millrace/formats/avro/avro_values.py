@@ -94,7 +94,7 @@ def decimal_of(unscaled: bytes, scale: int) -> Decimal:
     Decimal('1.50')
 
     Raises:
-        ValueError: it has more digits than any type of Flink.
+        ValueError: the value has more digits than any type of Flink.
     """
     if len(unscaled) > _MAX_DECIMAL_BYTES:
         raise ValueError(f"a decimal of {len(unscaled)} bytes")

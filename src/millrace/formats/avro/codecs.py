@@ -27,7 +27,7 @@ def decompressed(codec: str, data: bytes) -> bytes:
     """Decompressed records of a block.
 
     Raises:
-        SerializationError: it is damaged, or larger than `MAX_BLOCK_BYTES`.
+        SerializationError: the block is damaged, or larger than `MAX_BLOCK_BYTES`.
     """
     try:
         found = CODECS[codec][1](data)

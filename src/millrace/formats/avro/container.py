@@ -39,8 +39,8 @@ class FileHeader:
 
     Attributes:
         schema: its records' schema.
-        codec: how its blocks are packed.
-        marker: what stands behind the header and each block.
+        codec: compression of the blocks.
+        marker: marker after the header and after each block.
         end: the byte behind the header.
     """
 
@@ -64,7 +64,7 @@ def read_header(stream: BinaryIO) -> FileHeader:
     """Header of a file.
 
     Raises:
-        SerializationError: it is none.
+        SerializationError: the stream does not begin with such a header.
     """
     stream.seek(0)
     if stream.read(len(MAGIC)) != MAGIC:
@@ -103,7 +103,7 @@ def read_block(stream: BinaryIO, marker: bytes) -> AvroBlock:
     """The block at the stream's current position.
 
     Raises:
-        SerializationError: there is none.
+        SerializationError: there is no valid block at this position.
     """
     try:
         count, size = read_varint(stream), read_varint(stream)
@@ -152,7 +152,7 @@ def read_varint(stream: BinaryIO) -> int:
 
     Raises:
         EOFError: the stream ends.
-        SerializationError: it has more than 64 bits.
+        SerializationError: the number has more than 64 bits.
     """
     found = shift = 0
     while shift < 70:

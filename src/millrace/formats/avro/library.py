@@ -13,7 +13,7 @@ def fastavro() -> Any:
     """The module fastavro.
 
     Raises:
-        JobDefinitionError: it is not installed.
+        JobDefinitionError: fastavro is not installed.
     """
     try:
         import fastavro as library

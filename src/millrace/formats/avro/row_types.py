@@ -104,7 +104,7 @@ def plain_definition(kind: LogicalType) -> Any:
     """Schema of a scalar type.
 
     Raises:
-        JobDefinitionError: it has no counterpart in Avro.
+        JobDefinitionError: the type has no counterpart in Avro.
     """
     if isinstance(kind, logical.DecimalType):
         digits = {"precision": kind.precision, "scale": kind.scale}

@@ -41,7 +41,7 @@ class CanalJsonDeserializationSchema(ChangeDeserializationSchema):
     Schema changes are skipped.
 
     Args:
-        type_info: of the rows.
+        type_info: type of the rows.
         database_include: only changes of databases whose whole name this matches.
         table_include: only changes of tables whose whole name this matches.
         ignore_parse_errors: leave broken messages out.

@@ -36,10 +36,10 @@ class ChangeMetadata:
     """One metadata field.
 
     Attributes:
-        type: of the column, as SQL has it.
+        type: type of the column in SQL.
         read: gives it of a decoded message; a time as such or as ms since 1970.
-        of_schema: whether it is of the schema that a message carries.
-        wrapped: whether messages carry their schema, and have the rest as ``payload``.
+        of_schema: whether the field belongs to the schema that a message carries.
+        wrapped: whether messages carry their schema, with the content as ``payload``.
 
     Example:
         >>> CANAL_METADATA["table"](b'{"type": "INSERT", "data": [{}], "table": "orders"}')

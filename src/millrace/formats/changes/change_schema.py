@@ -56,7 +56,7 @@ class ChangeDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryabl
     """Reads messages as rows with their kinds; subclasses parse the envelope.
 
     Args:
-        type_info: of the rows.
+        type_info: type of the rows.
         ignore_parse_errors: leave broken messages out; otherwise the error policy of the source
             decides.
 
@@ -75,7 +75,7 @@ class ChangeDeserializationSchema(DeserializationSchema[Row], ResultTypeQueryabl
         """Changes of a message, in order.
 
         Raises:
-            ValueError: it is no message of this format.
+            ValueError: the message is not of this format.
         """
 
     def deserialize(self, message: bytes) -> Row:
@@ -149,7 +149,7 @@ class ChangeSerializationSchema(SerializationSchema[Row]):
     ``UPDATE_AFTER`` as an added one. Rows without a kind are added.
 
     Args:
-        type_info: of the rows.
+        type_info: type of the rows.
         rows: writes the rows themselves, as JSON; by default `JsonRowSerializationSchema`.
 
     Raises:

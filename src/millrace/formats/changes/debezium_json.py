@@ -38,7 +38,7 @@ class DebeziumJsonDeserializationSchema(ChangeDeserializationSchema):
     UPDATE_AFTER, ``d`` as DELETE; tombstones are skipped.
 
     Args:
-        type_info: of the rows.
+        type_info: type of the rows.
         schema_include: whether messages carry their schema (``value.converter.schemas.enable``).
         ignore_parse_errors: leave broken messages out.
 

@@ -18,8 +18,8 @@ def debezium_changes(op: str, before: Any, after: Any) -> Sequence[tuple[int, An
 
     Args:
         op: ``c`` or ``r`` for a row that is there now, ``u``, ``d``; ``t`` and ``m`` are no rows.
-        before: the row that was; None: the message has none.
-        after: the row that is; None: the message has none.
+        before: row before the change; None if the message has none.
+        after: row after the change; None if the message has none.
 
     Raises:
         ValueError: the operation is unknown, or a row is missing.

@@ -44,7 +44,7 @@ class MaxwellJsonDeserializationSchema(ChangeDeserializationSchema):
     Schema changes are skipped.
 
     Args:
-        type_info: of the rows.
+        type_info: type of the rows.
         ignore_parse_errors: leave broken messages out.
 
     Example:

@@ -35,7 +35,7 @@ class OggJsonDeserializationSchema(ChangeDeserializationSchema):
     truncates (``T``) are skipped.
 
     Args:
-        type_info: of the rows.
+        type_info: type of the rows.
         ignore_parse_errors: leave broken messages out.
 
     Example:

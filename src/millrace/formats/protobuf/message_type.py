@@ -32,7 +32,7 @@ class MessageType:
         """Type of a class that ``protoc`` generated.
 
         Raises:
-            JobDefinitionError: it is no such class, or Protobuf is not installed.
+            JobDefinitionError: the class is not such a class, or protobuf is not installed.
         """
         require_protobuf()
         descriptor = getattr(message_class, "DESCRIPTOR", None)
@@ -78,7 +78,7 @@ def require_protobuf() -> None:
     """Check that the library protobuf is installed.
 
     Raises:
-        JobDefinitionError: it is not.
+        JobDefinitionError: protobuf is not installed.
     """
     try:
         import google.protobuf.message  # noqa: F401

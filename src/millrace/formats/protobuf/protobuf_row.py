@@ -49,7 +49,7 @@ class _OfMessageType:
         """Schema for messages of a class that ``protoc`` generated; workers do not need its module.
 
         Raises:
-            JobDefinitionError: it is no such class, or its type contains itself.
+            JobDefinitionError: the class is not such a class, or its type contains itself.
         """
         return cls(MessageType.of_class(message_class))
 
@@ -65,7 +65,7 @@ class _OfMessageType:
             message_name: the full name of the type, such as ``shop.Order``.
 
         Raises:
-            JobDefinitionError: it is not in there, or contains itself.
+            JobDefinitionError: the descriptor set lacks the type, or the type contains itself.
         """
         return cls(MessageType.of_descriptor_set(descriptor_set, message_name))
 
@@ -109,7 +109,7 @@ class ProtobufRowDeserializationSchema(
         """Row of a message.
 
         Raises:
-            MalformedRecordError: it is no such message.
+            MalformedRecordError: the message is not of the type.
         """
         try:
             row: Row = self._row(self._class.FromString(message))
@@ -142,7 +142,7 @@ class MessageEncoder:
 
     Args:
         message_type: the type.
-        null_text: see `ProtobufRowSerializationSchema.with_null_text`; None: it is refused.
+        null_text: see `ProtobufRowSerializationSchema.with_null_text`; None if None is refused.
     """
 
     def __init__(self, message_type: MessageType, null_text: str | None = None) -> None:
@@ -154,7 +154,7 @@ class MessageEncoder:
         """Message bytes of a row.
 
         Raises:
-            SerializationError: it does not fit the type.
+            SerializationError: the record does not fit the type.
         """
         message = self._class()
         try:

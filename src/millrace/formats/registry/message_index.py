@@ -46,7 +46,7 @@ def content_of(message: bytes) -> bytes:
     """Content of a message, after its frame and message indexes.
 
     Raises:
-        MalformedRecordError: they are cut, or none.
+        MalformedRecordError: the indexes are cut off, or invalid.
     """
     count, at = _number(message, PREFIX_BYTES)
     if not 0 <= count <= _MAX_INDEXES:

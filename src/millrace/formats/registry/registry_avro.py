@@ -59,7 +59,7 @@ class ConfluentRegistryAvroDeserializationSchema(DeserializationSchema[Row], Res
 
         Args:
             schema: the one that rows are wanted in.
-            url: of the registry; several have commas between them.
+            url: address of the registry, or several separated by commas.
             registry_configs: see `RegistryConfig.create`.
 
         Raises:
@@ -140,11 +140,11 @@ class ConfluentRegistryAvroSerializationSchema(SerializationSchema[Any]):
         """Schema that writes records of a schema.
 
         Args:
-            subject: where the schema is registered; see `SubjectName`.
-            schema: of the records.
-            url: of the registry; several have commas between them.
+            subject: subject of the schema; see `SubjectName`.
+            schema: schema of the records.
+            url: address of the registry, or several separated by commas.
             registry_configs: see `RegistryConfig.create`.
-            auto_register: register the schema, if it is not there; False: that is an error.
+            auto_register: register the schema if the registry lacks it; if False, this is an error.
 
         Raises:
             JobDefinitionError: the schema is not that of a record, the subject is none, or the
@@ -160,7 +160,7 @@ class ConfluentRegistryAvroSerializationSchema(SerializationSchema[Any]):
         """Framed bytes of a record.
 
         Raises:
-            SerializationError: it is not of the schema.
+            SerializationError: the value does not conform to the schema.
             SchemaRegistryError: the registry does not answer, or does not take the schema.
         """
         return self.serialize_batch([value])[0]
@@ -181,7 +181,7 @@ def required_subject(subject: Any) -> str:
     """The name of a subject.
 
     Raises:
-        JobDefinitionError: it is none.
+        JobDefinitionError: the subject is empty or not a text.
     """
     if not isinstance(subject, str) or not subject:
         raise JobDefinitionError(
@@ -194,7 +194,7 @@ def avro_schema_of(client: SchemaRegistryClient, schema: RegisteredSchema) -> Av
     """The Avro schema with its references replaced by their definitions.
 
     Raises:
-        SerializationError: it is not one of Avro.
+        SerializationError: the registered schema is not an Avro schema.
         SchemaRegistryError: the registry does not answer.
     """
     if schema.kind != "AVRO":

@@ -48,8 +48,8 @@ class SchemaReference:
     """A reference of a schema to another one.
 
     Attributes:
-        name: what it is called in there: a full name of Avro, an import of Protobuf.
-        subject: where it is registered.
+        name: name in the referring schema: a full name in Avro, an import in Protobuf.
+        subject: subject of the referenced schema.
         version: its number there.
     """
 
@@ -65,7 +65,7 @@ class RegisteredSchema:
     Attributes:
         kind: AVRO, PROTOBUF or JSON.
         text: the schema.
-        references: what it refers to.
+        references: references to other schemas.
     """
 
     kind: str
@@ -121,7 +121,7 @@ class SchemaRegistryClient:
         """Id of a schema under a subject.
 
         Args:
-            registers: whether to register it; else it must be there.
+            registers: whether to register the schema; otherwise the registry must have it.
 
         Raises:
             SchemaRegistryError: it is not there, or not compatible, or the registry does not
@@ -149,7 +149,7 @@ class SchemaRegistryClient:
         """Version of a schema that is registered under a subject.
 
         Raises:
-            SchemaRegistryError: it is not there, or the registry does not answer.
+            SchemaRegistryError: the registry lacks the schema, or does not answer.
         """
         answer = self._ask("POST", f"/subjects/{path_part(subject)}", _body(schema))
         if answer is None or not isinstance(answer.get("version"), int):
@@ -160,7 +160,7 @@ class SchemaRegistryClient:
         """All schemas that a schema refers to, by their reference names; inner ones first.
 
         Raises:
-            SchemaRegistryError: one is not there, or the registry does not answer.
+            SchemaRegistryError: the registry lacks a schema, or does not answer.
         """
         found: dict[str, RegisteredSchema] = {}
         self._gather(schema, found, 0)

@@ -30,8 +30,8 @@ class RegistryConfig:
 
     Attributes:
         urls: without user and password, to be tried in this order.
-        authorization: the header of that name; empty: there is none.
-        ca_location: a file of certificates that are trusted; None: those of the system.
+        authorization: value of the header ``Authorization``; empty if there is none.
+        ca_location: file of trusted certificates; None for those of the system.
         patience: seconds for which a registry that does not answer is asked again.
     """
 
@@ -45,7 +45,7 @@ class RegistryConfig:
         """The configuration.
 
         Args:
-            url: one or more, with commas between them.
+            url: one or more addresses, separated by commas.
             properties: ``basic.auth.user.info`` (user:password), ``bearer.auth.token``,
                 ``ssl.ca.location`` (a file), ``request.patience.ms``; each but the last also behind
                 ``schema.registry.``, as Flink has it.

@@ -28,10 +28,10 @@ class ConfluentRegistryJsonDeserializationSchema(DeserializationSchema[Row], Res
     """Reads framed JSON objects as rows of a type; this needs no requests to the registry.
 
     Args:
-        type_info: of the rows, ``Types.ROW_NAMED([names], [types])``.
+        type_info: type of the rows, ``Types.ROW_NAMED([names], [types])``.
 
     Raises:
-        JobDefinitionError: it is not the type of rows.
+        JobDefinitionError: the type is not a row type.
 
     Example:
         >>> from millrace.common import Types
@@ -69,11 +69,11 @@ class ConfluentRegistryJsonSerializationSchema(SerializationSchema[Any]):
     """Writes rows as JSON objects with a schema in a registry.
 
     Args:
-        subject: where the schema is registered; see `SubjectName`.
+        subject: subject of the schema; see `SubjectName`.
         json_schema: the text of a JSON Schema, which also gives the type of the rows.
-        url: of the registry; several have commas between them.
+        url: address of the registry, or several separated by commas.
         registry_configs: see `RegistryConfig.create`.
-        auto_register: register the schema, if it is not there; False: that is an error.
+        auto_register: register the schema if the registry lacks it; if False, this is an error.
 
     Raises:
         JobDefinitionError: the schema describes no object, the subject is none, or the registry's

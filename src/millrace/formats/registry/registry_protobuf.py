@@ -54,7 +54,7 @@ class ConfluentRegistryProtobufDeserializationSchema(
 
         Args:
             message_class: the class.
-            url: of the registry; several have commas between them.
+            url: address of the registry, or several separated by commas.
             registry_configs: see `RegistryConfig.create`.
 
         Raises:
@@ -128,7 +128,7 @@ class ConfluentRegistryProtobufSerializationSchema(SerializationSchema[Any]):
             subject: where its file is registered; see `SubjectName`. What it imports is registered
                 under the names of the imports.
             message_class: the class.
-            url: of the registry; several have commas between them.
+            url: address of the registry, or several separated by commas.
             registry_configs: see `RegistryConfig.create`.
             auto_register: register the files, if they are not there; False: that is an error.
 

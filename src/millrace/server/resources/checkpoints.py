@@ -281,7 +281,7 @@ def checkpoint_config(job: ObservedJob) -> CheckpointConfigInfo:
     """The checkpoint settings of a job.
 
     Raises:
-        ApiError: 404, it has not begun.
+        ApiError: 404 if the job has not begun.
     """
     if job.archive is None:
         raise ApiError(404, f"job {job.id} has not begun to make checkpoints")

@@ -68,7 +68,7 @@ def stage_nodes(
     """The nodes of a graph.
 
     Args:
-        parallelism: of stages that have another one than they were planned with, by uid.
+        parallelism: parallelism by uid, of stages for which it differs from the plan.
     """
     return [_node(stage, parallelism.get(stage.uid, stage.parallelism)) for stage in stages]
 

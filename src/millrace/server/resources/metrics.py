@@ -120,7 +120,7 @@ def aggregated(
     several sets instead.
 
     Raises:
-        ApiError: 400, there is no such aggregate.
+        ApiError: 400 if a requested aggregate does not exist.
     """
     known = list(sets)
     numbers: dict[str, list[float]] = {}
