@@ -46,7 +46,7 @@ def aggregate_function(
         name: name of the function in calls and errors.
         function: with ``create_accumulator``, ``accumulate``, ``get_value``, perhaps ``retract``
             and ``merge`` (``general``); or of columns (``pandas``, ``arrow``).
-        result_type: type of its value, or the text of it.
+        result_type: type of the value, possibly as text.
         func_type: ``general``, ``pandas`` or ``arrow``.
         deterministic: the same rows give the same value.
         input_types: types that arguments are cast to where that is possible without loss; None:

@@ -21,11 +21,12 @@ class AsyncOptions:
     """Options for calls of asynchronous functions.
 
     Attributes:
-        capacity: calls at a time (``table.exec.async-scalar.max-concurrent-operations``).
+        capacity: maximum number of concurrent calls
+            (``table.exec.async-scalar.max-concurrent-operations``).
         timeout_ms: timeout of a call with its retries, in ms (``table.exec.async-scalar.timeout``).
         attempts: attempts for a call that raises an error
             (``table.exec.async-scalar.max-attempts``).
-        delay_ms: between them (``table.exec.async-scalar.retry-delay``).
+        delay_ms: ms between two attempts (``table.exec.async-scalar.retry-delay``).
     """
 
     capacity: int = 10

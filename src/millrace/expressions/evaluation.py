@@ -122,7 +122,7 @@ class CompiledCalc:
 
     Args:
         projections: the columns to make.
-        condition: keeps the rows for which it is TRUE; None: all rows.
+        condition: condition that is TRUE for the rows to keep; None if all rows are kept.
         input_type: columns of the input.
         session: its settings.
     """

@@ -22,8 +22,8 @@ class RowsOf:
     """A selection of the rows of a match, in order.
 
     Attributes:
-        variables: the variables whose rows are selected; empty: all variables.
-        current: whether the row that is being looked at is the last of them.
+        variables: variables whose rows are selected; empty for all variables.
+        current: whether the selection ends with the row that is being evaluated.
     """
 
     variables: tuple[str, ...] = ()

@@ -64,8 +64,8 @@ class ProcessArgument:
     """An argument of a process table function.
 
     Attributes:
-        type: type of a value, or row type of a table; None: any rows.
-        made: converts a row for the function; None: the function gets a `Row`.
+        type: type of a value, or row type of a table; None for any rows.
+        made: converter of rows for the function; None if the function gets a `Row`.
         optional: whether it may be omitted; it has the default value then.
     """
 
@@ -98,7 +98,8 @@ class StateEntry:
         ttl: ms without a write after which the entry expires; 0: never; None: the session's
             setting.
         made: makes the initial value of a partition.
-        types: types of the value, of the elements, or of keys and values; None: values are pickled.
+        types: types of the value, of the elements, or of keys and values; None if values are
+            pickled.
     """
 
     name: str

@@ -147,7 +147,8 @@ class AggregateCall:
     Attributes:
         function: the called function.
         arguments: positions of columns in the input row (a projection below computes them).
-        filter: position of a BOOLEAN column, only whose TRUE rows count; None: all rows count.
+        filter: position of a BOOLEAN column; only rows where it is TRUE count. None if all rows
+            count.
         options: parts that are not columns, such as IGNORE of ARRAY_AGG's IGNORE NULLS.
         place: position for errors; None if there is no statement.
     """

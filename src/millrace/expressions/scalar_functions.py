@@ -54,7 +54,7 @@ def scalar_function(
         function: a function of Python values (``general``; possibly a coroutine), of
             `pandas.Series` (``pandas``) or of `pyarrow.Array` (``arrow``). Or an object with such a
             method ``eval`` and optionally ``open`` and ``close``.
-        result_type: type of its value, or the text of it.
+        result_type: type of the value, possibly as text.
         func_type: ``general``, ``pandas`` or ``arrow``.
         deterministic: the same arguments give the same value.
         input_types: types that arguments are cast to where that is possible without loss; None:

@@ -116,12 +116,14 @@ class ResolvedTable:
     Attributes:
         path: catalog, database and name.
         columns: all columns, including computed ones, in the order of the schema.
-        primary_key: names of the columns of ``PRIMARY KEY ... NOT ENFORCED``, or none.
+        primary_key: names of the columns of ``PRIMARY KEY ... NOT ENFORCED``; empty if there is no
+            key.
         options: options of WITH.
-        changes: the row kinds its source emits.
-        accepts: the row kinds its sink takes; empty: all of them (the sink is asked later).
-        bounded: whether its source ends.
-        lookup: whether it can be looked up by key (the right side of a look-up join).
+        changes: row kinds that the source emits.
+        accepts: row kinds that the sink accepts. If empty, the sink accepts all kinds, or decides
+            when it is created.
+        bounded: whether the source is bounded.
+        lookup: whether rows can be looked up by key, as the right side of a look-up join.
         source: an object that the catalog passes to the translation; the planner does not use it.
     """
 

@@ -43,11 +43,12 @@ def stream_rows(
     """The records of a stream as rows.
 
     Args:
-        schema: columns, or what there is beside those of the records' type; its computed columns
-            may read columns that it leaves out. None: the columns of the records' type.
-        changes: short names of the kinds of rows that come.
-        only_declared: whether columns that the schema leaves out are left out of the table, even
-            if all that it declares are computed.
+        schema: columns, or only additions to the columns of the records' type. Computed columns may
+            read columns of the records that the schema leaves out. None for the columns of the
+            records' type.
+        changes: short names of the row kinds in the stream.
+        only_declared: whether the table has only the columns of the schema, even if these are all
+            computed.
 
     Raises:
         JobDefinitionError: the columns are not known, or the schema is wrong.

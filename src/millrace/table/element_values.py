@@ -32,8 +32,8 @@ def verify_values(row_type: RowType, elements: Sequence[Any], data: Any) -> None
     """Raise for values that Arrow accepts but the column's type forbids.
 
     Args:
-        elements: the values as the program has them.
-        data: the same in columns, as a record batch.
+        elements: the values, as Python objects of the program.
+        data: the same values as a record batch.
 
     Raises:
         ElementError: a text or bytes are too long, None stands where NOT NULL is declared, at any

@@ -27,8 +27,8 @@ def final_rows(changes: Iterable[tuple[Any, Any]], row_type: RowType) -> pyarrow
     one is retracted first.
 
     Args:
-        changes: batches of columns by position, and the numbers of their rows' kinds (or None: all
-            are added).
+        changes: batches of columns by position, with the numbers of their row kinds; None instead
+            of the numbers if all rows are added.
 
     Example:
         >>> import pyarrow as pa

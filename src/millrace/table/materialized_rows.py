@@ -19,7 +19,7 @@ class MaterializedRows:
     one is retracted first.
 
     Args:
-        most: rows that are kept; the oldest ones beyond it are only counted. None: all are kept.
+        most: maximum number of rows to store; older rows are only counted. None if all are stored.
 
     Example:
         >>> rows = MaterializedRows()

@@ -148,11 +148,11 @@ class StreamTableEnvironment(TableEnvironment):
         the environment's next job.
 
         Args:
-            target_schema: the columns that the rows have, and what they are cast to: columns of
-                the query by name if it has all of them, else by position. Computed columns and
-                virtual ones of metadata are none of the rows'.
-            changelog_mode: the kinds that the rows may have: all of them if it is not given;
-                `ChangelogMode.upsert` leaves out the rows before updates.
+            target_schema: columns of the stream's rows, and the types to which they are cast. They
+                are columns of the query by name if the query has all of them, else by position.
+                Computed columns and virtual metadata columns are left out.
+            changelog_mode: row kinds of the stream; None for all kinds. `ChangelogMode.upsert`
+                leaves out the rows before updates.
 
         Raises:
             JobDefinitionError: a column is missing, or the query gives other kinds.

@@ -94,7 +94,7 @@ class JoinPairs:
         """Emit the pairs that satisfy the condition, if the result has pairs.
 
         Returns:
-            Which do; None: all.
+            Positions of the pairs that satisfy the condition; None if all do.
         """
         kept, pairs = None, [*left.columns, *right.columns]
         if self._spec.condition is not None and left.num_rows:

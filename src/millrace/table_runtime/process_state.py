@@ -41,7 +41,7 @@ class _Value:
     """An object that the function changes in place.
 
     Args:
-        expires: whether the state must be told of each write.
+        expires: whether each write must be reported to the state, because the state expires.
     """
 
     def __init__(self, state: ValueState[Any], entry: StateEntry, expires: bool) -> None:

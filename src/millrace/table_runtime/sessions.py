@@ -73,7 +73,8 @@ class Sessions:
         A row that is late by itself belongs to a session that is still open, if it touches one.
 
         Returns:
-            The session of each row, or of the rows that are not late; and these rows, None: all.
+            The session of each row that is not late, and the positions of these rows; None instead
+            of the positions if no row is late.
         """
         late = times + self._gap - 1 <= watermark
         if not late.any():

@@ -219,8 +219,8 @@ class StreamingJoinOperator(EndOfInput):
         """The rows that lost their last match, and the rows that got their first match.
 
         Args:
-            unknown: flags of the signs of expired rows. It is unknown whether these were counted in
-                a row's matches, and a count below 0 would hide the next first match.
+            unknown: flags of retractions of expired rows. These may be missing in the number of
+                matches of a row, and a count below 0 would hide the next first match.
         """
         none = np.zeros(0, np.int64)
         if not self._counted[side] or not rows.size:

@@ -44,8 +44,8 @@ class ValueCounts:
         name: name of the table.
         key: types of the group's columns.
         value: type of the value.
-        groups: the table whose slots the groups have.
-        inner: types of what tells groups of one key apart: of their windows.
+        groups: the table that stores the groups in its slots.
+        inner: types of further columns that identify a group besides the key, such as its window.
     """
 
     def __init__(

@@ -75,10 +75,10 @@ class ColumnAccumulator(ABC):
         """The accumulator's columns after each row; the rows of a slot are adjacent and in order.
 
         Args:
-            carry: the columns before these rows, a value per slot.
+            carry: the accumulator's columns before these rows, with one value per slot.
             begins: position of each slot's first row.
             arguments: columns of the rows.
-            counted: mask of the rows that are added; None: all rows.
+            counted: mask of the rows to add; None for all rows.
 
         Returns:
             None if the accumulator can only add the rows of a slot one by one.

@@ -40,8 +40,8 @@ class ArrayAggAccumulator(_Elements):
 
     Args:
         argument_types: type of the values.
-        result_type: an array of them.
-        ignore_nulls: IGNORE NULLS: null values are left out.
+        result_type: array type of the values.
+        ignore_nulls: whether NULLs are left out (IGNORE NULLS).
     """
 
     takes_nulls = True

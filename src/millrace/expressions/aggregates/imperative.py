@@ -35,7 +35,7 @@ class OpenedFunction:
 
     Args:
         name: name of the function in errors.
-        function: perhaps with methods ``open`` and ``close``.
+        function: function, optionally with methods ``open`` and ``close``.
         declared: the type of its value, or of its rows, as the program says it, for errors.
     """
 
@@ -60,7 +60,8 @@ class ImperativeAccumulator(ColumnAccumulator):
     Args:
         argument_types: types of the arguments.
         result_type: type of the value.
-        function: with ``create_accumulator``, ``accumulate``, and what else is asked of it.
+        function: object with ``create_accumulator``, ``accumulate`` and the other methods that a
+            call needs.
         value_method: name of the method that returns the result: ``get_value``, or ``emit_value``
             of a table aggregate function.
         merges: whether the function has a method ``merge``.

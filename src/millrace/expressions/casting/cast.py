@@ -99,7 +99,7 @@ def caster(
         source: type of the values.
         target: type that is made.
         session: its time zone decides about TIMESTAMP_LTZ.
-        safe: TRY_CAST: null for what cannot be cast.
+        safe: whether values that cannot be cast become NULL (TRY_CAST).
 
     Raises:
         FunctionResolutionError: the cast is not supported.

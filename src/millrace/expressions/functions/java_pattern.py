@@ -15,13 +15,13 @@ class JavaPattern:
     """A Java pattern, translated for Python's regular expressions.
 
     Attributes:
-        compiled: Python's pattern.
+        compiled: the pattern for Python.
         linear: the same pattern for RE2, which runs in linear time; None if RE2 does not support
             it. Its groups are called ``g1``, ``g2`` and so on.
-        ends: `linear` has a ``$`` at its end, which also takes the line end that may stand behind
-            it, as the group ``end``. RE2 looks for it even between the two characters of one.
-        same_groups: RE2 finds the same first match and groups: nothing that may be empty is
-            repeated.
+        ends: whether `linear` ends with ``$``, with a group ``end`` for a line end at the end of
+            the text. RE2 also matches this between the two characters of a line end.
+        same_groups: whether RE2 finds the same first match and groups, as it does unless the
+            pattern repeats a part that can be empty.
     """
 
     compiled: re.Pattern[str]

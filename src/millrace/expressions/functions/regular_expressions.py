@@ -40,10 +40,10 @@ class _Search:
     """The search of a function, for columns and for single texts.
 
     Attributes:
-        in_column: RE2's search of an array of texts; it gives None where RE2 cannot say.
-        in_text: Python's search of one text.
-        unfound: the value of a text without a match.
-        wrong: the value of a text where the pattern, or the number of a group, is wrong.
+        in_column: search of an array of texts by RE2; None where RE2 cannot decide.
+        in_text: search of one text by Python.
+        unfound: result for a text without a match.
+        wrong: result for a text if the pattern or the group number is invalid.
     """
 
     in_column: Callable[[JavaPattern, Any], Any]

@@ -30,7 +30,8 @@ class ScopeTable:
     """A table in FROM.
 
     Attributes:
-        path: its alias, or catalog, database and name: a qualifier is the end of it.
+        path: alias of the table, or catalog, database and name. A qualifier is a suffix of the
+            path.
         columns: names and the positions in the row of the whole FROM clause.
     """
 

@@ -26,11 +26,11 @@ class ScanRequest:
     """Requirements for a table's source.
 
     Attributes:
-        columns: names and types of the columns to give, a part of the table's ``scan_type``.
-        metadata: per metadata column among them the connector's name for it.
+        columns: names and types of the columns to read, a part of the table's ``scan_type``.
+        metadata: the connector's name for each metadata column to read.
         options: the table's options, overridden by hints.
-        filter: over ``columns``; the source may leave out rows that do not satisfy it.
-        limit: number of rows that are enough; None if there is no limit.
+        filter: condition over ``columns``; the source may leave out rows that do not satisfy it.
+        limit: number of rows that the query needs; None if there is no limit.
         batch: whether the query runs over bounded input for final results.
     """
 
@@ -48,7 +48,7 @@ class LookupRequest:
     """Requirements for a table that is looked up by key.
 
     Attributes:
-        columns: names and types of the columns to give, a part of the table's ``scan_type``.
+        columns: names and types of the columns to read, a part of the table's ``scan_type``.
         keys: names of the columns that keys have a value of; they need not be a primary key.
         options: the table's options, overridden by hints; the connector does not handle the cache.
     """

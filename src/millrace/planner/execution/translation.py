@@ -297,8 +297,9 @@ class Translator:
         equal operators get a number as suffix.
 
         Args:
-            filters: what equal ones may differ by. Then the uid has that of the former ones, too:
-                in another order none of them would find its own state.
+            filters: digest of filters that tells apart operators that are equal otherwise. If such
+                digests differ, the uid also depends on those of the former operators, so that
+                operators in another order do not resume each other's state.
         """
         uid = _first_uid(name, identity)
         equal = self._uids.setdefault(uid, [])

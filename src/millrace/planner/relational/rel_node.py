@@ -109,7 +109,7 @@ class TableScan(RelNode):
         table: the catalog's resolved table (its schema, options, watermark and computed columns);
             the planner above this node adds computed columns and the watermark assigner.
         options: options of an OPTIONS hint.
-        columns: the columns that are read; None: all physical and metadata columns.
+        columns: columns to read; None for all physical and metadata columns.
         pushed_filter: filter that the source applies.
     """
 
@@ -162,11 +162,11 @@ class Aggregate(SingleRel):
     """One row per group: the group's columns, then one aggregate per call.
 
     Attributes:
-        groups: positions of the columns to group by; empty: one group of all rows.
-        grouping_sets: subsets of ``groups`` (GROUPING SETS, ROLLUP, CUBE); None: the only set is
-            ``groups``. A column that a set lacks is NULL.
+        groups: positions of the grouping columns; if empty, all rows are one group.
+        grouping_sets: subsets of ``groups`` (GROUPING SETS, ROLLUP, CUBE); None if ``groups`` is
+            the only set. A column that a set lacks is NULL.
         calls: the aggregates.
-        state_ttl: ms after which a group without new rows expires; None: the session's setting.
+        state_ttl: ms after which a group without new rows expires; None for the session's setting.
     """
 
     groups: tuple[int, ...]

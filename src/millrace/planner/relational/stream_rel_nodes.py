@@ -313,7 +313,7 @@ class Match(SingleRel):
             row.
         measures: names and expressions.
         skip_to: the variable of SKIP TO FIRST and LAST.
-        within: a match takes less than this time in ms; None if there is no limit.
+        within: upper limit, exclusive, of a match's duration in ms; None if there is no limit.
     """
 
     partition: tuple[int, ...]

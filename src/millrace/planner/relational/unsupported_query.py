@@ -16,8 +16,8 @@ class UnsupportedQueryError(JobDefinitionError):
 
     Args:
         reason: the unsupported part of the query, and what to write instead.
-        place: position of the part of the statement that asks for it; None if there is no text.
-        further: a second sentence and its place, of what makes it impossible.
+        place: position of the unsupported part in the statement; None if there is no text.
+        further: a second sentence about the cause, and its position.
     """
 
     # The constructor's arguments are kept as `args`, which is what pickle calls it with again.

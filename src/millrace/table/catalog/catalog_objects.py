@@ -289,7 +289,7 @@ class CatalogView(CatalogBaseTable):
     Attributes:
         query: the relational tree; None if ``text`` contains the query.
         text: the query as it was written, as far as it was one.
-        columns: names of its columns, if the view gives them others.
+        columns: names of the view's columns; empty if they are the query's.
         place: the catalog and the database from which names in the text are found: those that
             were the current ones when it was written.
     """

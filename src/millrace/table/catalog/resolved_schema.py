@@ -159,7 +159,7 @@ class MetadataColumn(Column):
     """A column with metadata of each record from the connector.
 
     Attributes:
-        metadata_key: the connector's name of it, if it is another.
+        metadata_key: the connector's name of the column, if it differs.
         virtual: rows that are written do not have it.
     """
 

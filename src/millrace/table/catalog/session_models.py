@@ -20,8 +20,8 @@ class SessionModels:
     """Finds, adds and removes models by names of one to three parts.
 
     Args:
-        qualified: a name in full.
-        catalog: a catalog by its name.
+        qualified: function that returns the full name for a name of one to three parts.
+        catalog: function that returns the catalog with a name.
     """
 
     def __init__(

@@ -89,8 +89,8 @@ class RegistryFormat(MessageFormat):
     """Avro records with a schema in a registry; each message begins with the id of its schema.
 
     Attributes:
-        identifier: the value of the option ``format``.
-        subject: the option that says where the schema of what is written is registered.
+        identifier: value of the option ``format``.
+        subject: option with the registry's subject for the schema of written messages.
     """
 
     text = False

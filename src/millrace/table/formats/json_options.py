@@ -16,10 +16,11 @@ class JsonOptions:
     """Options of one format.
 
     Args:
-        identifier: the value of the option ``format``, with which its options begin.
+        identifier: value of the option ``format``, and first part of the keys of the format's
+            options.
 
     Attributes:
-        ignores: skip what cannot be read.
+        ignores: option that skips messages that cannot be read.
     """
 
     def __init__(self, identifier: str) -> None:
