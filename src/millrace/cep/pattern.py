@@ -82,8 +82,8 @@ class Pattern(Quantified, PatternDiagrams):
 
         Args:
             name_or_group: the name of the part, or a pattern that becomes a group.
-            after_match_skip_strategy: which overlapping matches are discarded once a match was
-                found; by default, none.
+            after_match_skip_strategy: strategy by which a match discards overlapping matches; by
+                default, none are discarded.
 
         Example:
             >>> Pattern.begin("a", AfterMatchSkipStrategy.skip_past_last_event()).get_name()

@@ -37,7 +37,7 @@ class JobOverview:
     id: str
     status: str
     since: int | None
-    """When it went into that status, ms since the epoch of Unix."""
+    """Time at which the job took this status, ms since the Unix epoch."""
     epoch: int
     epoch_ms: float
     records: int

@@ -55,8 +55,8 @@ class Job:
     run: RunNote | None
     """The process that runs the job; None if the job is not running."""
     newest: Manifest | None
-    """The manifest of its newest complete checkpoint; None: there is none in its directory that can
-    be read."""
+    """The manifest of the newest complete checkpoint; None if the job's directory has no readable
+    one."""
     record: JobRecord | None = None
     """The record of the last run; None if it is missing or unreadable."""
     unknown_reason: str = ""

@@ -34,7 +34,7 @@ class Report:
         self._manifest = snapshot.manifest
         self._reader = reader
         self.unread: list[str] = []
-        """Which states were not counted, and why."""
+        """States that were not counted, with the reasons."""
         self._internal = internal
         self._states = [s for s in self._reader.states() if internal or is_about_data(s)]
         self._by_uid: dict[str, list[StateInfo]] = {}

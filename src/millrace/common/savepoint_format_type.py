@@ -18,4 +18,4 @@ class SavepointFormatType(Enum):
     CANONICAL = "CANONICAL"
     """Parquet and JSON: outlives versions, is read by other tools, and safe to open."""
     NATIVE = "NATIVE"
-    """As checkpoints are: quick to write, and to be read by who trusts the job that wrote it."""
+    """The format of checkpoints: quick to write, but only for readers who trust the job."""

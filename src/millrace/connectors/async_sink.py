@@ -135,7 +135,8 @@ class AsyncSinkWriter(SinkWriter[Any], ABC, Generic[E]):
 
         Args:
             size: bytes.
-            key: of two entries with the same key in one request, only the later is sent.
+            key: key of the entry; of entries with the same key in one request, only the last is
+                sent.
         """
         waiting = self._waiting
         if waiting and self._bytes + size > self._limits.bytes:

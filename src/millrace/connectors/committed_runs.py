@@ -24,9 +24,9 @@ class CommittedRun:
     """
 
     application_id: str
-    """Of a sink in one run of the job."""
+    """Id of a sink in one run of the job."""
     number: int
-    """Increases within the application id: the last epoch."""
+    """Number of the last epoch, which increases within the application id."""
     requests: Sequence[CommitRequest[Any]]
 
     @property

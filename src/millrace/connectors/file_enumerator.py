@@ -33,7 +33,7 @@ class FileSelection:
 
     path_filter: Callable[[str], bool] | None = None
     only_new: bool = False
-    """Not those that are there at the first start."""
+    """Whether files that exist at the first start are skipped."""
     with_origin: bool = False
     """Whether records come with their `FileOrigin`."""
     partitions: PathPartitions | None = None

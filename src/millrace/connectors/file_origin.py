@@ -15,10 +15,10 @@ class FileOrigin(NamedTuple):
 
     Attributes:
         path: path of the file.
-        offset: behind the record before: a byte of the (decompressed) file, a row of the split of a
-            Parquet file.
-        size: bytes of the file when it was found.
-        modified: when it was last written, in seconds since the epoch of Unix.
+        offset: position after the previous record: a byte of the (decompressed) file, or a row of
+            the split of a Parquet file.
+        size: size of the file in bytes when it was found.
+        modified: time of the last write, in seconds since the Unix epoch.
     """
 
     path: str

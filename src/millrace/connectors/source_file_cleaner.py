@@ -25,7 +25,7 @@ class CleanUp:
 
     Args:
         roots: the directories (or files) that are read.
-        archive: where they are moved to; None: they are deleted.
+        archive: directory to which files are moved; None to delete them.
     """
 
     roots: tuple[str, ...]

@@ -54,11 +54,11 @@ class StateUpdate(NamedTuple):
 
     key: Any
     value: Any
-    """None for one that is gone."""
+    """Value of the key; None if the key is gone."""
     gone: bool
     checkpoint: int
     snapshot_id: str = ""
-    """Of that checkpoint; in a directory that was created again a number means something else."""
+    """Snapshot id of the checkpoint; in a recreated directory, its number means another one."""
 
 
 class CopyComplete(NamedTuple):

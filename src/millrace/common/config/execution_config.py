@@ -26,9 +26,9 @@ class ExecutionConfig:
     """
 
     PARALLELISM_DEFAULT = -1
-    """As a parallelism: the configured default."""
+    """The parallelism that stands for the configured default."""
     PARALLELISM_UNKNOWN = -2
-    """As a parallelism: leave it as it is."""
+    """The parallelism that leaves the present one unchanged."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         self._configuration = Configuration() if configuration is None else configuration

@@ -170,9 +170,9 @@ class WatermarkStrategy(Generic[T]):
 
         Args:
             watermark_group: the sources of the job that name the same group wait for each other.
-            max_allowed_watermark_drift: a number is ms; it is kept to within one batch.
-            update_interval: as in Flink; the group's lowest watermark is known anew with every
-                epoch, so that it changes nothing.
+            max_allowed_watermark_drift: maximum lead (a number is in ms), kept to within one batch.
+            update_interval: accepted for Flink programs, without effect: the group's lowest
+                watermark is updated with every epoch.
         """
         drift = non_negative("max_allowed_watermark_drift", max_allowed_watermark_drift)
         return replace(self, alignment=WatermarkAlignment(watermark_group, drift))

@@ -25,7 +25,7 @@ class ConsistencyLevel(Enum):
     """More than half of the replicas in the data centre of the coordinator."""
     EACH_QUORUM = 7
     SERIAL = 8
-    """Of reads only, as is the next."""
+    """For reads only, like LOCAL_SERIAL."""
     LOCAL_SERIAL = 9
     LOCAL_ONE = 10
 

@@ -41,8 +41,8 @@ class DeltaSource(SplitSource[Any]):
 
     Args:
         location: path or URI of the table, such as ``s3://bucket/table``.
-        starting_version: the first version whose changes are read; None: the table as it is when
-            the job starts, and the changes after that.
+        starting_version: the first version whose changes are read; None to read the table as it
+            is when the job starts, and then its changes.
         bounded: read the rows that exist when the job starts, and end.
         poll_interval: milliseconds between looks for new versions.
         storage_options: options of `deltalake.DeltaTable`, for tables that are not on a disk.
@@ -107,7 +107,7 @@ class DeltaEnumerator(SplitEnumerator):
         self._unread: set[str] = set()
         """Files of the whole table, if changes have to wait until they are read."""
         self._table_id: str | None = None
-        """Of the table that the versions are of."""
+        """Id of the table to which the versions belong."""
 
     def start(self, context: EnumeratorContext) -> None:
         self._context = context

@@ -25,7 +25,7 @@ class SinkSettings:
     emitter: ElasticsearchEmitter
     backoff: Backoff
     max_actions: float
-    """Of one request; infinite: no limit."""
+    """Maximum number of actions of one request; infinite for no limit."""
     max_bytes: float
     failure_handler: FailureHandler | None
     with_types: bool = False

@@ -31,9 +31,9 @@ class HybridEnumerator(SplitEnumerator):
         self._members = members
         self._index = 0
         self._positions: list[Any] = [None]
-        """Where the sources started, up to the current one."""
+        """Start positions of the sources, up to the current one."""
         self._enumerators = {0: members[0].source(None).create_enumerator()}
-        """The current one, and ended ones that still have to hear of complete checkpoints."""
+        """The current enumerator, and ended ones that still wait for complete checkpoints."""
         self._open: set[str] = set()
         """Ids of splits that have not been read to their ends."""
         self._discovered = False

@@ -44,8 +44,8 @@ class IcebergSource(SplitSource[Any]):
         table: its name in the catalog, such as ``shop.orders``.
         catalog: properties as of `pyiceberg.catalog.load_catalog`, ``name`` among them if it is
             not "default", or the name of a catalog in ``.pyiceberg.yaml``.
-        after_snapshot: id of the snapshot whose successors are read; None: the table as it is when
-            the job starts, and what comes after that.
+        after_snapshot: id of the snapshot whose successors are read; None to read the table as it
+            is when the job starts, and then its new snapshots.
         bounded: read the rows that exist when the job starts, and end.
         poll_interval: milliseconds between looks for new snapshots.
 

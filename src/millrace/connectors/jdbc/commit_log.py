@@ -38,8 +38,8 @@ class CommitLog:
     """Staged batches and committed epochs of one sink.
 
     Args:
-        connection: whose transaction everything happens in.
-        sink_id: of the sink.
+        connection: connection whose transaction all methods use.
+        sink_id: id of the sink.
     """
 
     def __init__(self, connection: Connection, sink_id: str) -> None:

@@ -176,7 +176,7 @@ class JdbcSinkBuilder:
         """A sink whose records reach the table with their checkpoint, each once.
 
         Args:
-            sink_id: by which the database knows the sink: no other may have it, and it must stay
+            sink_id: id of the sink in the database. No other sink may have it, and it must stay
                 the same when the job is resumed. By default the table's name.
 
         Raises:

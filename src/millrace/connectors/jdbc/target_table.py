@@ -34,9 +34,10 @@ class StagedTable:
     """Rows staged for a table, with their order and whether they are deletes.
 
     Args:
-        name: of the table that they wait in.
-        target: where they are going.
-        lasting: it is a real table, of several batches, and not one of this connection only.
+        name: name of the staging table.
+        target: the table to which the rows go.
+        lasting: whether it is a permanent table for several batches, not a temporary table of
+            this connection.
     """
 
     def __init__(

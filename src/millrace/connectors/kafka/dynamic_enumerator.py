@@ -66,7 +66,7 @@ class DynamicKafkaEnumerator(SplitEnumerator):
         self._enumerators: dict[str, SplitEnumerator] = {}
         self._contexts: dict[str, EnumeratorContext] = {}
         self._restored: dict[str, Any] | None = None
-        """What a checkpoint knew, until the service has been asked."""
+        """State from a checkpoint, until the service has answered."""
         self._left: dict[str, int] = {}
         """Offsets of partitions that were removed, by split id."""
         self._leaving: set[str] = set()

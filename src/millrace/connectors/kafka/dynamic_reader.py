@@ -30,7 +30,8 @@ class DynamicKafkaReader(SourceReader[Any]):
     """Releases partitions on request, and reports the offsets it had reached.
 
     Args:
-        create: the reader of a cluster; None: the streams have it no more.
+        create: function that creates the reader of a cluster; it returns None if the streams no
+            longer have the cluster.
     """
 
     def __init__(

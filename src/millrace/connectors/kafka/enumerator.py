@@ -69,9 +69,9 @@ class KafkaEnumerator(SplitEnumerator):
         self._watch: PartitionWatch | None = None
         self._available_now = False
         self._looked_now = False
-        """Whether such a run has found its partitions."""
+        """Whether an available-now run has found its partitions."""
         self._ends: dict[KafkaTopicPartition, int] = {}
-        """Where such a run ends."""
+        """End offsets of an available-now run."""
 
     def start(self, context: EnumeratorContext) -> None:
         self._context = context

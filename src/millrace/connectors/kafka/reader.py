@@ -87,9 +87,9 @@ class KafkaSourceReader(SourceReader[Any]):
         config: configuration of the consumer.
         create_decoder: makes the decoder of a partition.
         commits: whether positions of complete checkpoints are committed to the brokers.
-        reset: where it goes on if the brokers do not know a position; the consumer tells.
-        topics: partitions of other ones, which a checkpoint may bring, count as read; None: there
-            are none.
+        reset: policy for positions that the brokers do not have, as the consumer reports.
+        topics: topics to read; partitions of other topics, which a checkpoint may have, count as
+            read. None to read all.
     """
 
     def __init__(
@@ -111,17 +111,17 @@ class KafkaSourceReader(SourceReader[Any]):
         self._consumer: Any = None
         self._open: dict[KafkaTopicPartition, _OpenPartition] = {}
         self._ended: list[_OpenPartition] = []
-        """Whose last record was read, or that have none; not yet reported."""
+        """Fully read or empty partitions whose end is not reported yet."""
         self._busy = False
         """Whether records came in this epoch."""
         self._expectant = _EXPECTANT_EPOCHS
         """Epochs in which records may come that somebody has told of."""
         self._left: list[_OpenPartition] = []
-        """What is left to another run."""
+        """Partitions that are left to another run."""
         self._assigned = 0
         """Number of partitions that the reader has had so far."""
         self._topics: set[str] = set()
-        """Of these partitions."""
+        """Topics of these partitions."""
         self._patience = 0.0
         """Seconds that it may still wait in this epoch."""
         self._create_metrics(context.metrics)

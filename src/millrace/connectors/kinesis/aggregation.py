@@ -27,8 +27,8 @@ def unpacked(data: bytes, hash_range: tuple[int, int]) -> list[PackedRecord] | N
     """The records packed into ``data``, or None if it is a plain record.
 
     Args:
-        hash_range: of the shard. Records of others are left out: the producer found that the
-            stream was resharded meanwhile, and has sent them again.
+        hash_range: hash key range of the shard. Records of other shards are left out, because the
+            producer noticed that the stream was resharded, and has sent them again.
     """
     message = data[len(_MAGIC) : -_DIGEST]
     if not data.startswith(_MAGIC) or _md5(message) != data[-_DIGEST:]:

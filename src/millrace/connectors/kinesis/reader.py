@@ -41,7 +41,7 @@ class _OpenShard:
         self.position = position
         self.decoder = decoder
         self.fetched: deque[Mapping[str, Any]] = deque()
-        """What the last request gave and no epoch has taken."""
+        """Records of the last request that no epoch has taken."""
         self.iterator: str | None = None
         self.has_ended = False
         """Whether nothing is behind what was fetched: the shard was split or merged."""

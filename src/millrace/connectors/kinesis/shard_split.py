@@ -23,8 +23,8 @@ class KinesisShardSplit(SourceSplit):
     """A shard; a position in it is the sequence number of the last record read.
 
     Attributes:
-        start: the time of arrival, in ms since 1970, from which it is read; None: from the oldest
-            record that is kept.
+        start: arrival time of the first record to read, in ms since 1970; None for the oldest
+            record that Kinesis has.
         hash_range: the first and the last hash key of its records.
     """
 

@@ -14,9 +14,9 @@ class Delivery(NamedTuple):
     """A message as received."""
 
     tag: Any
-    """By which this connection acknowledges it."""
+    """Tag by which this connection acknowledges the message."""
     message_id: str | None
-    """By which a message that comes again is recognised, if the source has such ids."""
+    """Id by which a redelivered message is recognised, if the source has such ids."""
     body: bytes
     message: Any
     """The client's own."""

@@ -22,9 +22,9 @@ class MongoSplit(SourceSplit):
     """A range of ``_id``."""
 
     lower: Bound = ()
-    """Included."""
+    """Lower bound, included."""
     upper: Bound = ()
-    """Not included."""
+    """Upper bound, excluded."""
 
 
 class MongoEnumerator(SplitEnumerator):

@@ -51,7 +51,7 @@ class CapturedTable:
         key: the columns of its primary key.
         key_types: what a text is cast to for a value of them: type and collation.
         partitioned: whether it has partitions.
-        oid: by which it is known when it has another name, or another table has its name.
+        oid: object id, which identifies the table even if names change.
     """
 
     schema: str

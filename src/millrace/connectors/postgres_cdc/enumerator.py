@@ -139,7 +139,7 @@ class PostgresCdcEnumerator(SplitEnumerator):
         self._log_end = 0
         self._available_now = False
         self._run_end = 0
-        """Where such a run ends."""
+        """End position of an available-now run."""
         self._read_to = 0
         """The position to which it has read, once it is there."""
         self._kept_to = 0

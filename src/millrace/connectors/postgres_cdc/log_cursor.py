@@ -106,7 +106,7 @@ class LogCursor:
         self._count = 0
         """Changes of the transaction so far."""
         self._skip = 0
-        """How many of them had been read before."""
+        """Number of these changes that had been read before."""
 
     @property
     def at_end(self) -> bool:

@@ -50,7 +50,7 @@ class PostgresCdcReader(SourceReader[Any]):
         self._chunks: dict[str, ChunkReader] = {}
         self._changes: ChangesReader | None = None
         self._left: ChangesReader | None = None
-        """What is left to another run."""
+        """Reader of changes that are left to another run."""
         self._busy = False
         self._expectant = _EXPECTANT_EPOCHS
         group = context.metrics.add_group("PostgresCdcSourceReader")

@@ -66,9 +66,9 @@ class ChangesSplit(SourceSplit):
         reader_name: application name of its connections, by which those that were left behind are
             recognised.
         start_lsn: transactions that were committed from here on.
-        end_lsn: and before here; None: for ever.
-        pages: by the full name of each table, what has been read of it by queries, in the order of
-            keys. Changes that these saw are left out.
+        end_lsn: end position, excluded; None if the split has no end.
+        pages: by the full name of each table, the pages that queries have read, in the order of
+            keys. Changes that these queries saw are left out.
     """
 
     tables: tuple[CapturedTable, ...]

@@ -35,7 +35,7 @@ class PulsarCommitter(Committer):
         self._writing = writing
         self._client: Any = None
         self._producers: dict[bool, Producers] = {}
-        """Of messages that are sent together, and of those that are not."""
+        """Producers for batched messages (True) and for single messages (False)."""
         self._checked: set[str] = set()
 
     def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:

@@ -59,7 +59,7 @@ class PulsarEnumerator(SplitEnumerator):
         self._context = EnumeratorContext(1)
         self._available_now = False
         self._ends: dict[str, MessagePosition] = {}
-        """Where a run ends that reads what is there when it begins."""
+        """End positions of an available-now run."""
 
     def start(self, context: EnumeratorContext) -> None:
         self._context = context

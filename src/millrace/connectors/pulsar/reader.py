@@ -108,7 +108,7 @@ class PulsarReader(SourceReader[Any]):
         self._client: Any = None
         self._open: dict[str, _OpenPartition] = {}
         self._left: list[_OpenPartition] = []
-        """What is left to another run."""
+        """Partitions that are left to another run."""
         self._busy = False
         """Whether messages came in this epoch."""
         self._patience = 0.0

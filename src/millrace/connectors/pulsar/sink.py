@@ -32,7 +32,7 @@ class MessageDelayer:
     """Delay before consumers receive messages, on subscriptions of the types Shared and Key_Shared.
 
     Attributes:
-        millis: None: not at all.
+        millis: the delay in ms; None for no delay.
     """
 
     def __init__(self, millis: int | None) -> None:

@@ -34,8 +34,8 @@ class CopiedDataFrameSource(SplitSource[Any]):
 
     Args:
         dataframe: a Spark DataFrame, not a streaming one.
-        directory: where to keep the files, such as the checkpoint directory; None: in temporary
-            files, for a job that is never resumed.
+        directory: directory of the copy, such as the checkpoint directory; None for temporary
+            files, if the job is never resumed.
         record_type: the type of the records, ``Row`` or ``dict``.
     """
 

@@ -33,9 +33,9 @@ class LaneEnumerator(SplitEnumerator):
     def __init__(self) -> None:
         self._lanes = 0
         self._offered: BatchDelivery | None = None
-        """What an epoch is to consume; None: the last has been."""
+        """The batch for an epoch to consume; None if the last batch was consumed."""
         self._answers: dict[int, int] = {}
-        """Per subtask, the records of the last batch."""
+        """Number of records of the last batch, by subtask."""
 
     def start(self, context: EnumeratorContext) -> None:
         self._context = context

@@ -32,8 +32,8 @@ class SparkCheckpoint(NamedTuple):
     """The checkpoint that is committed, for writers that detect repeated attempts."""
 
     application_id: str
-    """Of the sink in one run of the job. A run that goes back to an older savepoint has another
-    one, so its records are never taken for those of the run before."""
+    """Id of the sink in one run of the job. A run from an older savepoint has another id, so that
+    its records are never confused with the records of the previous run."""
     checkpoint_id: int
     """Increases within the application id."""
 
@@ -53,8 +53,8 @@ class SparkSink(Sink[Any], SupportsOrphanSweep):
     Args:
         write: the function. It stays in the driver, so it may use what cannot be pickled.
         row_type: the columns. None: as in the records, which then need the same fields and types.
-        staging_directory: where the files are, in a place that Spark can read; None: below the
-            job's checkpoints.
+        staging_directory: directory of the files, which Spark must be able to read; None for a
+            directory below the job's checkpoints.
 
     Example::
 

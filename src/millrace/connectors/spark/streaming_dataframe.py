@@ -80,7 +80,7 @@ class StreamingEnumerator(LaneEnumerator):
         self._trigger = trigger
         self._running: StreamingFeed | None = None
         self._position: _Position = None
-        """Behind the last micro-batch that was read."""
+        """Position after the last micro-batch read."""
         self._offered_position: _Position = None
         self._saved: int | None = None
         """The last micro-batch in the newest snapshot."""
