@@ -128,7 +128,7 @@ class CheckpointCoordinator:
         """Assign the newest checkpoint's state to another graph of the running job. Subtasks may
         already have divided their share in ``parts``.
 
-        Raises CheckpointError when it does not fit.
+        Raises CheckpointError if the state does not fit the graph.
         """
         assert self._storage is not None
         with self._storage.pin() as pin:
@@ -298,7 +298,7 @@ class CheckpointCoordinator:
     def prepare_savepoint(self, request: SavepointRequest) -> AsyncSavepointWriter:
         """Writer, not started yet, of a savepoint of the newest checkpoint.
 
-        Raises CheckpointError when there is no directory to put it in.
+        Raises CheckpointError if there is no directory for the savepoint.
         """
         assert self._storage is not None
         path = savepoint_path(self.savepoint_directory(request), self.job_id)

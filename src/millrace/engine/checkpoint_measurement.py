@@ -15,10 +15,10 @@ class CheckpointMeasurement:
     """Measures a checkpoint from its beginning until the sinks have committed.
 
     Args:
-        epoch: the first that is not part of it.
-        triggered: ms since the epoch of Unix.
-        job_dir: that it is to be in.
-        sizes: per uid of a stage, the state that it names and writes.
+        epoch: first epoch that is not part of the checkpoint.
+        triggered: time of the trigger, ms since the epoch of Unix.
+        job_dir: directory of the job.
+        sizes: bytes of state that the checkpoint refers to and writes, by stage uid.
     """
 
     def __init__(

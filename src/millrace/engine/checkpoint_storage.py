@@ -80,11 +80,11 @@ class CheckpointStorage:
         job_dir: ``<checkpoint directory>/<job id>``; made if it is missing.
         run_id: becomes part of the names of files, so that those of two runs never collide.
         lease: every checkpoint is published under its guard.
-        durable: whether to flush to the disk; a temporary job can do without.
+        durable: whether to flush files to the disk; a temporary job does not need this.
         retained: how many complete checkpoints to keep (Flink: ``state.checkpoints.num-retained``).
         job_id: the job that the checkpoints must be of; the directory's name unless given.
-        orphan_age: seconds after which a file that nothing refers to is deleted.
-        clock: seconds since the epoch of Unix, to tell the age of files.
+        orphan_age: seconds after which a file is deleted to which no checkpoint refers.
+        clock: function that returns seconds since the epoch of Unix, for the age of files.
 
     Not for several threads at once. Packing of delta files goes on in a thread of its own.
 
@@ -337,7 +337,7 @@ class CheckpointStorage:
             CheckpointCorruptError: it is damaged; names the file and which earlier checkpoint
                 could be used instead. That one is used only on request (`load`), because all
                 later work would be lost or done again.
-            CheckpointError: it is another job's.
+            CheckpointError: it belongs to another job.
         """
         numbers = complete_checkpoints(self._job_dir)
         return self.load(numbers[-1]) if numbers else None
@@ -389,7 +389,7 @@ class CheckpointStorage:
     def discard(self) -> None:
         """Delete the checkpoints of the history that this run belongs to.
 
-        What cannot be deleted is left behind; so is everything if another run has taken over.
+        Files that cannot be deleted stay. If another run has taken over, all files stay.
         """
         self._packer.discard()
         if self._base is None:

@@ -20,7 +20,7 @@ class CollectedResults:
     """Keeps the results of accepted epochs and gives them to the client in order.
 
     Args:
-        handler: None: nobody wants them.
+        handler: function that receives the results; None if results are not delivered.
     """
 
     def __init__(self, handler: ResultHandler | None) -> None:

@@ -28,7 +28,7 @@ class CommandBus:
     """Accepts the requests that the job's state allows, and refuses the others. No request is lost.
 
     Args:
-        states: say what the job takes at the moment.
+        states: state machine of the job, which tells the requests that it accepts.
         interrupt: ends a running epoch; called, in any thread, when the job is cancelled.
     """
 

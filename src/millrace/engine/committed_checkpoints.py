@@ -31,7 +31,7 @@ class CommittedCheckpoints:
         """Note that the sinks begin to commit the committables of this checkpoint.
 
         Args:
-            manifest: None for a checkpoint of a former run.
+            manifest: manifest of the checkpoint; None for a checkpoint of a former run.
         """
         self._uncommitted.append((checkpoint, manifest))
 

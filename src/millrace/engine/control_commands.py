@@ -169,7 +169,7 @@ def execute(job: ControlledJob, command: str, given: Mapping[str, Any]) -> Comma
     """Execute a command in a job; the result becomes available when the job has carried it out.
 
     Raises:
-        JobControlError: there is no such command, or it has other arguments.
+        JobControlError: the command does not exist, or has other arguments.
     """
     if command not in COMMANDS:
         raise JobControlError(

@@ -29,7 +29,7 @@ def control_directory(job_dir: str, base: str | None = None) -> str | None:
 
     Args:
         job_dir: the directory of its checkpoints.
-        base: `millrace.control.directory`.
+        base: value of the setting `millrace.control.directory`.
 
     Example:
         >>> control_directory("/data/count-11aa22bb")
@@ -54,7 +54,7 @@ def id_at_server(base: str | None) -> str | None:
     server manages the job.
 
     Args:
-        base: `millrace.control.directory`.
+        base: value of the setting `millrace.control.directory`.
 
     Example:
         >>> id_at_server("/srv/server/jobs/0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f")

@@ -131,7 +131,7 @@ class Mailbox:
             id: result of `new_id`, for a caller that must know the id before; None for a new id.
 
         Raises:
-            JobControlError: the mailbox is another user's, or cannot be written.
+            JobControlError: the mailbox belongs to another user, or cannot be written.
         """
         request = MailboxRequest(id or self.new_id(), run_id, command, arguments)
         if not os.access(self.directory, os.W_OK | os.X_OK):

@@ -40,7 +40,7 @@ class ControlService:
     Args:
         job: executes the requests.
         job_dir: the job's checkpoint directory.
-        run_id: of the run, as it is in the lease.
+        run_id: id of the run, the same as in the lease.
     """
 
     def __init__(

@@ -16,8 +16,8 @@ class EpochTimer:
     """Waits until an epoch has work to do.
 
     Args:
-        min_interval: least time between the starts of two epochs, ms.
-        keep_warm: the most time between two epochs, ms.
+        min_interval: minimum time between the starts of two epochs, in ms.
+        keep_warm: maximum time between two epochs, in ms.
         wanted: event that is set when there is a request to the job.
     """
 

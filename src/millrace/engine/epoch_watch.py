@@ -36,9 +36,9 @@ class EpochWatch(JobObserver):
 
     Args:
         report_after: milliseconds after which an epoch is logged with the stacks of its subtasks,
-            and again whenever it has taken twice as long; 0: never.
-        timeout: milliseconds after which an epoch fails; None: never.
-        level: of the log messages.
+            and again whenever it has taken twice as long; 0 for never.
+        timeout: milliseconds after which an epoch fails; None for no limit.
+        level: level of the log messages.
     """
 
     def __init__(

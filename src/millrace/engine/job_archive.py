@@ -30,7 +30,7 @@ class JobArchive(JobObserver):
     """Writes the details of a job, at most once a second and once more at its end.
 
     Args:
-        job: its manager.
+        job: manager of the job.
         known: properties of the job that stay the same during a run.
         period: seconds between two writes.
     """

@@ -44,8 +44,8 @@ class JobHistory:
     """Collects the figures of epochs, checkpoints and failures of a run.
 
     Args:
-        states: what state the job is in.
-        latency_interval: milliseconds between latency markers; 0: there are none.
+        states: state machine of the job.
+        latency_interval: milliseconds between latency markers; 0 for no markers.
         now: the time, in ms since the epoch of Unix.
     """
 
@@ -110,7 +110,7 @@ class JobHistory:
         """Record an accepted epoch.
 
         Args:
-            sources: the stages that read.
+            sources: ids of the stages that read from sources.
             epoch_ms: the duration of the epoch.
             now: ms since the epoch of Unix.
             elapsed: seconds of a monotonic clock; None if epochs follow each other without a pause.

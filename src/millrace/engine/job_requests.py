@@ -95,7 +95,7 @@ def answer(request: Request, result: Any) -> None:
     """Give a request its result, unless the caller has cancelled the future.
 
     Raises:
-        InvalidStateError: it has been answered already.
+        InvalidStateError: the request has been answered already.
     """
     try:
         request.done.set_result(result)
@@ -108,7 +108,7 @@ def refuse(request: Request, error: BaseException) -> None:
     """Give a request the error for which it is refused.
 
     Raises:
-        InvalidStateError: it has been answered already.
+        InvalidStateError: the request has been answered already.
     """
     try:
         request.done.set_exception(error)

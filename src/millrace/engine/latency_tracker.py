@@ -26,7 +26,7 @@ class LatencyTracker:
     """Keeps the latencies of the last markers.
 
     Args:
-        interval: least milliseconds between two markers; 0: there are none.
+        interval: minimum milliseconds between two markers; 0 for no markers.
         history: number of latencies to keep per source and subtask.
     """
 

@@ -118,8 +118,8 @@ class Lease:
         Args:
             run_id: identifies the run in the names of its files and in messages to other runs.
             now: milliseconds since the epoch of Unix; None for the clock's time.
-            clock: the system's, unless given.
-            fencing: token of the job server that has started this process; None: none has.
+            clock: clock of the run; by default, the system's clock.
+            fencing: token of the job server that has started this process; None if none has.
             fence: directory with the fence of that server; None: the one that holds ``job_dir``.
 
         Raises:
@@ -272,7 +272,7 @@ class _Record:
         """Take the lock that a run holds during its life.
 
         Raises:
-            LeaseError: another run lives, and its leader has not been replaced.
+            LeaseError: another run is alive, and its leader has not been replaced.
         """
         path = self.path(LOCK)
         lock = self.files.lock(path)
@@ -290,7 +290,7 @@ class _Record:
         """Write a new owner to the record.
 
         Raises:
-            LeaseError: the one before has not ended, or another one was faster.
+            LeaseError: the run before has not ended, or another run was faster.
         """
         before, version = self.read()
         clock = self.now()
@@ -367,7 +367,7 @@ class LeaseRenewal:
     """Thread that renews the lease at intervals, until it is ended or the lease is lost.
 
     Args:
-        renew: whether the lease is still ours.
+        renew: function that renews the lease, and returns whether this run still has it.
         interval: in seconds.
     """
 

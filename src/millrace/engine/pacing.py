@@ -133,7 +133,7 @@ def processing_ms(acks: Iterable[Ack], levels: Mapping[int, int]) -> float:
     """Milliseconds that the subtasks of an epoch took, without the start of workers for them.
 
     Args:
-        levels: per stage, its level; those of one level run at the same time.
+        levels: level of each stage. Stages of one level run at the same time.
     """
     taken: dict[int, dict[str, float]] = {}
     for ack in acks:

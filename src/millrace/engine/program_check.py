@@ -32,7 +32,7 @@ def require_same_program(manifest: Manifest, program: str, uids: Iterable[str], 
         path: the path of the checkpoint.
 
     Raises:
-        CheckpointError: it is another one; says what was found.
+        CheckpointError: the checkpoint belongs to another program; the message names both.
     """
     if _file_name(manifest.program) == _file_name(program):
         return

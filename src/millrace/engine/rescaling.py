@@ -23,7 +23,7 @@ class Rescaling:
     """Prepares one rescaling at a time while the job goes on.
 
     Args:
-        replan: None: the job's parallelism cannot change.
+        replan: function that builds the new graph; None if the job's parallelism cannot change.
         wake: called, in any thread, when the preparation is complete.
         history: records the requests and their outcomes.
     """

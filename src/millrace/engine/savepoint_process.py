@@ -47,7 +47,7 @@ def write_in_process(
     """Write a savepoint of a checkpoint to ``path``, and wait for it.
 
     Raises:
-        CheckpointError: it could not be written; nothing is left behind.
+        CheckpointError: the savepoint could not be written; no files are left behind.
     """
     task = _Task(path, job_dir, manifest, dict(deltas), dict(key_types), main_classes())
     done = subprocess.run(

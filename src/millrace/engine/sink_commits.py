@@ -132,7 +132,7 @@ class BackgroundCommits:
     def unfinished(self) -> dict[str, list[bytes]]:
         """Committables that are not committed yet, by sink.
 
-        Raises whatever made a commit fail.
+        Raises the error that made a commit fail.
         """
         found: dict[str, list[bytes]] = {}
         running = []
@@ -148,7 +148,7 @@ class BackgroundCommits:
     def oldest(self) -> int | None:
         """First checkpoint with uncommitted committables; None if all are committed.
 
-        Raises whatever made a commit fail.
+        Raises the error that made a commit fail.
         """
         self.unfinished()
         return self._running[0].checkpoint if self._running else None

@@ -165,7 +165,7 @@ class SinkCoordinator:
     def finish(self) -> None:
         """Wait for commits in the background.
 
-        Raises JobExecutionError when one has failed.
+        Raises JobExecutionError if a commit has failed.
         """
         self._background.wait()
 

@@ -75,7 +75,7 @@ def assign_state(origin: Origin, graph: JobGraph) -> StateAssignment:
     """Match the state of ``origin`` with the operators of ``graph``.
 
     Raises:
-        CheckpointError: they do not fit.
+        CheckpointError: the state does not fit the operators.
     """
     _check_max_parallelism(origin, graph)
     if not origin.allow_non_restored:

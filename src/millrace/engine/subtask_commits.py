@@ -29,7 +29,7 @@ class SubtaskCommits:
     """Committables that the subtasks of one sink have yet to commit.
 
     Args:
-        name: of the sink, for messages.
+        name: name of the sink, for messages.
         retries: number of retries for a committable before the job fails.
     """
 

@@ -16,8 +16,9 @@ MANY_OBJECTS = 1_000_000
 def without_collections() -> Iterator[None]:
     """Suspend garbage collection within the ``with`` block.
 
-    What is restored lives on, but the collector would look at each tuple of it, again and again.
-    Afterwards many new objects are frozen: else the next collection looked at all of them at once.
+    Restored objects stay alive, but the collector would check each of their tuples repeatedly. If
+    there are many new objects, they are frozen afterwards, because the next collection would
+    otherwise check all of them at once.
     """
     if not gc.isenabled():
         yield

@@ -145,7 +145,7 @@ def split(payload: bytes) -> Iterator[bytes | memoryview]:
     """Pieces of a whole payload.
 
     Raises:
-        SerializationError: it is damaged.
+        SerializationError: the payload is damaged.
     """
     view, position = memoryview(payload), 0
     while position < len(view):
@@ -246,7 +246,7 @@ def table_deltas_of(stored: Stored, groups: range | None = None) -> Iterator[Tab
 
     Raises:
         CheckpointCorruptError: its file is damaged.
-        SerializationError: it has to be unpickled, and there is no leave, or it cannot be.
+        SerializationError: a value has to be unpickled, and that is not allowed or fails.
     """
     if isinstance(stored, StoredTable):
         yield from stored.table_deltas(groups)

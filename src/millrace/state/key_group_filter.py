@@ -18,7 +18,7 @@ class KeyGroupFilter:
     """Key filter of a subtask that restores the state of other subtasks.
 
     Args:
-        groups: those of the subtask.
+        groups: key groups of the subtask.
 
     Example:
         >>> mine = KeyGroupFilter(range(64), 128)

@@ -45,7 +45,7 @@ _UNIX = dt.datetime(1970, 1, 1)
 def canonical(key: Any) -> bytes:
     """Stable encoding of a key; equal keys have equal encodings.
 
-    Raises KeyTypeError, naming the type, for a key without one.
+    Raises KeyTypeError, which names the type, if the key has no stable encoding.
     """
     encoder = _ENCODERS.get(type(key))
     if encoder is not None:

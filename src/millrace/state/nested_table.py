@@ -89,8 +89,10 @@ class NestedTable(MemoryTable):
 
         Args:
             batch: outer keys, inner keys and values; equal outer keys had better be one object.
-            add: gives the accumulator with a value, which it may have changed in place.
-            admits: asked whenever the outer key is another one: whether to write below it.
+            add: function that adds a value to an accumulator, perhaps in place, and returns the
+                accumulator.
+            admits: function that tells whether to write below an outer key; called when the outer
+                key changes.
 
         Returns:
             The positions of the values that were not admitted.

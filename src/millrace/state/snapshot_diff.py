@@ -91,11 +91,11 @@ def diff_snapshots(
     pickled values that may not be read is `unread`.
 
     Args:
-        samples: how many differences of each kind to keep per state.
+        samples: number of differences of each kind to keep per state.
         internal: whether to compare the internal states of operators, too.
 
     Raises:
-        CheckpointCorruptError: a file of one of them is damaged.
+        CheckpointCorruptError: a file of a snapshot is damaged.
     """
     pairs = _pairs(a, b, internal)
     diffs = {id(pair): pair.diff() for pair in pairs}

@@ -80,10 +80,10 @@ class SnapshotReader:
     """Reads one snapshot.
 
     Args:
-        snapshot: as `open_snapshot` gives it.
+        snapshot: result of `open_snapshot`.
 
     Raises:
-        CheckpointError: it is native, and was opened without trust.
+        CheckpointError: the snapshot is native, and was opened without trust.
 
     Example:
         >>> from millrace.state.checkpoint.snapshot import open_snapshot
@@ -125,7 +125,7 @@ class SnapshotReader:
         operator has this name.
 
         Raises:
-            StateError: there is none; the message lists what there is.
+            StateError: the snapshot has no such state; the message lists the states that it has.
         """
         named = [info for info in self.states() if info.name == name]
         found = [i for i in named if i.uid == uid] or [i for i in named if i.operator == uid]
@@ -141,7 +141,7 @@ class SnapshotReader:
 
         Raises:
             CheckpointCorruptError: a delta is damaged.
-            SerializationError: some of its values are pickled, and there is no leave to read them.
+            SerializationError: some values are pickled, and reading them is not allowed.
         """
         only = None if tables is None else OnlyTables(tables)
         state = SubtaskState(only, as_written=True)

@@ -37,8 +37,8 @@ class StateFollower:
     """Follows the checkpoints of one job directory.
 
     Args:
-        directory: what the paths in the manifests are relative to.
-        tables: the tables to follow; the rest is not decoded.
+        directory: directory to which the paths in the manifests are relative.
+        tables: tables to follow; other tables are not decoded.
 
     Keys and values are as the job's tables hold them: those of states that expire with stamps
     (see `TableKind.shown`). Lists and dicts are copies.
@@ -61,7 +61,7 @@ class StateFollower:
                 checkpoints took the place of this one. The next `advance` makes up for it.
             CheckpointError: a file cannot be read.
 
-        After any other error the copy is of no use any more: start over with another follower.
+        After any other error the copy cannot be used any more: start again with a new follower.
         """
         self._follow(manifest, telling=True)
         changes = self._changes()

@@ -70,9 +70,9 @@ class SubtaskState:
     """Tables of one subtask and their version.
 
     Args:
-        watcher: makes it a copy of some of the tables, which is only read.
-        backend: what keeps the tables; None: dicts in memory.
-        owners: by uid, what is known of the operators whose state it is.
+        watcher: observer, for state that is a read-only copy of some tables.
+        backend: backend that keeps the tables; None for dicts in memory.
+        owners: known properties of the operators with this state, by uid.
         as_written: whether values are made from their written types alone, for readers without the
             program (see `type_of_schema`). If not, they stay in their plain form until their state
             is declared.
@@ -117,7 +117,8 @@ class SubtaskState:
         to it.
 
         Raises:
-            StateMigrationError: it was written with a type that cannot become this one.
+            StateMigrationError: the state was written with a type that cannot be converted to this
+                one.
         """
         known = self._kinds.get(name)
         if known is None:
@@ -350,10 +351,11 @@ class SubtaskState:
         """Add the state in ``deltas`` (in epoch order) of another subtask.
 
         Args:
-            wants: given a table's name and kind, whether to take it over; others are not decoded.
-            keep: of tables with keys, admits the keys to be taken; None: all of them.
+            wants: function that tells whether to take over a table, given its name and kind. Other
+                tables are not decoded.
+            keep: filter for the keys to take from keyed tables; None for all keys.
             subtask: the number of that subtask.
-            groups: the key groups of these keys: what is of others need not be read.
+            groups: the key groups of these keys. Entries of other key groups need not be read.
 
         Returns:
             The operators' own values of that subtask, which are not added.

@@ -181,7 +181,7 @@ def kind_named(name: str) -> TableKind:
     """Kind that files call ``name``.
 
     Raises:
-        CheckpointError: there is none.
+        CheckpointError: there is no kind of that name.
     """
     kind = TABLE_KINDS.get(name)
     if kind is None:

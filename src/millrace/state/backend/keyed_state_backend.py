@@ -30,7 +30,7 @@ class Recovered:
 class KeyedStateBackend(ABC):
     """Keeps the tables of one subtask in one worker process.
 
-    The backend is a cache: the deltas are the truth, so its content may be lost at any time.
+    The backend is a cache: its content may be lost at any time, because the deltas have all state.
     """
 
     @abstractmethod
@@ -47,8 +47,9 @@ class KeyedStateBackend(ABC):
     def recover(self, versions: Sequence[str]) -> Recovered | None:
         """Find state that another process left on this host, and take it over.
 
-        There are no tables yet. ``versions`` are those that will do, oldest first; gives what was
-        found, which tables of these names and kinds will hold once they are created.
+        Called before tables are created. ``versions`` are the versions that are acceptable, oldest
+        first. Tables that are created later, with the names and kinds in the result, hold the state
+        that was found.
         """
         return None
 

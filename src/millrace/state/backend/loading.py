@@ -25,7 +25,7 @@ def chosen_backend(configuration: Configuration, given: StateBackend | None) -> 
     """State backend of a job: the argument of `set_state_backend`, else ``state.backend.type``.
 
     Raises:
-        StateError: there is none of that name, or it cannot be used here.
+        StateError: there is no backend of that name, or it cannot be used here.
     """
     backend = given or load_backend(configuration.get(options.STATE_BACKEND))
     return backend.configured(configuration)
@@ -35,7 +35,7 @@ def load_backend(name: str) -> StateBackend:
     """Backend called ``name``: ``hashmap``, ``rocksdb`` or the name of an entry point.
 
     Raises:
-        StateError: there is none of that name, or it cannot be loaded.
+        StateError: there is no backend of that name, or it cannot be loaded.
     """
     own = _OWN.get(name)
     if own is not None:

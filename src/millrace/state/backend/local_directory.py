@@ -32,7 +32,7 @@ def root_of(bases: Sequence[str], choice: int) -> Path:
     directory for temporary files.
 
     Raises:
-        StateError: it cannot be made, or is somebody else's.
+        StateError: the directory cannot be created, or belongs to another user.
     """
     base = bases[choice % len(bases)] if bases else tempfile.gettempdir()
     root = Path(base, f"millrace-state-{os.getuid()}")

@@ -109,11 +109,11 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         """Set the directories for databases; the subtasks use them in turn. Each directory must be
         on a local disk.
 
-        Without any it is those of ``state.backend.rocksdb.localdir``, or the host's directory for
-        temporary files. Paths or ``file:`` URIs.
+        Each is a path or a ``file:`` URI. Without arguments, the directories are those of
+        ``state.backend.rocksdb.localdir``, or else the host's directory for temporary files.
 
         Raises:
-            UnsupportedFileSystemSchemeError: one is the URI of another file system.
+            UnsupportedFileSystemSchemeError: an argument is the URI of another file system.
         """
         self._settings.directories = tuple(map(qualified, paths))
 

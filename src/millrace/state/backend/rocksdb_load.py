@@ -34,7 +34,7 @@ class RocksDBLoad:
     Args:
         rocks: the module rocksdict.
         db: the open database, in ``directory``.
-        options: the database's.
+        options: options of the database.
         most_bytes: bytes of gathered rows at which they are handed over.
     """
 

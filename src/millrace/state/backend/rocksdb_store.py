@@ -37,7 +37,7 @@ def import_rocksdict() -> Any:
     """The module ``rocksdict``.
 
     Raises:
-        StateError: it is not installed.
+        StateError: the module is not installed.
     """
     try:
         import rocksdict

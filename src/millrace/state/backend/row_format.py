@@ -49,7 +49,7 @@ def row_key(key: Any) -> bytes:
     """The encoding of one key.
 
     Raises:
-        KeyTypeError: its type has no stable encoding.
+        KeyTypeError: the key's type has no stable encoding.
     """
     try:
         encoded = canonical(key)
@@ -94,7 +94,7 @@ def check_key(key: Any) -> None:
     """Raise an error if a key has no encoding.
 
     Raises:
-        KeyTypeError: its type has no stable encoding.
+        KeyTypeError: the key's type has no stable encoding.
     """
     if type(key) not in _REVERSIBLE:
         row_key(key)

@@ -56,7 +56,8 @@ class SpillingKeyedStateBackend(KeyedStateBackend):
         stores: makes the store when the first table needs one.
         cache_bytes: about how much memory decoded entries may take between two epochs; an open
             epoch keeps all that it reads and changes.
-        recoverable: whether another process may go on with the store after this one has died.
+        recoverable: whether another process may continue with the store after the death of this
+            one.
     """
 
     def __init__(

@@ -60,7 +60,8 @@ class StateBackend(ABC):
         """Create, in a worker, the backend that keeps the tables of one subtask.
 
         Raises:
-            StateError: the backend does not work there, such as for lack of a library.
+            StateError: the backend does not work in this worker, for example because a library is
+                missing.
         """
 
     def configured(self, configuration: Configuration) -> StateBackend:

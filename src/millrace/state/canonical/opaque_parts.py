@@ -27,7 +27,7 @@ def native(data: bytes, pickle_allowed: bool) -> bytes:
     """Convert tagged values back to bytes in native encoding.
 
     Raises:
-        ValueError: ``data`` is not tagged but in native encoding.
+        ValueError: ``data`` is in native encoding instead of tagged.
         SerializationError: ``data`` is damaged, or has to be unpickled and that is not allowed.
     """
     if type(data) is not bytes or data[:1] != TAGGED:

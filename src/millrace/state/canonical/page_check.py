@@ -103,7 +103,7 @@ def read_footer(file: IO[bytes], length: int) -> Footer:
     """Footer of a file of ``length`` bytes; moves the file's position.
 
     Raises:
-        BombError: it is not of the making of states' files.
+        BombError: the file does not have the form of our files.
     """
     if length < 12:
         raise BombError("it is too short")
@@ -143,7 +143,7 @@ def checked_footer(file: IO[bytes], length: int) -> Footer:
     """Footer of a file, after a check of all its pages.
 
     Raises:
-        BombError: it is not of the making of states' files, or stands for too much.
+        BombError: the file does not have the form of our files, or its decoded content is too big.
     """
     footer = read_footer(file, length)
     if not within_limits(footer):

@@ -49,7 +49,7 @@ def write_canonical_savepoint(
         manifest: the manifest of the snapshot.
         deltas: the live deltas of the snapshot, by subtask.
         key_types: the types of keys by operator uid, where they are known.
-        snapshot_id: the id of the savepoint; None: the name of its directory.
+        snapshot_id: the id of the savepoint; None for the name of its directory.
 
     Raises:
         CheckpointError: writing failed; what was written has been deleted.

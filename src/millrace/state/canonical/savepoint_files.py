@@ -53,9 +53,10 @@ def write_states(
 
     Args:
         path: the directory of the savepoint.
-        job_dir: what paths in the deltas are relative to.
+        job_dir: the directory to which paths in the deltas are relative.
         deltas: the live deltas of every subtask.
-        key_types: by uid, as far as they are known; keys of classes have no key groups without.
+        key_types: the known types of keys, by uid. Keys that are instances of classes have no key
+            groups without their type.
 
     Raises:
         CheckpointCorruptError: a delta is damaged.

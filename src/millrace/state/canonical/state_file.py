@@ -150,7 +150,7 @@ def read_rows(
 
     Raises:
         CheckpointCorruptError: the file is missing, or is not what the manifest says.
-        SerializationError: it holds pickled values, and unpickling is not allowed.
+        SerializationError: the file holds pickled values, and unpickling is not allowed.
     """
     path = os.path.join(directory, file.path)
     with opened(path) as raw:

@@ -30,7 +30,7 @@ class StoredTable:
 
         Raises:
             CheckpointCorruptError: a file is missing or damaged.
-            SerializationError: something in it has to be unpickled, and there is no leave.
+            SerializationError: a value has to be unpickled, and that is not allowed.
         """
         from millrace.state.canonical.opaque_parts import native
         from millrace.state.canonical.state_file import read_rows

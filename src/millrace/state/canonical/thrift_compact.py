@@ -27,7 +27,7 @@ def read_struct(data: bytes, at: int = 0) -> tuple[Fields, int]:
     """Fields, by number, of the struct at the position ``at``, and the position after the struct.
 
     Raises:
-        ThriftError: there is none.
+        ThriftError: there is no struct at that position.
     """
     try:
         return _struct(data, at, 0, [MAX_STRUCTURES])

@@ -153,7 +153,8 @@ def write_delta_file(
     """Write deltas to the file ``shared/<name>``.
 
     Args:
-        entries: deltas with their bytes, which are written, or with a reference, which stays one.
+        entries: deltas with their bytes, which are written, or with a reference to a file, which is
+            kept as a reference.
         absorb: paths of files whose bytes are copied into this one instead of referred to.
 
     Raises:

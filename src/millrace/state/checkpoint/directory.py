@@ -73,7 +73,8 @@ def complete_checkpoints(job_dir: StrPath) -> list[int]:
     """Numbers of the complete checkpoints, in ascending order.
 
     Raises:
-        CheckpointError: the directory cannot be read; no directory is no error, no bucket is one.
+        CheckpointError: the directory cannot be read. A missing directory is no error, but a
+            missing bucket is.
     """
     try:
         return [n for n in checkpoint_numbers(job_dir) if is_complete(job_dir, n)]
@@ -92,7 +93,8 @@ def remove_checkpoint(job_dir: StrPath, number: int) -> bool:
     files never counts.
 
     Returns:
-        Whether that one has gone. If not, the checkpoint is whole, and its files must stay.
+        Whether ``_metadata`` is deleted. If not, the checkpoint is still complete, and its files
+        must stay.
     """
     files = file_system_of(job_dir)
     metadata, committed = checkpoint_files(job_dir, number)

@@ -43,8 +43,8 @@ def write_file(
 
     Args:
         chunks: its content, piece by piece.
-        durable: whether to flush the file and its directory; what does not outlive the process
-            needs no flush.
+        durable: whether to flush the file and its directory. Files that do not outlive the process
+            need no flush.
         flush_too: files and directories that must be on the disk before this one appears.
         exclusive: whether to raise an error if a file of that name exists; else it is replaced.
         before_complete: called when everything but the name is on the disk.
@@ -54,7 +54,7 @@ def write_file(
 
     Raises:
         CheckpointError: the file system refused; no temporary file is left behind.
-        FileExistsError: there is a file of that name, and this was to be the first.
+        FileExistsError: a file of that name exists, and ``exclusive`` is True.
     """
     location = os.fspath(path)
     with writing(path):

@@ -116,7 +116,7 @@ class Manifest:
         """Content of a ``_metadata`` file.
 
         Raises:
-            CheckpointError: nobody could read it; it is too long.
+            CheckpointError: the manifest is too long, so that no reader would accept it.
         """
         content: dict[str, Any] = {"format": _FORMAT}
         content.update((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
@@ -147,7 +147,7 @@ class Manifest:
         """The manifest in ``data``; errors call it ``path``.
 
         Raises:
-            CheckpointCorruptError: the data is damaged in whatever way.
+            CheckpointCorruptError: the data is damaged.
             CheckpointError: the data is of another format version.
         """
         if _parts(data) > MAX_PARTS:
@@ -193,7 +193,7 @@ def _read(fields: dict[str, msgspec.Raw], name: str, hint: type[T]) -> T:
     """Field ``name``, decoded as the type ``hint``.
 
     Raises:
-        ValueError: it is something else, or missing; the text names it.
+        ValueError: the field has another type or is missing; the message names the field.
     """
     raw = fields.get(name)
     if raw is None:
@@ -288,7 +288,7 @@ def read_manifest(job_dir: StrPath, number: int) -> Manifest:
 
     Raises:
         CheckpointCorruptError: it is missing or damaged.
-        CheckpointError: it is of a later format, or cannot be read.
+        CheckpointError: the manifest has a newer format, or cannot be read.
     """
     return read_manifest_file(metadata_path(job_dir, number))
 

@@ -28,8 +28,8 @@ class _CancelledError(Exception):
 class Packer:
     """Packs one group of files per tier, a part of each after every checkpoint.
 
-    Only the engine's thread calls the methods. Nothing waits for the packing; if it fails, there
-    are more files and no other harm.
+    Only the engine's thread calls the methods. No checkpoint waits for the packing. If it fails,
+    there are only more files.
     """
 
     def __init__(self, job_dir: StrPath, run_id: str, durable: bool) -> None:

@@ -93,7 +93,7 @@ class Packing:
     refers to it.
 
     Args:
-        deltas: the deltas of the checkpoint, by which it is decided which ones are live.
+        deltas: the deltas of the checkpoint, which determine the live ones.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Packing:
         """Copy the next bytes; deltas that are dead meanwhile are left out.
 
         Args:
-            allowance: about how many bytes to copy.
+            allowance: approximate number of bytes to copy.
             proceed: called before each write; may raise to stop it.
 
         Raises:

@@ -15,8 +15,9 @@ __all__ = ["Pin"]
 class Pin:
     """Protects the files of one checkpoint from deletion. Also a context manager.
 
-    Taken with `CheckpointStorage.pin`. It may be read and released in any thread; what it held is
-    deleted with one of the next checkpoints. After a crash it holds nothing.
+    Taken with `CheckpointStorage.pin`. It may be read and released in any thread. After its
+    release, one of the next checkpoints deletes the files. After a crash, the pin no longer
+    protects them.
     """
 
     def __init__(

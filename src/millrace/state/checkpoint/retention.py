@@ -46,7 +46,7 @@ class Retention:
 
     Args:
         orphan_age: seconds since its last change after which an orphan is deleted.
-        clock: seconds since the epoch of Unix, as the times of files are.
+        clock: function that returns seconds since the epoch of Unix, like the times of files.
     """
 
     def __init__(
@@ -111,7 +111,8 @@ class Retention:
         """Note that checkpoint ``number`` is complete, and delete checkpoints and files that are
         not needed any more.
 
-        ``in_use`` gives the files it refers to; it is called only when orphans are searched for.
+        ``in_use`` returns the files to which the checkpoint refers. It is called only when orphans
+        are searched for.
         """
         self._usable.append(number)
         if self._numbers is not None:

@@ -111,8 +111,8 @@ def dispose_savepoint(path: StrPath) -> list[str]:
         path: the savepoint's directory or its ``_metadata`` file.
 
     Returns:
-        What is left in its directory, because it is not the savepoint's: usually nothing, and then
-        the directory is gone, too.
+        Paths that are left in the directory because they do not belong to the savepoint. Usually
+        there are none, and the directory is deleted, too.
 
     Raises:
         CheckpointError: this is not a savepoint, or it cannot be read; nothing has been deleted.
@@ -138,8 +138,8 @@ def delete_incomplete(directory: StrPath, job_id: str, latest: float) -> list[st
 
     Args:
         job_id: the caller holds the lease of this job.
-        latest: those to which something was written after that, in seconds since the epoch of Unix,
-            may still be completed by a run that was superseded.
+        latest: time in seconds since the epoch of Unix. A savepoint that was written to after this
+            time may still be completed by a superseded run, and stays.
 
     Returns:
         The directories that were deleted.
@@ -187,7 +187,7 @@ def check_disposable(path: StrPath) -> Snapshot:
     """The savepoint at ``path``, without its deltas, if it can be deleted.
 
     Raises:
-        CheckpointError: it is something else, or not one that can be deleted.
+        CheckpointError: the path is not a savepoint, or the savepoint cannot be deleted.
     """
     snapshot = read_snapshot_manifest(path)
     if not snapshot.is_savepoint:

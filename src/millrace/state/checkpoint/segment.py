@@ -20,8 +20,8 @@ def write_segment(
     """Write the payload of one delta, whole or in pieces, to the job's directory of shared files.
 
     Args:
-        name: must be unique over all runs, epochs, tries and attempts: a task that lives on
-            after its epoch was refused must not overwrite what counts.
+        name: name of the file, unique over all runs, epochs and attempts: a task that still runs
+            after its epoch was refused must not overwrite a valid file.
 
     Raises:
         CheckpointError: the file system refused.

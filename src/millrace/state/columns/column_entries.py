@@ -29,8 +29,8 @@ class _Columns:
 
     Args:
         batch: the columns.
-        key: how many are of the stream's key.
-        inner: how many follow that tell entries of one key apart.
+        key: number of columns of the stream's key.
+        inner: number of the next columns, which distinguish the entries of one key.
     """
 
     def __init__(self, batch: pa.RecordBatch, key: int, inner: int) -> None:

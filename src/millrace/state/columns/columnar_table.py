@@ -33,10 +33,10 @@ class ColumnsOf(NamedTuple):
 
     Attributes:
         key: types of the stream's key.
-        inner: types of what tells the entries of one key apart.
+        inner: types of the columns that distinguish the entries of one key.
         row: types of values that do not change once they are set.
-        values: those that change in place.
-        key_names: the names that the query has for the key's columns, to be shown; none: unknown.
+        values: columns of values that change in place.
+        key_names: display names of the key's columns, from the query; empty if they are unknown.
         row_names: the same for ``row``.
     """
 
@@ -135,7 +135,7 @@ class ColumnarTable(Table):
         """Declare the columns.
 
         Raises:
-            StateMigrationError: the restored entries have others.
+            StateMigrationError: the restored entries have other columns.
         """
         self._bind(columns)
         self._schemas = columns.entry_schemas()

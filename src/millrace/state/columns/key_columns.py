@@ -30,7 +30,7 @@ class KeyColumns:
         """Words of the keys in the index.
 
         Args:
-            keys: a dictionary array's values are looked at once each.
+            keys: columns of the keys. Each value of a dictionary array is processed only once.
         """
         if not self._exact:
             return fingerprints(keys, count, self._seeds)

@@ -24,9 +24,10 @@ class ValueColumn(NamedTuple):
     """NumPy column of values that change in place.
 
     Attributes:
-        dtype: of NumPy; ``object`` for what has no other (big integers, texts).
-        initial: what a new position has.
-        name: to be shown.
+        dtype: type in NumPy; ``object`` for values without a type of their own (big integers,
+            texts).
+        initial: value at a new position.
+        name: display name.
     """
 
     dtype: np.dtype[Any]
@@ -38,9 +39,9 @@ class Former(NamedTuple):
     """State of positions before the open epoch touched them.
 
     Attributes:
-        positions: each once.
-        live: which were in use.
-        values: their columns; of positions that were not in use, anything.
+        positions: distinct positions.
+        live: whether each position was in use.
+        values: values at the positions, by column; undefined for positions that were not in use.
     """
 
     positions: Positions

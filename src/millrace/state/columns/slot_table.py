@@ -51,9 +51,9 @@ class SlotTable(ColumnarTable):
         """Slot of each row's key.
 
         Args:
-            keys: a column each, of the stream's key and then of the entry's own.
-            create: whether a key that is not there gets a slot, with initial values; else -1.
-            count: of rows, where there are no columns (a single group).
+            keys: columns of the stream's key, followed by columns of the entry's own key.
+            create: whether a missing key gets a slot with initial values; if not, its slot is -1.
+            count: number of rows, if there are no key columns (a single group).
         """
         size = len(keys[0]) if keys else count or 0
         words = self._keys.words(keys, size)

@@ -47,10 +47,10 @@ class TableForm:
     """Types of a table, and the conversions between memory and deltas.
 
     Args:
-        name: of the table.
-        kind: of the table.
-        owner: the operator; None: not known, so keys stay in the form they were written in.
-        as_written: what was written is made values at once, of the types it was written with.
+        name: name of the table.
+        kind: kind of the table.
+        owner: the operator; None if it is not known, so that keys keep their written form.
+        as_written: whether entries are converted at once to values of their written types.
     """
 
     def __init__(
@@ -102,8 +102,9 @@ class TableForm:
         """Set the type that a descriptor declares, and convert the entries in the table.
 
         Raises:
-            StateMigrationError: it was written with a type that cannot become this one.
-            StateError: it was declared with another one before.
+            StateMigrationError: the entries were written with a type that cannot be converted to
+                this one.
+            StateError: another type was declared before.
         """
         if type_info is self._declared:  # triggers ask for their state with each record
             return
@@ -124,7 +125,7 @@ class TableForm:
         """Table delta from a file, converted to the table's form.
 
         Raises:
-            StateMigrationError: its types do not fit those of this table.
+            StateMigrationError: the types of the table delta do not fit the types of this table.
         """
         if self.kind.columnar is not None:
             self._of_columns = schema or self._of_columns

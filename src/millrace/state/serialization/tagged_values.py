@@ -65,7 +65,7 @@ def dump_tagged(value: Any) -> bytes:
     """The bytes of a value.
 
     Raises:
-        SerializationError: something in it cannot even be pickled.
+        SerializationError: a part of the value cannot be pickled either.
 
     Example:
         >>> load_tagged(dump_tagged({"price": Decimal("9.99"), "at": (1, 2)}))
@@ -90,7 +90,7 @@ def load_tagged(data: bytes, pickle_allowed: bool = False) -> Any:
 
     Raises:
         PickleRefusedError: the bytes have a pickled value, and reading it is not allowed.
-        SerializationError: they are damaged.
+        SerializationError: the bytes are damaged.
     """
     try:
         tree = _decode(data)
