@@ -361,15 +361,15 @@ class StreamExecutionEnvironment(JobDependencies, StreamPicture):
         Args:
             dataframe: a `pyspark.sql.DataFrame`, such as ``spark.readStream.format(...).load()``.
             watermark_strategy: strategy for event time; None for no watermarks.
-            repeatable: a bounded DataFrame has the same rows in the same partitions whenever it is
-                computed. Without that Spark writes it to files once, which the job reads.
-            trigger: when a streaming DataFrame gives its next micro-batch, as the arguments of
+            repeatable: whether a bounded DataFrame has the same rows in the same partitions
+                whenever it is computed. If not, Spark writes it to files once, which the job reads.
+            trigger: interval of a streaming DataFrame's micro-batches, as the arguments of
                 `pyspark.sql.streaming.DataStreamWriter.trigger`.
             record_type: ``Row`` or ``dict``.
 
         Raises:
-            JobDefinitionError: it is not a DataFrame of PySpark, a column has a type that Arrow
-                does not have, or an option is for the other kind of DataFrame.
+            JobDefinitionError: the object is not a DataFrame of PySpark, a column has a type that
+                Arrow lacks, or an option is for the other kind of DataFrame.
 
         Example::
 

@@ -275,8 +275,8 @@ class FileSystem(ABC):
             version: version from `read_version`; None if no file with this name may exist.
 
         Returns:
-            The new version. None: the condition does not hold, and nothing was written. Of several
-            callers, in whatever processes, one succeeds.
+            The new version; None if ``version`` is not current, so that nothing was written. Of
+            several callers in any processes, only one succeeds.
         """
 
     @abstractmethod

@@ -32,8 +32,8 @@ class JsonColumns:
     Args:
         row_type: type of the rows.
         strict: whether missing fields are refused; otherwise they are null.
-        declared: the columns of the table that the rows are read for; None: none is, and what
-            columns would not give back as it was becomes rows.
+        declared: columns of the table that gets the rows; None if there is no table. Without a
+            table, values that columns cannot return exactly are read as rows.
 
     Example:
         >>> from millrace.common import Types

@@ -135,8 +135,8 @@ class JsonRowDeserializationSchema(DeserializationSchema[Row | None], ResultType
         """Row of a message; None for a malformed message if parse errors are ignored.
 
         Raises:
-            MalformedRecordError: the message is no such JSON; an error policy of the source decides
-                what becomes of it.
+            MalformedRecordError: the message is not such a JSON object; the source's error policy
+                decides whether the job skips the message.
         """
         row: Row | None = self._one(message, lambda: self._read(parse_json(message)))
         return row

@@ -93,8 +93,8 @@ def tree_text(value: Any, has_decimals: bool) -> str:
     """Text of an object or array, as printed by Jackson's trees.
 
     Args:
-        has_decimals: whether a column of the row is a decimal: fractions are decimals then, else
-            doubles.
+        has_decimals: whether a column of the row is a decimal, so that fractions are read as
+            decimals instead of doubles.
 
     Example:
         >>> tree_text(parse_json(b'{"a": [2.50, 1e3, "x"]}'), False)

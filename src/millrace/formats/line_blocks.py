@@ -53,7 +53,7 @@ class LineBlocks:
         """Some lines that begin within the next ``max_bytes`` bytes; none at the end.
 
         Raises:
-            OSError, EOFError: as the stream does; what stands before was taken before.
+            OSError, EOFError: the stream raised the error; earlier lines were returned before.
         """
         if self._at == len(self._block):
             self._block, self._at = self._next_block(), 0

@@ -35,7 +35,7 @@ class ParquetColumnarRowInputFormat(ColumnarRowInputFormat):
     Args:
         row_type, batch_size, record_type, columnar: see `ColumnarRowInputFormat`.
         hadoop_config: settings of the JVM's reader, which have no meaning here.
-        is_utc_timestamp: for times without a zone, which are those of the file in any case.
+        is_utc_timestamp: without effect: times without a zone are read unchanged.
         is_case_sensitive: whether column names in the file must have the same case as in
             ``row_type``.
 

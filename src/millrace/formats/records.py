@@ -52,7 +52,7 @@ def field_names(value: Any) -> tuple[str, ...]:
     """Names of a record's fields, in order.
 
     Raises:
-        SerializationError: it has none.
+        SerializationError: the record has no field names.
     """
     names = tuple(value) if isinstance(value, Mapping) else declared_names(value)
     if names is not None:

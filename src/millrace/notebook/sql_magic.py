@@ -23,10 +23,10 @@ def run_cell(line: str, cell: str) -> None:
     """Execute the statements of a cell, in the table environment of the notebook.
 
     Args:
-        line: behind the magic's name: the name of a variable that has the environment; nothing:
-            ``t_env``, which is made, for streams, if there is none.
-        cell: statements, with ``;`` between them. Rows of queries are shown as they come; of an
-            INSERT, how its job does.
+        line: name of the variable with the table environment. If empty, ``t_env``, which is
+            created for streams if the notebook has none.
+        cell: statements, separated by ``;``. Rows of queries are shown as they arrive; for an
+            INSERT, the progress of its job is shown.
     """
     t_env = _environment(line.strip())
     for statement in parse(cell):

@@ -92,7 +92,7 @@ class QueryableStateClient:
 
         Raises:
             StateError: the job does not run, or has no endpoint.
-            QueryableStateError: with ``wait``, its state is still being loaded.
+            QueryableStateError: the job's state is still being loaded after ``wait`` seconds.
         """
         deadline = time.monotonic() + wait
         while True:

@@ -41,8 +41,8 @@ class ConnectionLimit:
 
     Args:
         most: largest number of connections at a time.
-        proof: seconds in which a connection must have shown the token, however busy it is; None:
-            it may stay without, unless others want its place.
+        proof: seconds in which a connection must show the token, also while it is busy; None if
+            it may stay without a token until its place is needed.
     """
 
     def __init__(self, most: int, proof: float | None) -> None:

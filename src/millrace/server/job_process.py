@@ -74,8 +74,8 @@ class JobProcess:
     """The process of one job, if it has one, and the job's directory.
 
     Args:
-        directory: of this job alone. Other machines may see it: what tells of the process has the
-            machine in its name, since neither locks nor process ids reach further.
+        directory: directory of this job alone. Other machines may see it, so the names of lock
+            and process files contain the machine: locks and process ids are valid only there.
         command: command line that starts ``millrace``.
     """
 

@@ -28,9 +28,9 @@ def log_part(path: Path, offset: int, limit: int = DEFAULT_BYTES) -> LogPart:
     """A part of a log that may still be written; empty if the file does not exist.
 
     Args:
-        offset: in bytes; negative: from its end. Beyond its end the log was begun anew, and is
-            read from its beginning.
-        limit: most bytes of the text.
+        offset: position in bytes, counted from the end if negative. If the log is shorter, it
+            was begun anew, and is read from its beginning.
+        limit: largest size of the text in bytes.
     """
     try:
         with path.open("rb") as file:

@@ -48,8 +48,8 @@ def arrow_schema(dataframe: Any) -> pa.Schema:
     """The columns of the messages that `partitions_of` returns.
 
     Raises:
-        JobDefinitionError: Arrow has no type for a column, two have the same name, or it is not a
-            DataFrame of PySpark.
+        JobDefinitionError: Arrow has no type for a column, two columns have the same name, or the
+            object is not a DataFrame of PySpark.
     """
     if not hasattr(dataframe, "_jdf"):
         raise JobDefinitionError(

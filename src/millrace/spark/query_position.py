@@ -23,7 +23,8 @@ class QueryPosition:
 
     Attributes:
         batch: number of the micro-batch.
-        files: by path in the directory: its offsets, and what the query's sources have noted.
+        files: content of files by their path in the directory: the micro-batch's offsets, and
+            the notes of the query's sources.
     """
 
     batch: int

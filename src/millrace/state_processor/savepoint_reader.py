@@ -62,8 +62,9 @@ class SavepointReader:
         file, or the directory of a job, which means its newest checkpoint.
 
         Args:
-            pickle_allowed: True for a snapshot whose maker you trust: what is native, or pickled in
-                a canonical savepoint, can run code when it is read. Without it that is refused.
+            pickle_allowed: True for a snapshot whose maker you trust: native snapshots, and pickled
+                values in canonical savepoints, can run code when they are read. If False, they
+                are refused.
 
         Raises:
             CheckpointError: there is no snapshot at the path, or its format is too new.

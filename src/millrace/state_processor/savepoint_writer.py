@@ -65,7 +65,7 @@ class SavepointWriter:
         """Writer of a savepoint that is empty at first.
 
         Args:
-            max_parallelism: of the jobs that will start from it (default: that of jobs, 128).
+            max_parallelism: max parallelism of jobs that start from the savepoint (default: 128).
         """
         default = Configuration().get(options.MAX_PARALLELISM)
         return SavepointWriter(spark, None, max_parallelism or default)
@@ -78,8 +78,9 @@ class SavepointWriter:
         is not replaced. The old savepoint stays unchanged.
 
         Args:
-            pickle_allowed: True for a snapshot whose maker you trust: what is native, or pickled in
-                a canonical savepoint, can run code when it is read. Without it that is refused.
+            pickle_allowed: True for a snapshot whose maker you trust: native snapshots, and pickled
+                values in canonical savepoints, can run code when they are read. If False, they
+                are refused.
 
         Raises:
             CheckpointError: there is no snapshot at the path.
@@ -141,8 +142,8 @@ class SavepointWriter:
         """Write the savepoint to a new directory, and return its path.
 
         Raises:
-            CheckpointError: there is something at the path, or the file system refused; nothing is
-                left behind.
+            CheckpointError: a file or directory exists at the path, or the file system refused;
+                no files remain.
             UnsupportedFileSystemSchemeError: the path belongs to another file system.
             UserFunctionError: a bootstrap function failed.
         """

@@ -83,8 +83,8 @@ class ChangesQuery:
         """The changes of a state; one of the snapshots may lack it.
 
         Raises:
-            StateError: neither has it, it is not state of keys, or the snapshots cannot be compared
-                because their key groups differ.
+            StateError: neither snapshot has the state, it is not keyed state, or the numbers of key
+                groups differ, so that the snapshots cannot be compared.
         """
         old, new = _ChangeSide.of(before, uid, name), _ChangeSide.of(after, uid, name)
         if old is None and new is None:

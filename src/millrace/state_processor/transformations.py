@@ -96,8 +96,9 @@ class OperatorTransformation:
 
         Args:
             dataframe: a Spark DataFrame.
-            to_record: makes what functions get of a `Row` with the DataFrame's column names; None:
-                they get that row. Windows keep records: give them what the job's windows hold.
+            to_record: function from a `Row` with the DataFrame's column names to the record that
+                functions get; None if they get this row. Windows keep these records, which must be
+                like those of the job.
 
         Raises:
             StateError: the object is not a bounded DataFrame.

@@ -38,9 +38,9 @@ class LocalExecutor:
         seed: shuffles the workers and the order of buffers, and chooses the number of tasks of a
             level; with None both stay in order, and each subtask has a task.
         faults: probabilities of faults, drawn from the seed.
-        source_clock: the time that source readers see, ms since the epoch.
-        directory: the working directory while subtasks run, as of workers that have archives;
-            None: that of this process.
+        source_clock: clock of the source readers, in ms since the Unix epoch.
+        directory: working directory while subtasks run, as in workers with archives; None for
+            that of this process.
     """
 
     def __init__(

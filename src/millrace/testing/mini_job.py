@@ -34,8 +34,8 @@ class MiniJob:
         parallelism: parallelism of operators without one of their own.
         clock: processing time; one that begins at 0 if None.
         configuration: settings of the environment.
-        workers, seed, faults, checkpoint_dir, resume: see `run_local`. A resumed job skips what
-            it has read of its sources: push everything again.
+        workers, seed, faults, checkpoint_dir, resume: see `run_local`. A resumed job skips
+            the records that it has read already: push all records again.
 
     Example:
         >>> from millrace.datastream.window import TumblingEventTimeWindows

@@ -35,22 +35,22 @@ def match(
 
     Args:
         pattern: a `millrace.cep.Pattern`.
-        timestamps: the events' times in ms since the epoch: one for each, or how to get it from
-            an event. None: 0, 1, 2, and so on.
-        key: how to get an event's key, as for `DataStream.key_by`: a callable, or the name or
-            position of a field; None: there are no keys.
+        timestamps: times of the events in ms since the Unix epoch: one per event, or a callable
+            that returns the time of an event. None for 0, 1, 2, and so on.
+        key: key selector as for `DataStream.key_by`: a callable, or the name or position of a
+            field; None for events without keys.
         comparator: orders events of the same time, as for `CEP.pattern`.
-        watermark: where time stands after the events, ms since the epoch: later events still wait,
-            and what would be over later is not. By default time comes to its end, as it does in a
-            job whose input ends; without event time it stays where the last event has put it.
-        event_time: whether events are ordered by their times; otherwise they are taken as they
-            come, and their times are when they came.
+        watermark: time after the events, in ms since the Unix epoch: later events still wait, and
+            partial matches that end later have not timed out. By default event time goes to its
+            end, as in a job whose input ends; processing time stays at the last event.
+        event_time: whether events are ordered by their times; otherwise they are taken in the
+            given order, and their times are processing times.
         clock: processing time for conditions that use it, ms since the epoch.
 
     Raises:
         MalformedPatternError: the pattern contradicts itself.
-        JobDefinitionError: it is no pattern, events have no such times or keys or, in processing
-            time, times go back.
+        JobDefinitionError: the object is not a pattern, events have no such times or keys or, in
+            processing time, times go back.
 
     Example:
         >>> from millrace.cep import Pattern

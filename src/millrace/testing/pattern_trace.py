@@ -92,8 +92,8 @@ def trace(
 
     Raises:
         MalformedPatternError: the pattern contradicts itself.
-        JobDefinitionError: it is no pattern, events have no such times or keys or, in processing
-            time, times go back.
+        JobDefinitionError: the object is not a pattern, events have no such times or keys or, in
+            processing time, times go back.
 
     Example:
         >>> from millrace.cep import Pattern

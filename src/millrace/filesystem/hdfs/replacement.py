@@ -41,9 +41,9 @@ def replace_if(
     it was replaced.
 
     Args:
-        published: whether the file has the new content, asked when it is not known: a rename is
-            sent again when its answer is lost, and then finds nothing to rename.
-        patience: seconds that others may hold the lock, each of them.
+        published: whether the file has the new content. It is called after doubtful renames: if
+            the answer to a rename is lost, the client repeats it and finds nothing to rename.
+        patience: seconds for which each other process may hold the lock.
     """
     directory, _, name = path.rpartition("/")
     lock = f"{directory}/.{name}{LOCK_SUFFIX}"

@@ -140,7 +140,7 @@ class Bucket:
         """Write an object if the current one has a version; with None, if there is none.
 
         Returns:
-            The new version; None: the condition does not hold.
+            The new version; None if ``version`` is not the current one.
         """
         mode = "create" if version is None else _condition(version)
         unsure = False

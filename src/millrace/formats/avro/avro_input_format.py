@@ -35,10 +35,10 @@ class AvroInputFormat(BulkFormat[Any], ResultTypeQueryable):
     """Reads each record of an Avro container file as a dict or `Row`; files are split at blocks.
 
     Args:
-        path: what to read, for `StreamExecutionEnvironment.create_input`; a `FileSource` is given
-            its paths itself.
-        schema: the schema that records are wanted in; None takes that of each file. Files of
-            others are resolved to it, as the specification says.
+        path: file or directory for `StreamExecutionEnvironment.create_input`; a `FileSource` has
+            paths of its own.
+        schema: schema of the records; None for the schema of each file. Records of files with
+            another schema are resolved to it, as the Avro specification says.
         record_type: ``dict`` or ``Row``.
         columnar: keep records in columns for `DataStream.map_batches`, where no field is a map, a
             record or a union of several types.

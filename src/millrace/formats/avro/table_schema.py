@@ -20,8 +20,8 @@ def table_schema(columns: RowType, legacy_timestamps: bool = True) -> AvroSchema
     """Schema for rows with these columns; nullable columns are unions with null.
 
     Args:
-        legacy_timestamps: whether ``TIMESTAMP`` is a point in time, as in Flink before 1.19, and
-            ``TIMESTAMP_LTZ`` none; otherwise the former is local.
+        legacy_timestamps: whether ``TIMESTAMP`` is written as a point in time, as in Flink before
+            1.19, and ``TIMESTAMP_LTZ`` is refused; otherwise ``TIMESTAMP`` is a local time.
 
     Raises:
         JobDefinitionError: a column's type has no counterpart in Avro.

@@ -157,8 +157,8 @@ def setter_of(field: Any, null_text: str | None = None) -> Set:
     """Function that sets a field's value in a message.
 
     Args:
-        null_text: what a text is that is None in a list or map, where Protobuf has no such thing;
-            other values are then the default of their type. None: it is refused.
+        null_text: text that is written for None in lists and maps of texts, because Protobuf
+            has no null there; other types get their default. None if None is refused.
     """
     name, get = field.name, attrgetter(field.name)
     if _is_map(field):

@@ -124,7 +124,7 @@ class SchemaRegistryClient:
             registers: whether to register the schema; otherwise the registry must have it.
 
         Raises:
-            SchemaRegistryError: it is not there, or not compatible, or the registry does not
+            SchemaRegistryError: the registry lacks the schema, finds it incompatible, or does not
                 answer.
         """
         key = (subject, schema, registers)
@@ -240,7 +240,7 @@ class SchemaRegistryClient:
         or subject.
 
         Raises:
-            SchemaRegistryError, _UnansweredError: it is another.
+            SchemaRegistryError, _UnansweredError: the registry reports another error.
         """
         try:
             answer = json.loads(error.read(1 << 16))

@@ -58,8 +58,8 @@ class ConfluentRegistryProtobufDeserializationSchema(
             registry_configs: see `RegistryConfig.create`.
 
         Raises:
-            JobDefinitionError: it is no such class, or the registry's address or a property is
-                none.
+            JobDefinitionError: the class is not such a class, or the registry's address or a
+                property is invalid.
         """
         config = RegistryConfig.create(url, registry_configs)
         return ConfluentRegistryProtobufDeserializationSchema(
@@ -125,16 +125,16 @@ class ConfluentRegistryProtobufSerializationSchema(SerializationSchema[Any]):
         """Schema that writes messages of a class that ``protoc`` generated.
 
         Args:
-            subject: where its file is registered; see `SubjectName`. What it imports is registered
+            subject: subject of the class's file; see `SubjectName`. Imported files are registered
                 under the names of the imports.
             message_class: the class.
             url: address of the registry, or several separated by commas.
             registry_configs: see `RegistryConfig.create`.
-            auto_register: register the files, if they are not there; False: that is an error.
+            auto_register: register files that the registry lacks; if False, this is an error.
 
         Raises:
-            JobDefinitionError: it is no such class, the subject is none, or the registry's address
-                or a property is none.
+            JobDefinitionError: the class is not such a class, or the subject, the registry's
+                address or a property is invalid.
         """
         config = RegistryConfig.create(url, registry_configs)
         return ConfluentRegistryProtobufSerializationSchema(
