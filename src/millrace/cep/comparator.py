@@ -48,7 +48,7 @@ def checked_comparator(comparator: Any) -> Comparator | None:
     """The comparator with checked results; None if no comparator is given.
 
     Raises:
-        JobDefinitionError: it is none.
+        JobDefinitionError: the argument is not a comparator.
     """
     if comparator is None:
         return None

@@ -138,7 +138,7 @@ class PatternStream(Generic[T]):
         side output, late events are dropped and counted in the metric ``numLateRecordsDropped``.
 
         Raises:
-            JobDefinitionError: it is no `OutputTag`.
+            JobDefinitionError: the argument is not an `OutputTag`.
         """
         tag = checked_tag("side_output_late_data", late_data_output_tag)
         return self._with(replace(self._search, late_tag=tag))

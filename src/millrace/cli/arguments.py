@@ -274,7 +274,7 @@ def require_known(key: str) -> None:
     """Refuse a key that is neither millrace's nor Spark's.
 
     Raises:
-        UsageError: it is neither ours nor of Spark.
+        UsageError: the key is neither millrace's nor Spark's.
     """
     # A configuration made in a program may carry foreign keys; on a command line nobody reads them.
     if key in OPTIONS or key.startswith(FREE_PREFIXES):

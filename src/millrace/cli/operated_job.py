@@ -111,7 +111,7 @@ class DirectoryJob:
         """Overview of the job, from the report in its directory.
 
         Raises:
-            JobControlError: it tells nothing of itself.
+            JobControlError: the job has no readable report.
         """
         from millrace.engine.archived_job import read_archive
 
@@ -139,7 +139,7 @@ class DirectoryJob:
         """Text of the log from ``offset`` bytes (negative: from the end), and the next offset.
 
         Raises:
-            JobControlError: it was not started by ``millrace run``, or its log is gone.
+            JobControlError: the job was not started by ``millrace run``, or its log is gone.
         """
         part = log_part(self._log_file(), offset)
         return part.text, part.next
@@ -166,7 +166,7 @@ def operated_job(args: argparse.Namespace) -> OperatedJob:
     """The job that the arguments of a command name.
 
     Raises:
-        UsageError: they name no job.
+        UsageError: the arguments name no job.
         JobControlError: there is no such job, or no permission to see whether it is running.
     """
     name = job_name(args)

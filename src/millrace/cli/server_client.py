@@ -42,7 +42,7 @@ def server_address(
         own_directory: directory of the user's own server, if it exists.
 
     Raises:
-        MillraceError: it is neither, or a token cannot be read.
+        MillraceError: the address is neither, or a token cannot be read.
     """
     if urlsplit(given).scheme not in ("http", "https"):
         if "://" in given:

@@ -154,7 +154,7 @@ def _await(ask: Callable[[], T], terminal: Terminal) -> T:
     """Answer of a server that may be away for a while: a standby takes over in seconds.
 
     Raises:
-        ServerAwayError: it stays away.
+        ServerAwayError: the server stays away.
     """
     deadline = time.monotonic() + PATIENCE
     said = False

@@ -17,7 +17,7 @@ def describe_source(data: bytes) -> list[str]:
     """A line per split: its name and its position.
 
     Args:
-        data: what the source's coordinator put into the checkpoint.
+        data: the state of the source's coordinator in the checkpoint.
     """
     try:
         state = decode(data)

@@ -17,7 +17,7 @@ class Terminal:
     """Messages to the person at the terminal.
 
     Args:
-        stream: where to write; with a live line only if it is a terminal.
+        stream: the output stream; it has a live line only if it is a terminal.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:

@@ -61,7 +61,7 @@ class ErrorPolicy:
         """Emit a `DeadLetter` to a side output, exactly once: ``stream.get_side_output(tag)``.
 
         Raises:
-            JobDefinitionError: it is no `OutputTag`.
+            JobDefinitionError: the argument is not an `OutputTag`.
         """
         if not isinstance(tag, OutputTag):
             raise JobDefinitionError(f"side_output() takes an OutputTag, not {tag!r}")
@@ -72,7 +72,7 @@ def require_error_policy(policy: Any) -> ErrorPolicy:
     """The policy itself.
 
     Raises:
-        JobDefinitionError: it is none.
+        JobDefinitionError: the argument is not an `ErrorPolicy`.
     """
     if not isinstance(policy, ErrorPolicy):
         raise JobDefinitionError(

@@ -124,7 +124,7 @@ class CheckpointCorruptError(CheckpointError):
 
     Args:
         path: the damaged file.
-        reason: what is wrong with it, for example ``"checksum differs"``.
+        reason: the damage, for example ``"checksum differs"``.
     """
 
     # The constructor's arguments are kept as `args`, which is what pickle calls it with again.

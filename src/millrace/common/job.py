@@ -16,7 +16,7 @@ class JobID:
     """Id of a job: 32 hexadecimal digits.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the text is something else.
 
     Example:
         >>> str(JobID.from_name("word count"))

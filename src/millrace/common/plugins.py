@@ -69,7 +69,7 @@ class Plugins(Mapping[str, T], Generic[T]):
         """The object of a name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: no object has this name.
             MillraceError: it cannot be loaded, or two packages have one of this name.
         """
         plugin = self._own.get(name)

@@ -237,7 +237,7 @@ class JoiningBulkWriterFactory(BulkWriterFactory[T]):
         joined.
 
         Raises:
-            JobDefinitionError: they may not.
+            JobDefinitionError: the files may not fit each other.
         """
 
     @abstractmethod

@@ -23,7 +23,7 @@ class FileCommitter(Committer):
     """Commits the uploads of parts; chunks are deleted only after the parts are committed.
 
     Args:
-        base_path: what the parts are below.
+        base_path: directory above all parts.
     """
 
     def __init__(self, base_path: str) -> None:

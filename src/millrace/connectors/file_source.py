@@ -191,7 +191,7 @@ class FileSourceBuilder(Generic[T]):
         """Read only files whose path the function accepts.
 
         Raises:
-            JobDefinitionError: it is no function.
+            JobDefinitionError: the argument is not a function.
         """
         if not callable(path_filter):
             raise JobDefinitionError(f"set_path_filter() takes a function, not {path_filter!r}")
@@ -214,7 +214,7 @@ class FileSourceBuilder(Generic[T]):
             row_type: names and types of the columns: text, numbers, booleans, dates, times.
 
         Raises:
-            JobDefinitionError: it is no such type.
+            JobDefinitionError: the argument is not such a type.
         """
         self._selection = replace(self._selection, partitions=PathPartitions(row_type))
         return self
@@ -247,7 +247,7 @@ class FileSourceBuilder(Generic[T]):
         """Choose the error policy for records, and whole files, that cannot be read.
 
         Raises:
-            JobDefinitionError: it is no `ErrorPolicy`.
+            JobDefinitionError: the argument is not an `ErrorPolicy`.
         """
         self._error_policy = require_error_policy(error_policy)
         return self
@@ -256,7 +256,7 @@ class FileSourceBuilder(Generic[T]):
         """Choose whether large files are read in pieces.
 
         Raises:
-            JobDefinitionError: it is no `FileEnumeratorProvider`.
+            JobDefinitionError: the argument is not a `FileEnumeratorProvider`.
         """
         if not isinstance(file_enumerator, FileEnumeratorProvider):
             raise JobDefinitionError(
@@ -270,7 +270,7 @@ class FileSourceBuilder(Generic[T]):
         """Choose the subtasks that get the splits; only one assigner exists (see the provider).
 
         Raises:
-            JobDefinitionError: it is no `FileSplitAssignerProvider`.
+            JobDefinitionError: the argument is not a `FileSplitAssignerProvider`.
         """
         if not isinstance(split_assigner, FileSplitAssignerProvider):
             raise JobDefinitionError(

@@ -29,7 +29,7 @@ class PathPartitions:
         row_type: their names and types: text, numbers, booleans, dates or times.
 
     Raises:
-        JobDefinitionError: it is no such type.
+        JobDefinitionError: the argument is not such a type.
 
     Example:
         >>> from millrace.common import Types

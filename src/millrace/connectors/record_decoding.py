@@ -23,9 +23,9 @@ def decode_around(
     many is isolated in few calls.
 
     Args:
-        raws: what was polled, in its order.
+        raws: the polled records, in their order.
         decode: fails as a whole where one cannot be read.
-        give_up: called for each that cannot be read; the others go on if it raises nothing.
+        give_up: called for each unreadable record; if it does not raise, the other records go on.
 
     Yields:
         What was decoded together, and what it became.

@@ -16,7 +16,7 @@ def require_repeatable(guarantee: Any, system: str, instead: str) -> None:
 
     Args:
         system: name of the system without transactions.
-        instead: what makes each result be there once.
+        instead: advice by which each result is written once.
 
     Raises:
         JobDefinitionError: it is ``EXACTLY_ONCE``, or no `DeliveryGuarantee`.

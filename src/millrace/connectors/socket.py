@@ -47,7 +47,7 @@ class SocketTextSource(SplitSource[str]):
     Args:
         host: the server's host name or address.
         port: the server's port.
-        delimiter: what ends a record (default: a line feed; a carriage return before it is cut).
+        delimiter: end of a record (default: a line feed; a carriage return before it is cut).
         charset: the encoding of the text.
 
     Raises:

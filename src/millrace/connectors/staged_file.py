@@ -20,7 +20,7 @@ class StagedFile:
     """Writes one Parquet file, which is invisible before `complete`.
 
     Args:
-        location: where; on a disk, missing directories are made.
+        location: path or URI of the file; on a disk, missing directories are made.
         factory: factory of the writer, which knows the columns.
         private: only this user can read it, where a file system knows users.
     """

@@ -25,7 +25,7 @@ class TableWriter(SinkWriter[Any]):
         table: its name, for messages.
         directory: directory of the table's data.
         schema: its columns.
-        partition_by: those that it is partitioned by.
+        partition_by: the partition columns of the table.
         keys: those that identify a row: files wait below the job's checkpoints, with the kinds of
             their rows; None: rows are appended.
         keep: whether files have the columns of partitions as well.

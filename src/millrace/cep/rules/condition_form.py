@@ -62,7 +62,7 @@ def field_condition(form: Mapping[str, Any]) -> Condition:
     conditions.
 
     Raises:
-        RuleError: it is no condition; says where.
+        RuleError: the form is not a condition; the message names the place.
 
     Example:
         >>> small = field_condition({"field": "amount", "op": "<", "value": 10})
@@ -86,7 +86,7 @@ def written_condition(condition: Condition) -> dict[str, Any]:
     """A condition as JSON.
 
     Raises:
-        RuleError: it is code, or a class that JSON cannot say.
+        RuleError: the condition is code, or a class that JSON cannot express.
     """
     if condition.parts:
         return {condition.word: [written_condition(part) for part in condition.parts]}

@@ -45,7 +45,7 @@ def read(value: Any, kind: Any, at: str) -> Any:
     """A value of a document, converted to the type that its form declares.
 
     Raises:
-        RuleError: it is something else; says where.
+        RuleError: the value is of another type; the message names the place.
 
     Example:
         >>> read({"kind": 5}, forms.SkipForm, "pattern.skip")

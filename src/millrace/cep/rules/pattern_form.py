@@ -41,7 +41,7 @@ def read_pattern(form: PatternForm, at: str) -> EventPattern:
     """The pattern of a form.
 
     Raises:
-        RuleError: it contradicts itself.
+        RuleError: the pattern contradicts itself.
     """
     if _occurrences(form.parts) > MOST_OCCURRENCES:
         refuse(

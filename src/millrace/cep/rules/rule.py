@@ -14,10 +14,10 @@ class Rule(pattern_rule.PatternRule, PatternDiagrams):
     Args:
         id: its name.
         version: from 1 on; a higher version replaces the rule of this name.
-        pattern: what to look for, as `Pattern` or as plain data.
+        pattern: the pattern to detect, as `Pattern` or as plain data.
         key_prefix: beginning of the keys that the rule applies to, as text; empty for all keys.
         enabled: whether it is looked for.
-        metadata: whatever those who get its matches want to know of it.
+        metadata: data about the rule for the receivers of its matches.
 
     Raises:
         JobDefinitionError: an argument is of another type.

@@ -31,7 +31,7 @@ def rule_from_json(form: Any) -> Rule | RuleChange:
     """A rule, or a change of a rule, from JSON given as text or as a dict.
 
     Raises:
-        RuleError: it is none; says where.
+        RuleError: the JSON is not a rule; the message names the place.
 
     Example:
         >>> form = {
@@ -82,7 +82,7 @@ def read_rule(given: Any) -> pattern_rule.PatternRule | RuleChange:
     Whether the pattern can be compiled is not checked here.
 
     Raises:
-        RuleError: it is none of these.
+        RuleError: the element is none of these.
     """
     if isinstance(given, (pattern_rule.PatternRule, RuleChange)):
         return given

@@ -69,7 +69,7 @@ def target(args: argparse.Namespace, directory: Path | None) -> str | None:
     """Absolute path of a directory, since the job has another working directory.
 
     Raises:
-        UsageError: it is relative, and the job is on a server's machine.
+        UsageError: the path is relative, and the job is on a server's machine.
     """
     if directory is not None and args.server is not None and not directory.is_absolute():
         raise UsageError(f"{directory} must be absolute: it is on the machine of the server")

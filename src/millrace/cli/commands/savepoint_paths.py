@@ -75,7 +75,7 @@ def reader_of(word: str, allow_pickle: bool) -> SnapshotReader:
     """A reader of the snapshot that a path or an id names.
 
     Raises:
-        CheckpointError: there is none, or it is damaged.
+        CheckpointError: the snapshot does not exist, or is damaged.
     """
     from millrace.state.checkpoint.snapshot import open_snapshot
     from millrace.state.snapshot_reader import SnapshotReader
@@ -88,7 +88,7 @@ def resolved(word: str) -> str:
 
     Raises:
         CheckpointError: several savepoints under the state directory have such an id.
-        UnsupportedFileSystemSchemeError: it is a URI of another file system.
+        UnsupportedFileSystemSchemeError: the path is a URI of another file system.
     """
     from millrace.cli.savepoint_summary import digits
     from millrace.cli.state_directory import default_savepoint_dir

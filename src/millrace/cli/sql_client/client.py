@@ -52,7 +52,7 @@ class SqlClient:
     """A session of statements.
 
     Args:
-        mode: how results of queries are shown, until the session sets another.
+        mode: display mode of query results, until the session sets another.
     """
 
     def __init__(self, t_env: TableEnvironment, mode: str) -> None:
@@ -84,7 +84,7 @@ class SqlClient:
         """Execute statements up to the first that fails; False if one failed.
 
         Args:
-            source: where the text comes from, to say where the statement that fails stands.
+            source: origin of the text, for the place of a failed statement in messages.
         """
         statements, rest = divided(text)
         begin = 0

@@ -177,7 +177,7 @@ class CheckpointConfig:
         """Set the storage of checkpoints.
 
         Raises:
-            ConfigurationError: it is no `FileSystemCheckpointStorage`.
+            ConfigurationError: the argument is not a `FileSystemCheckpointStorage`.
         """
         if not isinstance(storage, FileSystemCheckpointStorage):
             raise ConfigurationError(

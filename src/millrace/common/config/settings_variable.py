@@ -17,7 +17,7 @@ def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
     """The settings in the variable.
 
     Raises:
-        ConfigurationError: it is no JSON object of texts.
+        ConfigurationError: the argument is not a JSON object of texts.
 
     Example:
         >>> settings_in({"MILLRACE_SETTINGS": '{"metrics.reporter.dog.apikey": "x"}'})

@@ -91,7 +91,7 @@ class SimpleCondition(IterativeCondition[T_contra]):
         """A plain callable as a condition.
 
         Raises:
-            MalformedPatternError: it is none.
+            MalformedPatternError: the argument is not a callable.
         """
         if isinstance(predicate, type) or not callable(predicate):
             raise MalformedPatternError(

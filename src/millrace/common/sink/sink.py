@@ -77,7 +77,7 @@ class Sink(ABC, Generic[T_contra]):
         """One state from those of several writers, when the parallelism became smaller.
 
         Raises:
-            StateError: it is not possible (the default). A savepoint leaves writers nothing to
+            StateError: merging is not possible (the default). A savepoint leaves writers nothing to
                 keep if `prepare_commit` hands everything over when its input ends.
         """
         if len(states) == 1:

@@ -28,7 +28,7 @@ class BatchDelivery(SourceEvent):
     Attributes:
         feed: id of what the executor takes it from; it ends with the driver's process.
         batch: the number of the batch.
-        partitions: those that the batch consists of.
+        partitions: the partitions of the batch.
         last: nothing follows: the lanes end.
         at_end: nothing follows in this run; the lanes stay for the next one.
     """

@@ -138,7 +138,7 @@ class AggregatingColumnDescriptor(ColumnDescriptor):
     """An aggregate per key: ``add(column)``, ``get()`` and ``clear(mask)``.
 
     Attributes:
-        aggregate: how values are reduced.
+        aggregate: the aggregate that reduces the values.
         ttl: as of `ValueColumnDescriptor`.
     """
 

@@ -179,7 +179,7 @@ def millis(value: Duration | Time | timedelta | int) -> int:
     """Milliseconds of any amount of time; an ``int`` is milliseconds already.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: the value is something else.
 
     Example:
         >>> millis(timedelta(seconds=2)), millis(Duration.of_hours(1)), millis(250)

@@ -61,7 +61,7 @@ def datetime_of(nanoseconds: int, utc: bool = False) -> datetime:
     """The datetime a number of nanoseconds after 1970.
 
     Args:
-        utc: it has UTC as its zone; otherwise none.
+        utc: whether the datetime has the zone UTC; otherwise it has no zone.
     """
     micros, rest = divmod(nanoseconds, 1000)
     made = (_EPOCH + timedelta(microseconds=micros)).replace(tzinfo=UTC if utc else None)

@@ -149,7 +149,7 @@ class WatermarkStrategy(Generic[T]):
         beginning of the epoch; ``numRecordsAheadOfClock`` counts such records.
 
         Args:
-            max_ahead: how far ahead a timestamp may be; a number is ms.
+            max_ahead: maximum lead of a timestamp over the clock; a number is in ms.
             cap: set timestamps that are further ahead to ``max_ahead`` from now.
         """
         ahead = non_negative("max_ahead", max_ahead)

@@ -86,7 +86,7 @@ class ColumnBatch:
         data: the columns.
         timestamps: event times in ms since the epoch (int64, no nulls), or None.
         row_kinds: the numbers of the records' `RowKind` (int8, no nulls), or None: all inserts.
-        form: what a record is as a Python object: "dict", "row", "tuple" or "value".
+        form: Python form of a record: "dict", "row", "tuple" or "value".
 
     Example:
         >>> import pyarrow

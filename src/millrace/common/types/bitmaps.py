@@ -34,7 +34,7 @@ def read_bitmap(raw: Any) -> BitMap:
     """The bitmap that bytes hold.
 
     Raises:
-        ValueError: they hold none.
+        ValueError: the bytes hold no bitmap.
 
     Example:
         >>> read_bitmap(written_bitmap(bitmap_class()([3, 1])))

@@ -166,7 +166,7 @@ def checked_timestamp(element: Any, timestamp: int | None) -> int:
     """The record's event time, ms since the epoch.
 
     Raises:
-        JobExecutionError: it has none.
+        JobExecutionError: the record has no event time.
     """
     if timestamp is None or timestamp == MIN_WATERMARK:
         raise JobExecutionError(

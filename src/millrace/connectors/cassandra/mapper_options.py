@@ -50,7 +50,7 @@ class MapperOptions:
         same timestamp, Cassandra keeps the greater value, not the later one.
 
         Raises:
-            JobDefinitionError: it is no number from 0 on.
+            JobDefinitionError: the argument is not a number from 0 on.
         """
         require_at_least(0, timestamp=timestamp)
         return self._with(timestamp_us=timestamp)
@@ -59,7 +59,7 @@ class MapperOptions:
         """Number of replicas that must acknowledge a write.
 
         Raises:
-            JobDefinitionError: it is no `ConsistencyLevel` of writes.
+            JobDefinitionError: the argument is not a `ConsistencyLevel` of writes.
         """
         return self._with(consistency=require_write_level(cl))
 

@@ -72,7 +72,7 @@ class CassandraSinkOptions:
         """One or several nodes of the cluster; the driver discovers the others.
 
         Raises:
-            JobDefinitionError: it is no name.
+            JobDefinitionError: the argument is not a name.
         """
         hosts = [host] if isinstance(host, str) else host
         if not isinstance(hosts, list) or not hosts or not all(map(_is_text, hosts)):
@@ -115,7 +115,7 @@ class CassandraSinkOptions:
         of the kind DELETE delete the row of their primary key.
 
         Raises:
-            JobDefinitionError: it is no such name.
+            JobDefinitionError: the argument is not such a name.
         """
         if not _is_text(table) or not all(table.partition(".")):
             raise JobDefinitionError(f"a table is 'keyspace.table', not {table!r}")
@@ -126,7 +126,7 @@ class CassandraSinkOptions:
         It must be repeatable: an increment of a counter is not.
 
         Raises:
-            JobDefinitionError: it is no text.
+            JobDefinitionError: the argument is not a text.
         """
         if not _is_text(query):
             raise JobDefinitionError(f"a query is a text in CQL, not {query!r}")
@@ -136,7 +136,7 @@ class CassandraSinkOptions:
         """Number of replicas that must acknowledge a write: LOCAL_QUORUM unless set.
 
         Raises:
-            JobDefinitionError: it is no `ConsistencyLevel` of writes.
+            JobDefinitionError: the argument is not a `ConsistencyLevel` of writes.
         """
         return self._target(consistency=require_write_level(level))
 
@@ -163,7 +163,7 @@ class CassandraSinkOptions:
         """Handler of writes that the cluster refuses, instead of an error policy.
 
         Raises:
-            JobDefinitionError: it is no `CassandraFailureHandler`.
+            JobDefinitionError: the argument is not a `CassandraFailureHandler`.
         """
         if not isinstance(failure_handler, CassandraFailureHandler):
             raise JobDefinitionError(
@@ -196,7 +196,7 @@ class CassandraSinkOptions:
         """Maximum number of retries of writes that no node accepted: 3 unless set.
 
         Raises:
-            JobDefinitionError: it is no number from 0 on.
+            JobDefinitionError: the argument is not a number from 0 on.
         """
         require_at_least(0, max_retries=max_retries)
         return self._with(max_retries=max_retries)
@@ -205,7 +205,7 @@ class CassandraSinkOptions:
         """Milliseconds before each retry: 1,000 unless set.
 
         Raises:
-            JobDefinitionError: it is no number from 0 on.
+            JobDefinitionError: the argument is not a number from 0 on.
         """
         require_at_least(0, retry_interval_ms=retry_interval_ms)
         return self._with(retry_interval_ms=retry_interval_ms)

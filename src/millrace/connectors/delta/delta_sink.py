@@ -48,7 +48,7 @@ class DeltaSink(Sink[Any], SupportsOrphanSweep):
 
     Args:
         location: path or URI of the table, such as ``s3://bucket/table``.
-        row_type: makes the table when it is missing.
+        row_type: columns for creating the table if it is missing.
         partition_by: the columns to partition such a new table by.
         upsert_keys: the columns that identify a row; None to append records.
         storage_options: options of `deltalake.DeltaTable`, for tables that are not on a disk.

@@ -24,7 +24,7 @@ class Refusal(NamedTuple):
     """A document that was not written.
 
     Attributes:
-        action: what was sent.
+        action: the sent action.
         may_pass: whether it may be written if it is sent again.
     """
 

@@ -23,12 +23,12 @@ class DocumentFailure:
 
     Attributes:
         operation: ``index``, ``create``, ``update`` or ``delete``.
-        index: where it was to go.
+        index: index of the document.
         document_id: its id, or None if the cluster was to make one.
         status: the HTTP status of this document in the cluster's answer, such as 400.
         kind: the cluster's name of the failure, such as ``mapper_parsing_exception``.
         reason: the cluster's sentence.
-        document: what was sent, as JSON; None of a delete.
+        document: the sent document as JSON; None for a delete.
     """
 
     operation: str

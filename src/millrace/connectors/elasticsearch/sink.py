@@ -59,7 +59,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         """The emitter, which makes actions from records.
 
         Raises:
-            JobDefinitionError: it is no `ElasticsearchEmitter`.
+            JobDefinitionError: the argument is not an `ElasticsearchEmitter`.
         """
         if not isinstance(emitter, ElasticsearchEmitter):
             raise JobDefinitionError(
@@ -97,7 +97,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         """Maximum number of actions of one request: 1000 unless set; -1 means no limit.
 
         Raises:
-            JobDefinitionError: it is neither -1 nor positive.
+            JobDefinitionError: the argument is neither -1 nor positive.
         """
         self._max_actions = _limit(num_max_actions, "set_bulk_flush_max_actions")
         return self
@@ -106,7 +106,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         """Maximum size of one request in megabytes: 5 unless set; -1 means no limit.
 
         Raises:
-            JobDefinitionError: it is neither -1 nor positive.
+            JobDefinitionError: the argument is neither -1 nor positive.
         """
         self._max_bytes = _limit(max_size_mb, "set_bulk_flush_max_size_mb") * _MB
         return self
@@ -115,7 +115,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         """Accepted for Flink programs, without effect: every epoch flushes.
 
         Raises:
-            JobDefinitionError: it is neither -1 nor positive.
+            JobDefinitionError: the argument is neither -1 nor positive.
         """
         _limit(interval_millis, "set_bulk_flush_interval")
         return self
@@ -148,7 +148,7 @@ class ElasticsearchSinkBuilderBase(ABC):
         refuses. If it returns, the document is skipped; if it raises, the job fails.
 
         Raises:
-            JobDefinitionError: it is no function.
+            JobDefinitionError: the argument is not a function.
         """
         if not callable(failure_handler):
             raise JobDefinitionError(

@@ -50,7 +50,7 @@ class HybridReader(SourceReader[Any]):
         self._index = -1
         self._reader: SourceReader[Any] | None = None
         self._no_more_splits = False
-        """Told once, perhaps before it is known which reader is to hear of it."""
+        """Whether no more splits will come, which may be known before the current reader is."""
 
     def _turn(self, index: int, position: Any) -> SourceReader[Any]:
         """Reader of the source with this index; the reader of any other source is closed."""

@@ -53,7 +53,7 @@ class IcebergSink(Sink[Any], SupportsOrphanSweep):
         table: its name in the catalog, such as ``shop.orders``.
         catalog: properties as of `pyiceberg.catalog.load_catalog`, ``name`` among them if it is
             not "default", or the name of a catalog in ``.pyiceberg.yaml``.
-        row_type: makes the table when it is missing.
+        row_type: columns for creating the table if it is missing.
         partition_by: the columns to partition such a new table by, each by its values.
         upsert_keys: the columns that identify a row; None to append records.
 

@@ -65,7 +65,8 @@ class JdbcSink(Sink[Any], SupportsOrphanSweep):
         """A sink that executes a statement for every record, at least once; as in PyFlink.
 
         Args:
-            sql: has a ``?`` for every field, as ``INSERT INTO books (id, title) VALUES (?, ?)``.
+            sql: statement with a ``?`` for every field, as
+                ``INSERT INTO books (id, title) VALUES (?, ?)``.
             type_info: a row type.
 
         Raises:
@@ -126,7 +127,7 @@ class JdbcSinkBuilder:
         """The type of the records: a row type, whose field names are the columns.
 
         Raises:
-            JobDefinitionError: it is no row type.
+            JobDefinitionError: the argument is not a row type.
         """
         if not isinstance(type_info, RowTypeInfo):
             raise JobDefinitionError(

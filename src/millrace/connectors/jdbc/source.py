@@ -90,7 +90,7 @@ class JdbcSourceBuilder:
         """The type of the rows: its fields are the columns, in their order.
 
         Raises:
-            JobDefinitionError: it is no row type.
+            JobDefinitionError: the argument is not a row type.
         """
         if not isinstance(type_info, RowTypeInfo):
             raise JobDefinitionError(

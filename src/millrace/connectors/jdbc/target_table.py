@@ -112,7 +112,7 @@ class StagedTable:
         """Apply the last change of each key to the target, and remove the staged rows.
 
         Args:
-            batches: which; all if the table is this connection's.
+            batches: the batches to merge; all if the table is this connection's.
             deletes: whether there are rows that delete.
         """
         run, target = self._connection.exec_driver_sql, self._dialect.table(self._target.name)

@@ -44,7 +44,7 @@ class CommitMarker:
         topic: topic of the marks, to which no other sink writes; created if it is missing.
 
     Attributes:
-        epochs: what was committed, as of `load`.
+        epochs: the committed epochs, as of `load`.
     """
 
     def __init__(self, config: Mapping[str, Any], topic: str) -> None:

@@ -179,7 +179,7 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
         """The service that knows the clusters and topics of streams.
 
         Raises:
-            JobDefinitionError: it is no `KafkaMetadataService`.
+            JobDefinitionError: the argument is not a `KafkaMetadataService`.
         """
         if not isinstance(kafka_metadata_service, KafkaMetadataService):
             raise JobDefinitionError(f"{kafka_metadata_service!r} is no KafkaMetadataService")

@@ -100,7 +100,7 @@ class FlinkKafkaConsumer(Source[Any], ResultTypeQueryable):
         that is resumed continues at its checkpoint.
 
         Raises:
-            JobDefinitionError: it is no such number.
+            JobDefinitionError: the argument is not such a number.
         """
         self._starting = KafkaOffsetsInitializer.timestamp(startup_offsets_timestamp)
         return self

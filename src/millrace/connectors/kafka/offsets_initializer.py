@@ -68,7 +68,7 @@ class KafkaOffsetsInitializer:
         committed, the strategy decides.
 
         Raises:
-            JobDefinitionError: it is no `KafkaOffsetResetStrategy`.
+            JobDefinitionError: the argument is not a `KafkaOffsetResetStrategy`.
         """
         return KafkaOffsetsInitializer(_Kind.COMMITTED, _strategy(offset_reset_strategy))
 
@@ -78,7 +78,7 @@ class KafkaOffsetsInitializer:
         if there is none, the position after the last record.
 
         Raises:
-            JobDefinitionError: it is no whole number from 0.
+            JobDefinitionError: the argument is not a whole number from 0.
         """
         if not isinstance(timestamp, int) or timestamp < 0:
             raise JobDefinitionError(f"timestamp() takes ms since the epoch, not {timestamp!r}")

@@ -123,7 +123,7 @@ class KafkaSourceReader(SourceReader[Any]):
         self._topics: set[str] = set()
         """Topics of these partitions."""
         self._patience = 0.0
-        """Seconds that it may still wait in this epoch."""
+        """Seconds that the reader may still wait in this epoch."""
         self._create_metrics(context.metrics)
 
     def _create_metrics(self, metrics: MetricGroup) -> None:

@@ -80,7 +80,7 @@ class KafkaReadingBuilder(Generic[T]):
         """Read the values with a schema, and ignore all other parts of a record.
 
         Raises:
-            JobDefinitionError: it is no `DeserializationSchema`.
+            JobDefinitionError: the argument is not a `DeserializationSchema`.
         """
         self._schema = KafkaRecordDeserializationSchema.value_only(deserialization_schema)
         return self
@@ -91,7 +91,7 @@ class KafkaReadingBuilder(Generic[T]):
         """Read whole records with a schema.
 
         Raises:
-            JobDefinitionError: it is no `KafkaRecordDeserializationSchema`.
+            JobDefinitionError: the argument is not a `KafkaRecordDeserializationSchema`.
         """
         schema = kafka_record_deserialization_schema
         if not isinstance(schema, KafkaRecordDeserializationSchema):
@@ -123,7 +123,7 @@ class KafkaReadingBuilder(Generic[T]):
         """Choose the error policy for records that cannot be read.
 
         Raises:
-            JobDefinitionError: it is no `ErrorPolicy`.
+            JobDefinitionError: the argument is not an `ErrorPolicy`.
         """
         self._error_policy = require_error_policy(error_policy)
         return self

@@ -110,7 +110,7 @@ class KafkaRecordDeserializationSchema(ABC, Generic[T]):
         """A schema that reads only the values; records without a value are skipped.
 
         Raises:
-            JobDefinitionError: it is no `DeserializationSchema`.
+            JobDefinitionError: the argument is not a `DeserializationSchema`.
         """
         return ValueOnlyDeserializationSchema(deserialization_schema)
 

@@ -167,7 +167,7 @@ class KafkaRecordSerializationSchemaBuilder:
         """A fixed topic for all records.
 
         Raises:
-            JobDefinitionError: it is no name.
+            JobDefinitionError: the argument is not a name.
         """
         if not isinstance(topic, str) or not is_topic_name(topic):
             raise JobDefinitionError(
@@ -203,7 +203,7 @@ class KafkaRecordSerializationSchemaBuilder:
         partition.
 
         Raises:
-            JobDefinitionError: it is no `SerializationSchema`.
+            JobDefinitionError: the argument is not a `SerializationSchema`.
         """
         self._key_schema = _schema(key_serialization_schema, "key")
         return self
@@ -214,7 +214,7 @@ class KafkaRecordSerializationSchemaBuilder:
         """Schema of the value.
 
         Raises:
-            JobDefinitionError: it is no `SerializationSchema`.
+            JobDefinitionError: the argument is not a `SerializationSchema`.
         """
         self._value_schema = _schema(value_serialization_schema, "value")
         return self

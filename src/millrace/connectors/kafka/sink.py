@@ -124,7 +124,7 @@ class KafkaSinkBuilder:
         """Choose the guarantee; by default none.
 
         Raises:
-            JobDefinitionError: it is no `DeliveryGuarantee`.
+            JobDefinitionError: the argument is not a `DeliveryGuarantee`.
         """
         if not isinstance(delivery_guarantee, DeliveryGuarantee):
             raise JobDefinitionError(
@@ -156,7 +156,7 @@ class KafkaSinkBuilder:
         """The schema that makes topic, key, value and headers of a record.
 
         Raises:
-            JobDefinitionError: it is no `KafkaRecordSerializationSchema`.
+            JobDefinitionError: the argument is not a `KafkaRecordSerializationSchema`.
         """
         if not isinstance(record_serializer, KafkaRecordSerializationSchema):
             raise JobDefinitionError(

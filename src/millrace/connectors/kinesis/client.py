@@ -74,7 +74,7 @@ class AwsService:
 
     Attributes:
         name: botocore's.
-        stream_kind: what a stream of it is called.
+        stream_kind: the service's word for a stream.
     """
 
     name: str

@@ -111,7 +111,7 @@ class KinesisFirehoseSinkBuilder(KinesisSinkOptions):
         """The delivery stream, which must exist.
 
         Raises:
-            JobDefinitionError: it is no name.
+            JobDefinitionError: the argument is not a name.
         """
         return self._name(delivery_stream_name, "set_delivery_stream_name")
 

@@ -29,7 +29,7 @@ class KinesisRecord(NamedTuple):
         stream: its stream.
         shard_id: its shard of that.
         sequence_number: its place in that; records that a producer packed together share one.
-        partition_key: what chose the shard.
+        partition_key: key that determined the shard.
         arrival: about when Kinesis received it, in ms since 1970.
         data: its content.
     """

@@ -63,7 +63,7 @@ class ResendingWriter(AsyncSinkWriter[Record]):
     records.
 
     Args:
-        advice: what may help if the service takes too few records.
+        advice: advice for messages if the service accepts too few records.
         sleep: waits between retries; replaced by tests.
         client: client of the service; tests replace it.
     """

@@ -50,7 +50,7 @@ class KinesisSinkOptions:
     """Collects the options that the sinks of Kinesis share; names as in PyFlink.
 
     Args:
-        limits: what the service takes at most, and what holds unless it is set.
+        limits: limits of the service, and the defaults.
     """
 
     def __init__(self, limits: BatchLimits) -> None:
@@ -75,7 +75,7 @@ class KinesisSinkOptions:
         """The schema of the record's content.
 
         Raises:
-            JobDefinitionError: it is no `SerializationSchema`.
+            JobDefinitionError: the argument is not a `SerializationSchema`.
         """
         if not isinstance(serialization_schema, SerializationSchema):
             raise JobDefinitionError(
@@ -136,7 +136,7 @@ class KinesisStreamsSinkBuilder(KinesisSinkOptions):
         """The stream, which must exist.
 
         Raises:
-            JobDefinitionError: it is no name.
+            JobDefinitionError: the argument is not a name.
         """
         return self._name(stream_name, "set_stream_name")
 
@@ -144,7 +144,7 @@ class KinesisStreamsSinkBuilder(KinesisSinkOptions):
         """The generator of partition keys, which determine the shard.
 
         Raises:
-            JobDefinitionError: it is no `PartitionKeyGenerator`.
+            JobDefinitionError: the argument is not a `PartitionKeyGenerator`.
         """
         if not isinstance(partition_key_generator, PartitionKeyGenerator):
             raise JobDefinitionError(

@@ -88,7 +88,7 @@ class FlinkKinesisConsumer(Source[Any]):
         fewest.
 
         Raises:
-            JobDefinitionError: it is no `KinesisShardAssigner`.
+            JobDefinitionError: the argument is not a `KinesisShardAssigner`.
         """
         if not isinstance(shard_assigner, KinesisShardAssigner):
             raise JobDefinitionError(
@@ -102,7 +102,7 @@ class FlinkKinesisConsumer(Source[Any]):
         """Choose the error policy for records that cannot be read.
 
         Raises:
-            JobDefinitionError: it is no `ErrorPolicy`.
+            JobDefinitionError: the argument is not an `ErrorPolicy`.
         """
         self._error_policy = require_error_policy(error_policy)
         return self

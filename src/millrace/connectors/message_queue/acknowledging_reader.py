@@ -35,7 +35,7 @@ class QueueReading:
         connect: makes the client of a consumer, by the id of its split.
         deserialize: see `Deserialize`.
         has_ids: whether each message has an id, by which it is recognised.
-        missing_id: what to say of a message that has none.
+        missing_id: error text for a message without an id.
         policy: for messages that cannot be read.
         kind: class of the source's errors.
     """

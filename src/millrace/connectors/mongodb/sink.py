@@ -73,7 +73,7 @@ class MongoSinkBuilder:
         """The database.
 
         Raises:
-            JobDefinitionError: it is no name.
+            JobDefinitionError: the argument is not a name.
         """
         return self._connect(database=require_name("a database", database))
 
@@ -81,7 +81,7 @@ class MongoSinkBuilder:
         """The collection; MongoDB creates it with its first document.
 
         Raises:
-            JobDefinitionError: it is no name.
+            JobDefinitionError: the argument is not a name.
         """
         return self._connect(collection=require_name("a collection", collection))
 
@@ -105,7 +105,7 @@ class MongoSinkBuilder:
         and an increment is not.
 
         Raises:
-            JobDefinitionError: it is no function.
+            JobDefinitionError: the argument is not a function.
         """
         if not callable(function):
             raise JobDefinitionError(
@@ -117,7 +117,7 @@ class MongoSinkBuilder:
         """Number of operations of one bulk: 1,000 unless set; -1 means all operations of an epoch.
 
         Raises:
-            JobDefinitionError: it is neither -1 nor positive.
+            JobDefinitionError: the argument is neither -1 nor positive.
         """
         if batch_size != -1:
             require_at_least(1, batch_size=batch_size)
@@ -131,7 +131,7 @@ class MongoSinkBuilder:
         """Maximum number of retries of a bulk that no server accepted: 3 unless set.
 
         Raises:
-            JobDefinitionError: it is no number from 0 on.
+            JobDefinitionError: the argument is not a number from 0 on.
         """
         require_at_least(0, max_retries=max_retries)
         return self._with(max_retries=max_retries)
@@ -140,7 +140,7 @@ class MongoSinkBuilder:
         """Milliseconds before each retry: 1,000 unless set.
 
         Raises:
-            JobDefinitionError: it is no number from 0 on.
+            JobDefinitionError: the argument is not a number from 0 on.
         """
         require_at_least(0, retry_interval_ms=retry_interval_ms)
         return self._with(retry_interval_ms=retry_interval_ms)

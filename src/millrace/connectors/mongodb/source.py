@@ -83,7 +83,7 @@ class MongoSourceBuilder:
         """The database.
 
         Raises:
-            JobDefinitionError: it is no name.
+            JobDefinitionError: the argument is not a name.
         """
         return self._connect(database=require_name("a database", database))
 
@@ -91,7 +91,7 @@ class MongoSourceBuilder:
         """The collection or view.
 
         Raises:
-            JobDefinitionError: it is no name.
+            JobDefinitionError: the argument is not a name.
         """
         return self._connect(collection=require_name("a collection", collection))
 
@@ -109,7 +109,7 @@ class MongoSourceBuilder:
         100}}``.
 
         Raises:
-            JobDefinitionError: it is no dict.
+            JobDefinitionError: the argument is not a dict.
         """
         if not isinstance(query, Mapping):
             raise JobDefinitionError(
@@ -122,7 +122,7 @@ class MongoSourceBuilder:
         limit the collection is read in one part.
 
         Raises:
-            JobDefinitionError: it is neither -1 nor positive.
+            JobDefinitionError: the argument is neither -1 nor positive.
         """
         if limit != -1:
             require_at_least(1, limit=limit)
@@ -146,7 +146,7 @@ class MongoSourceBuilder:
         """Strategy for the partitioning of the collection.
 
         Raises:
-            JobDefinitionError: it is no `PartitionStrategy`.
+            JobDefinitionError: the argument is not a `PartitionStrategy`.
         """
         if not isinstance(strategy, PartitionStrategy):
             raise JobDefinitionError(
@@ -177,7 +177,7 @@ class MongoSourceBuilder:
         None.
 
         Raises:
-            JobDefinitionError: it is no row type.
+            JobDefinitionError: the argument is not a row type.
         """
         if not isinstance(type_info, RowTypeInfo):
             raise JobDefinitionError(
@@ -192,7 +192,7 @@ class MongoSourceBuilder:
         document is the record.
 
         Raises:
-            JobDefinitionError: it is no function.
+            JobDefinitionError: the argument is not a function.
         """
         if not callable(function):
             raise JobDefinitionError(

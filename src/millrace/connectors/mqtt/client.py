@@ -17,7 +17,7 @@ class MqttSubscriber(QueueClient):
     Args:
         client_id: the name of the session.
         topics: filters, such as ``sensors/+/temperature`` or ``$share/group/orders``.
-        message_id: gives the id of a message, if they have one.
+        message_id: function that returns the id of a message; None if messages have no ids.
 
     Raises:
         MqttError: the server cannot be reached, or refuses the client or a topic.

@@ -57,7 +57,7 @@ def require_url(url: Any) -> str:
     """The URL itself, after a check.
 
     Raises:
-        JobDefinitionError: it is no URL of an MQTT server.
+        JobDefinitionError: the argument is not a URL of an MQTT server.
     """
     if not isinstance(url, str) or not _is_address(url):
         raise JobDefinitionError(  # without the URL, which may have a password anywhere

@@ -152,7 +152,7 @@ class MqttSinkBuilder:
         """The server: ``mqtt://user:password@host:1883``, or ``mqtts://`` with TLS.
 
         Raises:
-            JobDefinitionError: it is no such URL.
+            JobDefinitionError: the argument is not such a URL.
         """
         return self._with(url=require_url(url))
 
@@ -164,7 +164,7 @@ class MqttSinkBuilder:
         """The schema of the payload.
 
         Raises:
-            JobDefinitionError: it is no `SerializationSchema`.
+            JobDefinitionError: the argument is not a `SerializationSchema`.
         """
         if not isinstance(schema, SerializationSchema):
             raise JobDefinitionError(

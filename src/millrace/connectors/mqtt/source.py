@@ -114,7 +114,7 @@ class MqttSourceBuilder:
         """The server: ``mqtt://user:password@host:1883``, or ``mqtts://`` with TLS.
 
         Raises:
-            JobDefinitionError: it is no such URL.
+            JobDefinitionError: the argument is not such a URL.
         """
         return self._with(url=require_url(url))
 
@@ -131,7 +131,7 @@ class MqttSourceBuilder:
         """The schema of the payload.
 
         Raises:
-            JobDefinitionError: it is no `DeserializationSchema`.
+            JobDefinitionError: the argument is not a `DeserializationSchema`.
         """
         if not isinstance(schema, DeserializationSchema):
             raise JobDefinitionError(
@@ -156,7 +156,7 @@ class MqttSourceBuilder:
         """Error policy for messages that cannot be read; by default the job fails.
 
         Raises:
-            JobDefinitionError: it is no policy.
+            JobDefinitionError: the argument is not a policy.
         """
         return self._with(policy=require_error_policy(policy))
 

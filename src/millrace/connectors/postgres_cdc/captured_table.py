@@ -49,7 +49,7 @@ class CapturedTable:
         name: its name there.
         columns: without generated ones, which are not in the log.
         key: the columns of its primary key.
-        key_types: what a text is cast to for a value of them: type and collation.
+        key_types: type and collation of each key column, for casts from text.
         partitioned: whether it has partitions.
         oid: object id, which identifies the table even if names change.
     """

@@ -24,7 +24,7 @@ class RowImage:
     """Layout of a table's rows at some point of the log.
 
     Attributes:
-        database: where the table is.
+        database: name of the table's database.
         schema: database schema of the table.
         table: its name.
         columns: their names.
@@ -45,8 +45,8 @@ class TableChange(NamedTuple):
     """A change of one row.
 
     Attributes:
-        operation: what happened. An update of the primary key is a delete and a create.
-        image: what rows of the table look like.
+        operation: kind of the change. An update of the primary key is a delete and a create.
+        image: layout of the table's rows.
         before: the values of the columns before; None where they are not known.
         after: and after; None for a row that was deleted.
         lsn: the position of the change in the log; 0 for what was read from the table.

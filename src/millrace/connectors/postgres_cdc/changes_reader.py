@@ -104,7 +104,7 @@ class ChangesReader:
         """The changes that have arrived; none while the server is unreachable.
 
         Raises:
-            PostgresCdcError: it is away for too long, or the changes cannot be had.
+            PostgresCdcError: the server is away for too long, or no longer has the changes.
         """
         if self.at_end or not self._retry.due:
             return []

@@ -62,7 +62,7 @@ class TableSelection:
         schemas: patterns of schemas; none: any.
         tables: patterns of ``schema.table``; none: any.
         split_size: rows of a chunk.
-        startup: where to begin.
+        startup: the startup position.
     """
 
     schemas: tuple[str, ...]
@@ -141,9 +141,9 @@ class PostgresCdcEnumerator(SplitEnumerator):
         self._run_end = 0
         """End position of an available-now run."""
         self._read_to = 0
-        """The position to which it has read, once it is there."""
+        """The position up to which the run has read, once it has reached its end."""
         self._kept_to = 0
-        """The same in the last checkpoint."""
+        """The same position in the last checkpoint."""
 
     def start(self, context: EnumeratorContext) -> None:
         self._context = context

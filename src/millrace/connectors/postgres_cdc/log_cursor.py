@@ -83,7 +83,7 @@ class LogCursor:
         stream: replication stream that was opened at the position.
         position: position after the last change read.
         end_lsn: end; transactions committed from here on are not read. None for no end.
-        tables: those whose changes are read.
+        tables: the tables whose changes are read.
         skips_truncates: whether it says nothing of tables that are emptied by ``TRUNCATE``.
     """
 

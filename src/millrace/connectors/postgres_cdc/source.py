@@ -180,7 +180,7 @@ class PostgresCdcSourceBuilder(Generic[T]):
         """The schema that makes records from changes; by default a `RowDeserializationSchema`.
 
         Raises:
-            JobDefinitionError: it is no `CdcDeserializationSchema`.
+            JobDefinitionError: the argument is not a `CdcDeserializationSchema`.
         """
         if not isinstance(schema, CdcDeserializationSchema):
             raise JobDefinitionError(

@@ -66,7 +66,7 @@ def outgoing(
 
     Args:
         route: function from a message's key to the full name of a partition.
-        deliver_at: when consumers get them, in ms since 1970.
+        deliver_at: time of delivery to consumers, in ms since 1970.
 
     Raises:
         SerializationError: a schema has made no message of a record.

@@ -17,7 +17,7 @@ class MessagePosition(NamedTuple):
     """A position in a partition; later positions compare as greater.
 
     Attributes:
-        ledger: where Pulsar keeps the message.
+        ledger: ledger in which Pulsar stores the message.
         entry: its place in that; -1: before the first.
         batch_index: its place among those that were sent together; -1: it was sent alone.
     """

@@ -140,7 +140,7 @@ class PulsarSinkBuilder:
         """Choose the guarantee; by default none.
 
         Raises:
-            JobDefinitionError: it is no `DeliveryGuarantee`.
+            JobDefinitionError: the argument is not a `DeliveryGuarantee`.
         """
         if not isinstance(delivery_guarantee, DeliveryGuarantee):
             raise JobDefinitionError(
@@ -166,7 +166,7 @@ class PulsarSinkBuilder:
         """The choice of partitions; by default in turn.
 
         Raises:
-            JobDefinitionError: it is no `TopicRoutingMode`.
+            JobDefinitionError: the argument is not a `TopicRoutingMode`.
         """
         if not isinstance(topic_routing_mode, TopicRoutingMode):
             raise JobDefinitionError(
@@ -180,7 +180,7 @@ class PulsarSinkBuilder:
         of all partitions, and returns one of the names.
 
         Raises:
-            JobDefinitionError: it is no function.
+            JobDefinitionError: the argument is not a function.
         """
         if not callable(topic_router):
             raise JobDefinitionError(f"set_topic_router() takes a function, not {topic_router!r}")
@@ -191,7 +191,7 @@ class PulsarSinkBuilder:
         """Delay messages for consumers.
 
         Raises:
-            JobDefinitionError: it is no `MessageDelayer`.
+            JobDefinitionError: the argument is not a `MessageDelayer`.
         """
         if not isinstance(message_delayer, MessageDelayer):
             raise JobDefinitionError(

@@ -208,7 +208,7 @@ class PulsarSourceBuilder(Generic[T]):
         earliest message. Partitions that appear later are read from their first message.
 
         Raises:
-            JobDefinitionError: it is no `StartCursor`.
+            JobDefinitionError: the argument is not a `StartCursor`.
         """
         if not isinstance(start_cursor, StartCursor):
             raise JobDefinitionError(
@@ -221,7 +221,7 @@ class PulsarSourceBuilder(Generic[T]):
         """End at this position, in a job that runs as a stream until then.
 
         Raises:
-            JobDefinitionError: it is no `StopCursor`.
+            JobDefinitionError: the argument is not a `StopCursor`.
         """
         if not isinstance(stop_cursor, StopCursor):
             raise JobDefinitionError(
@@ -234,7 +234,7 @@ class PulsarSourceBuilder(Generic[T]):
         """End at this position; the source is bounded.
 
         Raises:
-            JobDefinitionError: it is no `StopCursor`.
+            JobDefinitionError: the argument is not a `StopCursor`.
         """
         self.set_unbounded_stop_cursor(stop_cursor)
         self._bounded = True
@@ -287,7 +287,7 @@ class PulsarSourceBuilder(Generic[T]):
         """Choose the error policy for messages that cannot be read.
 
         Raises:
-            JobDefinitionError: it is no `ErrorPolicy`.
+            JobDefinitionError: the argument is not an `ErrorPolicy`.
         """
         self._error_policy = require_error_policy(error_policy)
         return self

@@ -71,7 +71,7 @@ class Subscription:
         """Subscribe to a partition, unless it is subscribed already.
 
         Args:
-            latest: where a new subscription begins: behind the last message, or with the first.
+            latest: whether a new subscription begins after the last message, or with the first.
 
         Raises:
             PulsarError: the brokers refuse.

@@ -62,7 +62,7 @@ class PartitionRouter:
         """Function from a key to a partition, for one batch.
 
         Args:
-            first: where the round begins.
+            first: index of the partition before the first one of the round.
         """
         partitions, turn = self.partitions(), first
 

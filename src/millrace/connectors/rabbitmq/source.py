@@ -29,7 +29,7 @@ class RMQSource(Source[Any]):
             is processed exactly once, by one consumer. Otherwise at least once, by one consumer
             per subtask.
         deserialization_schema: reads the body of a message.
-        error_policy: what becomes of messages that cannot be read.
+        error_policy: error policy for messages that cannot be read.
 
     Raises:
         JobDefinitionError: an argument is not what it should be.

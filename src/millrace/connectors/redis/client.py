@@ -63,7 +63,7 @@ def require_url(url: Any) -> str:
     """The URL itself, after a check.
 
     Raises:
-        JobDefinitionError: it is no URL of Redis.
+        JobDefinitionError: the argument is not a URL of Redis.
     """
     scheme, separator, place = url.partition("://") if isinstance(url, str) else ("", "", "")
     if scheme not in _SCHEMES or not separator or not place:

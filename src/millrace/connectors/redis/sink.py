@@ -110,7 +110,7 @@ class RedisSinkBuilder:
         may follow: ``?ssl_ca_certs=...``.
 
         Raises:
-            JobDefinitionError: it is no such URL.
+            JobDefinitionError: the argument is not such a URL.
         """
         return self._with(url=require_url(url))
 
@@ -118,7 +118,7 @@ class RedisSinkBuilder:
         """The mapper, which chooses the commands for each record.
 
         Raises:
-            JobDefinitionError: it is no `RedisMapper`.
+            JobDefinitionError: the argument is not a `RedisMapper`.
         """
         if not isinstance(mapper, RedisMapper):
             raise JobDefinitionError(
@@ -131,7 +131,7 @@ class RedisSinkBuilder:
         """Choose the guarantee; by default at-least-once, which ``NONE`` also means.
 
         Raises:
-            JobDefinitionError: it is no `DeliveryGuarantee`.
+            JobDefinitionError: the argument is not a `DeliveryGuarantee`.
         """
         if not isinstance(delivery_guarantee, DeliveryGuarantee):
             raise JobDefinitionError(
@@ -164,7 +164,7 @@ class RedisSinkBuilder:
         """Number of commands that are sent before their responses are read; 1,000 by default.
 
         Raises:
-            JobDefinitionError: it is no number from 1 on.
+            JobDefinitionError: the argument is not a number from 1 on.
         """
         if not isinstance(commands, int) or commands < 1:
             raise JobDefinitionError(f"a pipeline has at least 1 command, not {commands!r}")

@@ -33,7 +33,7 @@ def dataframe_source(
     """The suitable source for a DataFrame: see `StreamExecutionEnvironment.from_spark`.
 
     Args:
-        directory: where a copy is kept that a resumed job reads; None: in temporary files.
+        directory: directory of a copy that a resumed job reads; None for temporary files.
 
     Raises:
         JobDefinitionError: an option is for the other kind of DataFrame.

@@ -31,7 +31,7 @@ class DeliveredReader(SourceReader[Any]):
 
     Args:
         schema: schema of the DataFrame.
-        form: what a record is as a Python object, "row" or "dict".
+        form: Python form of a record: "row" or "dict".
     """
 
     def __init__(self, schema: pyarrow.Schema, form: str, context: ReaderContext) -> None:
