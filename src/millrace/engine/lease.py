@@ -118,9 +118,9 @@ class Lease:
         Args:
             run_id: identifies the run in the names of its files and in messages to other runs.
             now: milliseconds since the epoch of Unix; None for the clock's time.
-            clock: clock of the run; by default, the system's clock.
+            clock: function that returns ms since the epoch of Unix; None for the system's clock.
             fencing: token of the job server that has started this process; None if none has.
-            fence: directory with the fence of that server; None: the one that holds ``job_dir``.
+            fence: directory with the fence of that server; None for the parent of ``job_dir``.
 
         Raises:
             LeaseError: another run holds it; says which one and what to do.

@@ -85,7 +85,7 @@ class OperatorChain:
         """Let all operators refresh from the tables, after a restore, replay or roll-back has
         changed the tables.
 
-        ``watermark`` (ms since the epoch) is the one of the subtask's input.
+        ``watermark`` is the watermark of the subtask's input, in ms since the epoch.
         """
         self.head.watermark = watermark
         for operator, node in zip(self.operators, self._stage.nodes, strict=True):

@@ -54,7 +54,7 @@ def column_values(values: Any, count: int, what: str) -> pa.Array:
     or one value.
 
     Raises:
-        StateError: it is of another length.
+        StateError: the result has another length.
     """
     if isinstance(values, pa.ChunkedArray):
         found = values.combine_chunks()

@@ -38,7 +38,7 @@ class Committing:
 
         Raises:
             JobExecutionError: a request failed for a reason that the committer does not know.
-            MillraceError: the committer's own.
+            MillraceError: an error that the committer itself raised.
         """
         if not requests:
             return []

@@ -17,7 +17,7 @@ class DeclaredValue:
     """A declared state of one value, or of one value per source split (``entry``).
 
     Raises:
-        StateError: the operator has not declared it.
+        StateError: the operator has not declared the state.
     """
 
     def __init__(self, operator: Operator, declaration: OperatorStateDeclaration) -> None:
@@ -46,7 +46,7 @@ def declared_table(operator: Operator, declaration: OperatorStateDeclaration) ->
     """Table of a declared list or map. Places in a list are pairs of subtask and number.
 
     Raises:
-        StateError: the operator has not declared it.
+        StateError: the operator has not declared the state.
     """
     _check(operator, declaration)
     context = operator.context

@@ -25,8 +25,9 @@ def describe_failure(error: BaseException, stage_name: str) -> Failure:
     """The failure of a subtask.
 
     Operators run over whole batches, so which record it was is read from the frames of the
-    traceback: the loops of all operators call their record ``value``. What an operator further up
-    the chain had in hand does not count, nor does anything below the user's first own frame.
+    traceback: the loops of all operators call their record ``value``. A record that an operator
+    further up the chain was processing does not count, nor does anything below the first frame of
+    the user's code.
     """
     operator, record = stage_name, None
     owner: object = None

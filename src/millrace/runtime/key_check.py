@@ -45,7 +45,7 @@ class KeyCheck:
         """Check one key.
 
         Raises:
-            SerializationError: it is not of the type.
+            SerializationError: the key does not have the type.
         """
         if not self._fits((key,)):
             raise SerializationError(

@@ -61,7 +61,7 @@ def check_declarations(operator: str, declarations: Iterable[OperatorStateDeclar
     """Check that all states of an operator can be redistributed.
 
     Raises:
-        JobDefinitionError: one cannot; the message names the operator and the state.
+        JobDefinitionError: a state cannot be redistributed; the message names it and the operator.
     """
     declared = list(declarations)
     for declaration in declared:

@@ -41,7 +41,7 @@ def records_of(produced: Any, function: Callable[..., Any]) -> Iterator[Any]:
     """Records that a function returned.
 
     Raises:
-        JobExecutionError: it is a single record, or nothing to iterate over.
+        JobExecutionError: the result is a single record, or cannot be iterated over.
     """
     kind = type(produced)
     tagged = kind is tuple and len(produced) == 2 and type(produced[0]) is OutputTag

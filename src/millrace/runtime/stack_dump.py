@@ -134,7 +134,7 @@ def read_dump(path: str) -> tuple[DumpedSubtask, float, str] | None:
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is none of these files.
+        ValueError: the file is not a stack dump.
     """
     with open(path, "rb") as file:
         header, dump = file.read(_HEADER), file.read(_MOST_BYTES).decode(errors="replace")

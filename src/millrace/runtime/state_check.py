@@ -35,8 +35,8 @@ NEVER = type("Never", (), {})
 class StateCheck:
     """Refuses values that do not have the declared type of a state.
 
-    The one class that most values have, and the range of whole numbers, stand open, for a state
-    that asks for every record and cannot afford a call.
+    The class that most values have, and the range of whole numbers, can be read as attributes,
+    because a state that checks a value for every record cannot afford a call.
     """
 
     __slots__ = ("_fits", "_ranges", "_subject", "_type_info", "_usual", "cls", "high", "low")

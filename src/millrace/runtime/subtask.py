@@ -107,7 +107,8 @@ class Subtask:
         """Bring the state to the plan's version, and return where the state came from.
 
         Raises:
-            StateMissError: the worker has nothing that leads to it, and the plan not all of it.
+            StateMissError: the worker has no state that leads to the version, and the plan does not
+                have all deltas.
         """
         before = self.state.generation
         is_new = self.state.version == EMPTY and self._chain is None

@@ -72,8 +72,8 @@ def by_lane(buffers: Iterable[Buffer]) -> dict[int, list[memoryview]]:
     """Payloads by lane, ordered by partition and piece.
 
     Raises:
-        IncompleteInputError: pieces of a partition are missing, or of two attempts: when it is
-            computed again, it may be another one.
+        IncompleteInputError: pieces of a partition are missing, or come from two attempts, whose
+            results may differ.
     """
     lanes: dict[int, list[memoryview]] = {}
     attempts: dict[int, tuple[int, int]] = {}

@@ -154,8 +154,9 @@ class BufferReading:
         """Check that the events taken by partial matches still lead to their states in this
         pattern.
 
-        Matches that end alike differ in where they begin. What the pattern makes of the events is
-        followed to the end for the first of them; for others only until it is the same.
+        Matches with the same last entry differ only in their first events. For the first of them,
+        the positions of all events are followed through the pattern; for the others, only until the
+        positions are the same.
         """
         ends: dict[MatchedEntry, list[PartialMatch]] = {}
         for match in partial:

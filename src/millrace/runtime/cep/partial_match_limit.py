@@ -32,7 +32,7 @@ class PartialMatchLimit:
         """Drop the partial matches beyond the limit, and return their number.
 
         Raises:
-            JobExecutionError: there are too many, and that is an error.
+            JobExecutionError: there are too many partial matches, and the job fails in this case.
         """
         over = len(matches.partial) - self.most
         if over <= 0:

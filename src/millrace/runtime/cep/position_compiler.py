@@ -39,8 +39,8 @@ def compile_pattern(pattern: EventPattern) -> CompiledPattern:
     """Compile a pattern.
 
     Raises:
-        MalformedPatternError: it may end in ``not_followed_by`` without a limit in time, or it has
-            nothing that could be taken.
+        MalformedPatternError: the pattern may end in ``not_followed_by`` without a limit in time,
+            or has no event that could be taken.
     """
     compiler = _Compiler()
     entries = compiler.sequence(pattern.parts, (), [Transition(None, Contiguity.RELAXED)])

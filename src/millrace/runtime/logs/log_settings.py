@@ -40,7 +40,7 @@ class LogSettings:
         """Log settings of a configuration.
 
         Raises:
-            ConfigurationError: a level is not one.
+            ConfigurationError: a level is invalid.
 
         Example:
             >>> LogSettings.of(Configuration({"millrace.logging.levels": "shop:debug"})).levels

@@ -32,7 +32,7 @@ class ModelFrame:
         """A column, unconverted.
 
         Raises:
-            JobExecutionError: there is none of this name.
+            JobExecutionError: the frame has no column of this name.
         """
         found = self.columns.get(name)
         if found is None:
@@ -44,7 +44,7 @@ class ModelFrame:
         """A column of numbers, or of vectors.
 
         Raises:
-            JobExecutionError: there is none of this name, or it has texts.
+            JobExecutionError: the frame has no column of this name, or the column has texts.
         """
         found = self.column(name)
         if found.dtype == object:
@@ -66,5 +66,5 @@ class ModelStage(ABC):
         """Add the stage's columns.
 
         Raises:
-            JobExecutionError: a value is one that the stage does not take.
+            JobExecutionError: the stage does not accept a value.
         """

@@ -19,8 +19,8 @@ _DIGITS = 16
 def model_version(model: Any) -> str:
     """Hex digits of a hash of a model's content.
 
-    Of data classes the name and the fields count, of numbers and arrays each bit; of other objects
-    what is pickled of them.
+    The hash covers the name and fields of data classes, each bit of numbers and arrays, and the
+    pickled bytes of other objects.
 
     Example:
         >>> model_version([1.0, "a"]) == model_version([1.0, "a"])

@@ -37,7 +37,7 @@ class Scorer(ABC):
         """Output columns for a batch of input columns.
 
         Raises:
-            JobExecutionError: the model does not take a value, or gives what it should not.
+            JobExecutionError: the model does not accept a value, or returns an invalid result.
         """
 
 
@@ -51,7 +51,7 @@ class StagedScorer(Scorer):
         version: version of the model. None for a hash of the stages.
 
     Raises:
-        JobDefinitionError: the stages do not go with the columns.
+        JobDefinitionError: the stages do not fit the columns.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class PredictScorer(Scorer):
         version: version of the model. None for a hash of the pickled object.
 
     Raises:
-        JobDefinitionError: it has no such method, or there is no such format.
+        JobDefinitionError: the object has no such method, or the format does not exist.
     """
 
     def __init__(
