@@ -140,7 +140,7 @@ class BulkFormatBuilder:
         """Choose directories with an assigner, or a function of the value and a `BucketContext`.
 
         Raises:
-            JobDefinitionError: it is neither.
+            JobDefinitionError: the argument is neither.
         """
         if not isinstance(bucket_assigner, BucketAssigner):
             if not callable(bucket_assigner):

@@ -64,7 +64,7 @@ def require_sink_error_policy(policy: Any) -> ErrorPolicy:
     """The policy itself, after a check.
 
     Raises:
-        JobDefinitionError: it is none, or one for sources.
+        JobDefinitionError: the argument is not an error policy, or only for sources.
     """
     if require_error_policy(policy).tag is not None:
         raise JobDefinitionError(

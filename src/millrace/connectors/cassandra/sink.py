@@ -102,7 +102,7 @@ class CassandraSinkOptions:
         host: for TLS and other options. The workers call it.
 
         Raises:
-            JobDefinitionError: it is neither.
+            JobDefinitionError: the argument is neither.
         """
         if not callable(builder):
             raise JobDefinitionError(

@@ -72,7 +72,7 @@ class ElasticsearchEmitter(ABC):
         """Emitter that calls a function, which makes any number of actions from each record.
 
         Raises:
-            JobDefinitionError: it is none.
+            JobDefinitionError: the argument is not a function.
         """
         if not callable(function):
             raise JobDefinitionError(

@@ -25,7 +25,7 @@ def reflected(connection: Connection, table: str) -> Table:
     """A table with the columns that the database reports.
 
     Raises:
-        JdbcError: there is none.
+        JdbcError: the table does not exist.
     """
     from sqlalchemy import MetaData, Table
     from sqlalchemy.exc import NoSuchTableError

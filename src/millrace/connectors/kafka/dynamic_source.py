@@ -147,7 +147,7 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
         """Read these streams.
 
         Raises:
-            JobDefinitionError: there is none.
+            JobDefinitionError: no stream is given.
         """
         return self.set_kafka_stream_subscriber(KafkaStreamSetSubscriber(stream_ids))
 
@@ -155,7 +155,7 @@ class DynamicKafkaSourceBuilder(KafkaReadingBuilder[T]):
         """Read all streams whose whole name matches a regular expression, including later ones.
 
         Raises:
-            JobDefinitionError: it is none.
+            JobDefinitionError: the pattern is not a regular expression.
         """
         return self.set_kafka_stream_subscriber(StreamPatternSubscriber(stream_pattern))
 

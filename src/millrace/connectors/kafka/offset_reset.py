@@ -59,7 +59,7 @@ class OffsetReset:
                 offset.
 
         Raises:
-            KafkaError: there is none.
+            KafkaError: there is no next offset.
         """
         first, end = bounds
         if not has_been and self.policy == _ERROR:

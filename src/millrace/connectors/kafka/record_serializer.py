@@ -183,7 +183,7 @@ class KafkaRecordSerializationSchemaBuilder:
         """A function that returns each record's topic.
 
         Raises:
-            JobDefinitionError: it is none.
+            JobDefinitionError: the argument is not a function or `KafkaTopicSelector`.
         """
         if isinstance(topic_selector, KafkaTopicSelector):
             self._topic = topic_selector.apply
@@ -225,7 +225,7 @@ class KafkaRecordSerializationSchemaBuilder:
         """A function that returns each record's headers: pairs of a name and bytes or None.
 
         Raises:
-            JobDefinitionError: it is none.
+            JobDefinitionError: the argument is not a function.
         """
         if not callable(header_provider):
             raise JobDefinitionError(
@@ -240,7 +240,7 @@ class KafkaRecordSerializationSchemaBuilder:
         ``KafkaPartitioner``.
 
         Raises:
-            JobDefinitionError: it is none.
+            JobDefinitionError: the argument is not a function or partitioner.
         """
         if not callable(partitioner):
             raise JobDefinitionError(f"set_partitioner() takes a function, not {partitioner!r}")

@@ -174,7 +174,7 @@ class KafkaSourceBuilder(KafkaReadingBuilder[T]):
         """Read these topics, which must exist.
 
         Raises:
-            JobDefinitionError: there is none, or what to read was said before.
+            JobDefinitionError: no topic is given, or topics or partitions were chosen before.
         """
         if not topics or not all(isinstance(topic, str) and topic for topic in topics):
             raise JobDefinitionError(f"set_topics() takes names of topics, not {topics!r}")
@@ -184,7 +184,7 @@ class KafkaSourceBuilder(KafkaReadingBuilder[T]):
         """Read all topics whose whole name matches a regular expression, including later ones.
 
         Raises:
-            JobDefinitionError: it is none, or what to read was said before.
+            JobDefinitionError: it is not a regular expression, or the subscription was set before.
         """
         try:
             re.compile(topic_pattern)

@@ -117,7 +117,7 @@ class KinesisProperties:
         """A property that is a positive whole number.
 
         Raises:
-            JobDefinitionError: it is none.
+            JobDefinitionError: the property is not a positive whole number.
         """
         text = self.values.get(name, str(default))
         if not text.isdecimal() or int(text) == 0:

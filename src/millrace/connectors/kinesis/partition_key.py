@@ -28,7 +28,7 @@ class PartitionKeyGenerator:
         """A generator that calls a function of the record.
 
         Raises:
-            JobDefinitionError: it is none.
+            JobDefinitionError: the argument is not a function.
         """
         if not callable(function):
             raise JobDefinitionError(

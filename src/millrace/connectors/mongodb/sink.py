@@ -65,7 +65,7 @@ class MongoSinkBuilder:
         """The connection string: ``mongodb://user:password@host:27017/``, ``mongodb+srv://...``.
 
         Raises:
-            JobDefinitionError: it is none.
+            JobDefinitionError: the argument is not a connection string.
         """
         return self._connect(uri=require_uri(uri))
 

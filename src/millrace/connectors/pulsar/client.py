@@ -67,7 +67,7 @@ class PulsarProperties:
         """A property that is a whole number.
 
         Raises:
-            JobDefinitionError: it is none.
+            JobDefinitionError: the property is not a whole number.
         """
         try:
             return int(self.values.get(name, default))

@@ -50,7 +50,7 @@ class StartCursor:
             message_id: a ``pulsar.MessageId``, or the bytes of its ``serialize()``.
 
         Raises:
-            JobDefinitionError: it is neither.
+            JobDefinitionError: the argument is neither.
         """
         return StartCursor(MessagePosition.of(message_id), inclusive)
 

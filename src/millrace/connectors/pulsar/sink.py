@@ -120,7 +120,7 @@ class PulsarSinkBuilder:
         """Write to these topics or partitions, which must exist.
 
         Raises:
-            JobDefinitionError: there is none.
+            JobDefinitionError: no topic is given.
         """
         names = [topics] if isinstance(topics, str) else topics
         listed = isinstance(names, (list, tuple)) and bool(names)
@@ -157,7 +157,7 @@ class PulsarSinkBuilder:
         messages.
 
         Raises:
-            JobDefinitionError: it is neither.
+            JobDefinitionError: the argument is neither.
         """
         self._schema = require_serialization(serialization_schema)
         return self
@@ -214,7 +214,7 @@ class PulsarSinkBuilder:
         name.
 
         Raises:
-            JobDefinitionError: there is none of that name.
+            JobDefinitionError: no property has this name.
         """
         return self.set_properties({key: value})
 

@@ -171,7 +171,7 @@ class PulsarSourceBuilder(Generic[T]):
         """Read these topics or partitions; ``orders`` is ``persistent://public/default/orders``.
 
         Raises:
-            JobDefinitionError: there is none, or what to read was said before.
+            JobDefinitionError: no topic is given, or topics were chosen before.
         """
         names = [topics] if isinstance(topics, str) else topics
         listed = isinstance(names, (list, tuple)) and bool(names)
@@ -184,7 +184,7 @@ class PulsarSourceBuilder(Generic[T]):
         later ones; the namespace itself may not be a pattern.
 
         Raises:
-            JobDefinitionError: it is none, or what to read was said before.
+            JobDefinitionError: it is not a regular expression, or topics were chosen before.
         """
         try:
             re.compile(topic_pattern)
@@ -247,7 +247,7 @@ class PulsarSourceBuilder(Generic[T]):
         whole messages.
 
         Raises:
-            JobDefinitionError: it is neither.
+            JobDefinitionError: the argument is neither.
         """
         self._schema = require_schema(deserialization_schema)
         return self
