@@ -27,8 +27,11 @@ def restarts(attempts: int) -> tuple[str, ...]:
     return tuple(word for setting in settings for word in ("--conf", setting))
 
 
-def kill(servers, id: str) -> None:
-    os.kill(servers.supervisor.process(id).pid(), signal.SIGKILL)
+def kill(servers, id: str, eventually) -> None:
+    """Kill a job's process, which is known once it holds the job's lock."""
+    process = servers.supervisor.process(id)
+    eventually(lambda: process.pid() is not None)
+    os.kill(process.pid(), signal.SIGKILL)
 
 
 def test_a_job_finishes(servers, eventually) -> None:
@@ -44,7 +47,7 @@ def test_a_killed_process_is_replaced_until_its_strategy_gives_up(servers, event
     job = servers.counts(*restarts(2))
     for number in range(3):
         eventually(lambda n=number: servers.runs(job.id) and attempts(servers, job.id) == n + 1)
-        kill(servers, job.id)
+        kill(servers, job.id, eventually)
         eventually(lambda: servers.status(job.id) != "RUNNING")
     eventually(lambda: servers.job(job.id).is_over)
     ended = servers.job(job.id)
@@ -136,7 +139,7 @@ def test_a_cancelled_job_is_not_restarted(servers, eventually) -> None:
     job = servers.counts(*restarts(5))
     eventually(lambda: servers.runs(job.id))
     servers.supervisor.cancel(job.id)
-    kill(servers, job.id)
+    kill(servers, job.id, eventually)
     eventually(lambda: servers.job(job.id).is_over)
     assert (servers.status(job.id), attempts(servers, job.id)) == ("CANCELED", 1)
 

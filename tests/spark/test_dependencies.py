@@ -206,7 +206,7 @@ def test_an_archive_must_be_one(tmp_path: Path) -> None:
     """Spark would hand it on as it is."""
     (tmp_path / "data.7z").write_bytes(b"")
     dependencies = Dependencies.of(Configuration({"python.archives": str(tmp_path / "data.7z")}))
-    with pytest.raises(ConfigurationError, match="none of the archives that Spark unpacks"):
+    with pytest.raises(ConfigurationError, match="not one of the archives that Spark unpacks"):
         dependencies.ship(None)  # type: ignore[arg-type]
 
 

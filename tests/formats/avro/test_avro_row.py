@@ -252,7 +252,7 @@ def test_a_schema_that_cannot_be_resolved() -> None:
         ("int", None, "None where the schema has no null"),
         ("string", 7, "no text"),
         ("boolean", 1, "no boolean"),
-        ({"type": "enum", "name": "E", "symbols": ["A"]}, "B", "none of A"),
+        ({"type": "enum", "name": "E", "symbols": ["A"]}, "B", "not one of A"),
         ({"type": "fixed", "name": "F", "size": 2}, b"abc", "3 bytes"),
         (
             {"type": "bytes", "logicalType": "decimal", "precision": 3, "scale": 1},
