@@ -18,6 +18,7 @@ from millrace.common.types.logical.logical_type import RowType
 from millrace.common.types.logical.parser import parse_type
 from millrace.formats.json_columns import JsonColumns
 from millrace.formats.json_row import JsonRowDeserializationSchema
+from millrace.formats.malformed_record import MalformedRecordError
 from millrace.table.formats.row_type_info import row_type_info
 from millrace.table_runtime.columns import ColumnConversion
 
@@ -165,6 +166,16 @@ def table_messages(draw: st.DrawFn) -> list[bytes]:
     values = {name: TABLE_VALUES[name] | st.none() for name in names}
     objects = st.fixed_dictionaries({}, optional=values)
     return [json.dumps(value).encode() for value in draw(st.lists(objects, min_size=1))]
+
+
+@pytest.mark.parametrize("text", ["NaN", "sNaN", "Infinity", "-inf"])
+@pytest.mark.parametrize("name", ["price", "prices"])
+def test_decimals_that_are_not_finite_are_no_columns(name: str, text: str) -> None:
+    value = [text] if name == "prices" else text
+    message = json.dumps({name: value}).encode()
+    assert JsonColumns(TABLE_TYPE).read([message]) is None
+    with pytest.raises(MalformedRecordError, match="is no number"):
+        schema().deserialize_batch([message])
 
 
 def schema(**settings: bool) -> JsonRowDeserializationSchema:

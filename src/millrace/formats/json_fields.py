@@ -128,7 +128,7 @@ def _reading(kind: TypeInformation[Any], strict: bool) -> FieldReading | None:
         is_exact = _always if kind.label in _EXACT else _never
         return FieldReading(_BASIC[kind.label], None, is_exact)
     if isinstance(kind, BigDecTypeInfo):
-        return FieldReading(Decimal)
+        return FieldReading(Decimal, _finite)
     if isinstance(kind, TIMES):
         return _time_reading(kind)
     if is_bytes(kind):
@@ -138,6 +138,13 @@ def _reading(kind: TypeInformation[Any], strict: bool) -> FieldReading | None:
     if isinstance(kind, MapTypeInfo):
         return _map_reading(kind, strict)
     return _row_reading(kind, strict) if isinstance(kind, RowTypeInfo) else None
+
+
+def _finite(value: Decimal) -> Decimal:
+    """The decimal itself; NaN and infinities, which msgspec takes from texts, are refused."""
+    if not value.is_finite():
+        raise ValueError(f"{value} is no number")
+    return value
 
 
 def _time_reading(kind: TypeInformation[Any]) -> FieldReading:
