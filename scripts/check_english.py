@@ -19,8 +19,9 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from check_house import Finding
 
 MAX_FIRST_SENTENCE = 32
 MAX_PAGE_SENTENCE = 60
@@ -50,18 +51,6 @@ PAGES = ("README.md", "CONTRIBUTING.md")
 """Pages outside ``docs``."""
 EXAMPLES = re.compile(r"<!-- before -->.*?<!-- after -->", re.DOTALL)
 """Examples of what not to write, in the style page."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A sentence that breaks a rule: its file, its 1-based line, and what to change."""
-
-    path: Path
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
 
 
 def check(paths: list[Path]) -> Iterator[Finding]:

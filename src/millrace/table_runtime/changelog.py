@@ -15,13 +15,14 @@ import pyarrow.compute as pc
 from millrace.common.errors import JobExecutionError
 from millrace.common.types.batch import BatchForm, ColumnBatch
 from millrace.common.types.logical.logical_type import RowType
+from millrace.common.types.row import RowKind
 from millrace.expressions.resolved import Place
 from millrace.runtime.operator import Operator
 from millrace.table_runtime.columns import schema_of
 
 __all__ = ["FromChangelogOperator", "ToChangelogOperator"]
 
-_DELETE = 3
+_DELETE = RowKind.DELETE.value
 
 
 class ToChangelogOperator(Operator):
@@ -53,15 +54,15 @@ class ToChangelogOperator(Operator):
         self._has_code = pa.array([code is not None for code in self._codes])
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
-        kinds, data, times = batch.row_kinds, batch.data, batch.timestamps
+        kinds = batch.row_kinds
         if kinds is None:
-            kinds = pa.repeat(pa.scalar(0, pa.int8()), data.num_rows)
+            kinds = pa.repeat(pa.scalar(0, pa.int8()), len(batch))
         if None in self._codes:
             kept = self._has_code.take(kinds)
-            data, kinds = data.filter(kept), kinds.filter(kept)
-            times = None if times is None else times.filter(kept)
-        if not data.num_rows:
+            batch, kinds = batch.filter(kept), kinds.filter(kept)
+        if not len(batch):
             return
+        data = batch.data
         deleted = pc.equal(kinds, _DELETE) if self._blanked else None
         columns: list[Any] = []
         for place, index in enumerate(self._order):
@@ -72,7 +73,7 @@ class ToChangelogOperator(Operator):
             else:
                 columns.append(data.column(index))
         rows = pa.RecordBatch.from_arrays(columns, schema=self._schema)
-        self.output.emit(ColumnBatch(rows, times, None, batch.form))
+        self.output.emit(ColumnBatch(rows, batch.timestamps, None, batch.form))
 
 
 def _blanked(column: Any, where: Any) -> Any:
@@ -113,21 +114,19 @@ class FromChangelogOperator(Operator):
         self._kinds = pa.array(list(self._codes.values()), pa.int8())
 
     def process_columns(self, number: int, batch: ColumnBatch) -> None:
-        data, times = batch.data, batch.timestamps
-        codes = data.column(self._op[0])
+        codes = batch.data.column(self._op[0])
         found = pc.index_in(codes, self._known.cast(codes.type))
         if found.null_count:
             if not self._skips:
                 raise self._unknown(codes, found)
             known = found.is_valid()
-            data, found = data.filter(known), found.filter(known)
-            times = None if times is None else times.filter(known)
-        if not data.num_rows:
+            batch, found = batch.filter(known), found.filter(known)
+        if not len(batch):
             return
         kinds = self._kinds.take(found)
-        columns = [data.column(index) for index in self._order]
+        columns = [batch.data.column(index) for index in self._order]
         rows = pa.RecordBatch.from_arrays(columns, schema=self._schema)
-        self.output.emit(ColumnBatch(rows, times, kinds, batch.form))
+        self.output.emit(ColumnBatch(rows, batch.timestamps, kinds, batch.form))
 
     def _unknown(self, codes: Any, found: Any) -> JobExecutionError:
         first = codes.filter(found.is_null())[0].as_py()

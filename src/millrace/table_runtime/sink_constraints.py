@@ -25,10 +25,11 @@ from millrace.common.types.logical.logical_type import (
     VarBinaryType,
     VarCharType,
 )
+from millrace.common.types.row import RowKind
 
 __all__ = ["SinkConstraints"]
 
-_DELETE = 3
+_DELETE = RowKind.DELETE.value
 _UNBOUNDED = 2**31 - 1
 
 
@@ -69,7 +70,7 @@ class SinkConstraints:
         if any(one is not two for one, two in zip(columns, given, strict=True)):
             names = batch.data.schema.names
             batch = replace(batch, data=pa.RecordBatch.from_arrays(columns, names))
-        return batch if bad is None else _filtered(batch, pc.invert(bad))
+        return batch if bad is None else batch.filter(pc.invert(bad))
 
     def _checked(self, column: Any, kind: LogicalType, name: str, there: Any) -> tuple[Any, Any]:
         """The column, perhaps with trimmed or padded values, and flags of the rows with a forbidden
@@ -184,13 +185,3 @@ def _written(batch: ColumnBatch) -> Any:
     """Flags of the rows that are written in full. Deletions by key have NULL in the other
     columns."""
     return None if batch.row_kinds is None else pc.not_equal(batch.row_kinds, _DELETE)
-
-
-def _filtered(batch: ColumnBatch, whole: Any) -> ColumnBatch:
-    kinds, times = batch.row_kinds, batch.timestamps
-    return replace(
-        batch,
-        data=batch.data.filter(whole),
-        row_kinds=None if kinds is None else kinds.filter(whole),
-        timestamps=None if times is None else times.filter(whole),
-    )

@@ -97,3 +97,16 @@ def test_a_slice_has_only_the_changes_within_it() -> None:
     batch = ColumnBatch(pa.record_batch({"x": [1, 2, 3]}), row_kinds=pa.array([0, 0, 2], pa.int8()))
     assert not batch.slice(0, 2).has_changes()
     assert batch.slice(2, 3).has_changes()
+
+
+def test_columns_are_filtered_with_their_times_and_kinds() -> None:
+    data = pa.record_batch({"x": [1, 2, 3]})
+    mask = pa.array([True, False, True])
+    batch = ColumnBatch(data, pa.array([10, 20, 30]), pa.array([0, 1, 3], pa.int8()), "tuple")
+    kept = batch.filter(mask)
+    assert kept.data.to_pydict() == {"x": [1, 3]}
+    assert kept.timestamps.to_pylist() == [10, 30]
+    assert kept.row_kinds.to_pylist() == [0, 3]
+    assert kept.form == "tuple"
+    plain = ColumnBatch(data).filter(mask)
+    assert (plain.timestamps, plain.row_kinds) == (None, None)

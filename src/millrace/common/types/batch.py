@@ -138,6 +138,16 @@ class ColumnBatch:
             self.form,
         )
 
+    def filter(self, mask: pyarrow.BooleanArray) -> ColumnBatch:
+        """The records at which ``mask``, which has no nulls, is true."""
+        times, kinds = self.timestamps, self.row_kinds
+        return ColumnBatch(
+            self.data.filter(mask),
+            None if times is None else times.filter(mask),
+            None if kinds is None else kinds.filter(mask),
+            self.form,
+        )
+
 
 Batch = RowBatch[Any] | ColumnBatch
 
