@@ -28,7 +28,7 @@ def install(path: Path, name: str, points: str, module: str = MODULE) -> None:
     (info / "entry_points.txt").write_text(f"[{GROUP}]\n{points}\n")
 
 
-def plugins(**own: str) -> Plugins[dict[str, int]]:
+def plugins(**own: dict[str, int]) -> Plugins[dict[str, int]]:
     return Plugins(GROUP, dict, "number", own, ConfigurationError)
 
 
@@ -41,7 +41,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_names_of_installed_packages_are_there_beside_own_ones(installed: Path) -> None:
-    known = plugins(one="builtins:dict")
+    known = plugins(one={})
     assert sorted(known) == ["gone", "one", "path", "two", "zero"]
     assert len(known) == 5
     assert "two" in known
@@ -74,7 +74,7 @@ def test_two_packages_with_one_name(installed: Path) -> None:
 
 
 def test_own_names_are_not_taken_over(installed: Path) -> None:
-    known = plugins(two="builtins:dict")
+    known = plugins(two={})
     assert known["two"] == {}
     known.register("zero", {"zero": 0})
     assert known["zero"] == {"zero": 0}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import connector_pages
 import docstrings
 import pytest
 
@@ -49,7 +50,7 @@ PUBLIC = (
 def shown() -> Iterator[object]:
     """Every object that a page of the reference shows."""
     for page in PAGES:
-        for path in SHOWN.findall(page.read_text(encoding="utf-8")):
+        for path in SHOWN.findall(connector_pages.expanded(page.read_text(encoding="utf-8"))):
             package, _, name = path.rpartition(".")
             thing = getattr(importlib.import_module(package), name, None)
             if thing is None or isinstance(thing, ModuleType):

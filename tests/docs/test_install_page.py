@@ -6,8 +6,10 @@ import re
 import tomllib
 from pathlib import Path
 
+import connector_pages
+
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+PAGE = connector_pages.expanded((ROOT / "docs/install.md").read_text(encoding="utf-8"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 

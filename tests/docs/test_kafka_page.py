@@ -34,8 +34,3 @@ def test_the_totals_of_the_page(kafka_broker: KafkaBroker, tmp_path: Path) -> No
     found = topics.read(totals)
     assert {message.key() for message in found} == {b"ada"}
     assert [json.loads(message.value())["cents"] for message in found] == [5, 10, 15, 20, 25, 30]
-
-
-def test_the_page_is_in_the_navigation() -> None:
-    navigation = (PAGE.parents[2] / "mkdocs.yml").read_text(encoding="utf-8")
-    assert "connectors/kafka.md" in navigation

@@ -35,8 +35,3 @@ def test_the_orders_of_the_page(redis_server: RedisServer, tmp_path: Path) -> No
     assert client.hgetall("orders") == {"ada": "5", "bob": "1"}
     assert 0 < client.ttl("last:ada") <= 7 * 86_400
     client.close()
-
-
-def test_the_page_is_in_the_navigation() -> None:
-    navigation = (PAGE.parents[2] / "mkdocs.yml").read_text(encoding="utf-8")
-    assert "connectors/redis.md" in navigation

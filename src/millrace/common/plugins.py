@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +16,7 @@ T = TypeVar("T")
 
 
 class Plugins(Mapping[str, T], Generic[T]):
-    """Objects of one kind by name, each loaded at its first use.
+    """Objects of one kind by name, those of other packages loaded at their first use.
 
     Other packages cannot replace Millrace's own objects. They register classes without arguments
     in the entry point group::
@@ -29,7 +28,7 @@ class Plugins(Mapping[str, T], Generic[T]):
         group: the entry point group.
         kind: class of the objects.
         noun: noun for an object in messages.
-        own: Millrace's own objects, or ``module:class`` of objects that are imported when needed.
+        own: Millrace's own objects.
         error: class of the error for a broken entry point.
     """
 
@@ -38,32 +37,34 @@ class Plugins(Mapping[str, T], Generic[T]):
         group: str,
         kind: type[T],
         noun: str,
-        own: Mapping[str, T | str],
+        own: Mapping[str, T],
         error: type[MillraceError],
     ) -> None:
         self.group = group
         self._kind: type[Any] = kind
         self._noun = noun
-        self._own = dict(own)
+        self._own = own
+        self._registered: dict[str, T] = {}
         self._error = error
         self._loaded: dict[EntryPoint, T] = {}
 
     def register(self, name: str, plugin: T) -> None:
         """Add an object for this process only."""
-        self._own[name] = plugin
+        self._registered[name] = plugin
 
     def own(self) -> dict[str, T]:
         """Plug-ins of this package and process, by name."""
-        return {name: self[name] for name in self._own}
+        return {name: self[name] for name in {**self._own, **self._registered}}
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._own, **self._points()})
+        return iter({**self._own, **self._registered, **self._points()})
 
     def __len__(self) -> int:
-        return len({*self._own, *self._points()})
+        return len({*self._own, *self._registered, *self._points()})
 
     def __contains__(self, name: object) -> bool:
-        return name in self._own or (bool(name) and name in self._points())
+        known = name in self._registered or name in self._own
+        return known or (bool(name) and name in self._points())
 
     def __getitem__(self, name: str) -> T:
         """The object of a name.
@@ -72,13 +73,9 @@ class Plugins(Mapping[str, T], Generic[T]):
             KeyError: no object has this name.
             MillraceError: it cannot be loaded, or two packages have one of this name.
         """
-        plugin = self._own.get(name)
-        if isinstance(plugin, str):
-            module, _, attribute = plugin.partition(":")
-            self._own[name] = plugin = getattr(import_module(module), attribute)()
-            assert not isinstance(plugin, str)
-        if plugin is not None:
-            return plugin
+        for objects in (self._registered, self._own):
+            if name in objects:
+                return objects[name]
         points = self._points().get(name, ()) if name else ()
         if not points:
             raise KeyError(name)

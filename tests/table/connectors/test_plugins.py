@@ -121,6 +121,7 @@ def test_a_catalog(env: TableEnvironment) -> None:
     ("options", "said"),
     [
         ("'connector' = 'line2'", "there is no connector 'line2'; did you mean 'lines2'"),
+        ("'connector' = 'file-options'", "there is no connector 'file-options'"),
         (
             "'connector' = 'worn2'",
             "connector 'worn2' of lines2 0.3 .* cannot be loaded: AttributeError.*'Worn'",

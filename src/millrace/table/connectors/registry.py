@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from millrace.common.functions.lookup_functions import AsyncLookupFunction, LookupFunction
@@ -21,25 +24,48 @@ from millrace.table.connectors.factory import TableFactory
 
 __all__ = ["CONNECTORS", "ConnectorAccess", "factory_of", "register_factory"]
 
-_PACKAGE = "millrace.table.connectors"
+
+class _OwnConnectors(Mapping[str, TableFactory]):
+    """Factories of this package by identifier, each imported at its first use.
+
+    A connector is a module that is named after its identifier (with ``_`` for ``-``) and defines
+    the `TableFactory` with that identifier. Other modules of this package define none.
+    """
+
+    def __getitem__(self, identifier: str) -> TableFactory:
+        factory = _own_factory(identifier)
+        if factory is None:
+            raise KeyError(identifier)
+        return factory
+
+    def __iter__(self) -> Iterator[str]:
+        return (identifier for identifier in _modules() if identifier in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@lru_cache(maxsize=1)
+def _modules() -> Mapping[str, str]:
+    """Modules of this package, by the identifiers that they may have."""
+    package = "millrace.table.connectors"
+    names = (module.name for module in iter_modules(import_module(package).__path__))
+    return {name.replace("_", "-"): f"{package}.{name}" for name in names}
+
+
+@lru_cache(maxsize=256)
+def _own_factory(identifier: str) -> TableFactory | None:
+    module = _modules().get(identifier)
+    if module is None:
+        return None
+    classes = (value for value in vars(import_module(module)).values() if isinstance(value, type))
+    defined = (kind for kind in classes if kind.__module__ == module)
+    factories = (kind for kind in defined if issubclass(kind, TableFactory))
+    return next((kind() for kind in factories if kind.identifier == identifier), None)
+
+
 CONNECTORS: Plugins[TableFactory] = Plugins(
-    "millrace.connectors",
-    TableFactory,
-    "connector",
-    {
-        "blackhole": f"{_PACKAGE}.blackhole:BlackHoleFactory",
-        "datagen": f"{_PACKAGE}.datagen:DataGenFactory",
-        "delta": f"{_PACKAGE}.delta:DeltaFactory",
-        "filesystem": f"{_PACKAGE}.filesystem:FileSystemFactory",
-        "iceberg": f"{_PACKAGE}.iceberg:IcebergFactory",
-        "jdbc": f"{_PACKAGE}.jdbc:JdbcFactory",
-        "kafka": f"{_PACKAGE}.kafka:KafkaFactory",
-        "print": f"{_PACKAGE}.print:PrintFactory",
-        "python": f"{_PACKAGE}.python_objects:PythonFactory",
-        "spark": f"{_PACKAGE}.spark:SparkFactory",
-        "upsert-kafka": f"{_PACKAGE}.upsert_kafka:UpsertKafkaFactory",
-    },
-    CatalogError,
+    "millrace.connectors", TableFactory, "connector", _OwnConnectors(), CatalogError
 )
 """By the value of the option ``connector``."""
 
